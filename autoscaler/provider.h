@@ -132,6 +132,9 @@ struct davit_offer {
     /* key -> "value:effect": "nvidia.com/gpu" -> "present:NoSchedule" */
     const struct davit_kv *taints;
     size_t n_taints;
+    /* What goes on there, for a person: why it is not available, such as an
+     * upgrade of its pool; "" or NULL. */
+    const char *note;
 };
 
 enum davit_phase {
@@ -154,6 +157,10 @@ struct davit_machine {
      * of one TPU slice (cloud.google.com/kubernetes-engine/docs/concepts/tpus);
      * "" or NULL. */
     const char *unit;
+    /* Why the cloud must not be asked to end it now: an upgrade that moves it,
+     * a minimum of the cloud's own.  It is kept, with this text, until a list
+     * says otherwise.  "" or NULL: it may end. */
+    const char *held;
 };
 
 /* The same request id makes the same machines, once, also after a restart.  As

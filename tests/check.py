@@ -52,10 +52,12 @@ SUITES = {
     "exec": Suite("make", "-s", "check-exec", "VARIANT=debug"),
     "catalogue": pytest("tests/unit/test_catalogue.py", "tests/unit/test_reasons.py", "tests/unit/test_events.py", "tests/unit/test_check.py", "tests/lint"),
     "prop": pytest("tests/prop", before=["nice"]),  # it only computes; others look at clocks
+    "simulate": pytest("tests/simulate"),
     "ray-cases": Suite(PY, "tests/ray_cases.py", "tests/cases/ray/scheduler-cases.json"),
     "ray-cases-random": Suite(PY, "tests/ray_cases.py", "tests/cases/ray/random-cases.json"),
     "integration": pytest("tests/integration", "--ignore=tests/integration/test_ray_head.py", real=True, before=NETNS),
     "hardening": pytest("tests/hardening", real=True, before=NETNS),
+    "hostile": pytest("tests/hostile", real=True, before=NETNS),
     "ray-head": pytest("tests/integration/test_ray_head.py", real=True, before=NETNS),
     "clouds-eks": pytest("tests/clouds/eks", python=CLOUDS_PY, real=True),
     "clouds-gke": pytest("tests/clouds/gke", python=CLOUDS_PY, real=True),
@@ -71,13 +73,13 @@ SUITES = {
 # Lanes side by side, of about equal length.  The first computes; the others wait
 # for servers most of the time, so that two cores carry them all.
 LANES = [
-    ["lint", "storm", "catalogue", "ray-cases", "ray-cases-random", "unit", "fuzz", "contract", "exec", "prop"],
+    ["lint", "storm", "catalogue", "simulate", "ray-cases", "ray-cases-random", "unit", "fuzz", "contract", "exec", "prop"],
     ["k8s"],
     ["k8s-pods"],
     ["integration", "clouds-aks", "hardening"],
     ["e2e", "clouds-eks"],
     ["ray-head", "e2e-gke", "clouds-gke"],
-    ["e2e-eks", "e2e-aks"],
+    ["e2e-eks", "e2e-aks", "hostile"],
 ]
 # `make check-fast`: the third lane waits more than it computes.
 FAST = [["lint", "storm", "unit", "fuzz"], ["ray-cases", "ray-cases-random", "prop"], ["catalogue"]]

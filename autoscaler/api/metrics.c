@@ -232,6 +232,12 @@ static void write_state(struct buf *b, struct view *v)
             cost += view_node_price(v, i);
     metric_micros(b, "davit_cost_per_hour_dollars", "gauge",
                   "List price of all machines not gone", cost);
+    metric_micros(b, "davit_fleet_cost_per_hour_dollars", "gauge",
+                  "List price of the fleet once the plan is carried out",
+                  v->plan->fleet_cost_micros_hour);
+    metric_micros(b, "davit_fleet_bound_per_hour_dollars", "gauge",
+                  "No fleet that does the same costs less",
+                  v->plan->fleet_bound_micros_hour);
     metric_gauge(b, "davit_requests", "Requests that stand", p->n_requests);
     metric_gauge(b, "davit_offers_backoff",
                  "Offers and providers in back-off after a failure",

@@ -70,6 +70,22 @@ static const char *backoff_text(struct view *v, uint32_t offer)
         o->backoff_for != ST_OK ? status_name(o->backoff_for) : "");
 }
 
+/* What its provider says of it. */
+static const char *closed_text(struct view *v, uint32_t offer)
+{
+    const struct pb_offer *o = &v->s->offers[offer];
+    const struct snap_type *t = &v->snapshot->types[v->s->types[o->type].from];
+    const char *note = "";
+
+    for (uint32_t i = 0; i < t->n_offers; i++)
+        if (t->offers[i].note && t->offers[i].spot == o->spot &&
+            strcmp(t->offers[i].zone, view_str(v, o->zone)) == 0)
+            note = t->offers[i].note;
+    return arena_printf(
+        &v->arena, "%s is not offered by %s now%s%s", offer_text(v, offer),
+        view_str(v, v->s->types[o->type].provider), *note ? ": " : "", note);
+}
+
 static const char *throttle_text(struct view *v, const char *type)
 {
     const struct snap_limits *l = &v->s->limits;
@@ -191,6 +207,7 @@ const char *view_obstacle_text(struct view *v, uint32_t refusal)
     case REASON_SPREAD: return gang_text(v, r, view_str(v, t->name));
     case REASON_THROTTLE: return throttle_text(v, view_str(v, t->name));
     case REASON_BACKOFF: return backoff_text(v, r->offer);
+    case REASON_CLOSED: return closed_text(v, r->offer);
     default:
         return arena_printf(&v->arena, "%s: %s", offer_text(v, r->offer),
                             reason_text(r->why));

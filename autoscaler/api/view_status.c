@@ -50,6 +50,11 @@ uint32_t problems_write(struct out *o, const char *key, struct view *v)
                  p->config_held ? "held" : "refused", p->config_problem);
     for (uint32_t i = 0; i < p->n_stops && ++n; i++)
         out_str(o, NULL, p->stops[i].text);
+    if (p->insecure && ++n)
+        out_str(o, NULL,
+                "the API server's certificate is not checked "
+                "(insecure-skip-tls-verify in the kubeconfig): whoever is in "
+                "between reads the token and answers in its place");
     out_close(o);
     return n;
 }
@@ -220,11 +225,23 @@ static void write_plan(struct out *o, struct view *v)
     out_uint(o, "launched", p->n_launched);
     out_uint(o, "ended", p->n_ended);
     out_micros(o, "cost_per_hour", p->cost_micros_hour);
-    out_micros_or_null(o, "bound_per_hour",
-                       v->s->n_types ? p->bound_micros_hour : -1);
+    out_micros(o, "bound_per_hour", p->bound_micros_hour);
     out_seconds(o, "planned_ms", v->page->planned_us);
     out_uint(o, "work", p->work);
     out_close(o);
+}
+
+/* Of the whole fleet once the plan is carried out. */
+static void write_fleet(struct out *o, const struct plan *p)
+{
+    const double cost = (double)p->fleet_cost_micros_hour;
+    const double bound = (double)p->fleet_bound_micros_hour;
+
+    out_micros(o, "fleet_per_hour", p->fleet_cost_micros_hour);
+    out_micros(o, "fleet_bound_per_hour", p->fleet_bound_micros_hour);
+    out_micros_or_null(
+        o, "fleet_gap_percent",
+        bound > 0 ? (int64_t)((cost - bound) * 1e4 / bound + 0.5) * 10000 : -1);
 }
 
 static void write_cost(struct out *o, struct view *v)
@@ -243,6 +260,7 @@ static void write_cost(struct out *o, struct view *v)
     out_object(o, "cost");
     out_micros(o, "now_per_hour", now);
     out_micros(o, "planned_per_hour", now - ended + v->plan->cost_micros_hour);
+    write_fleet(o, v->plan);
     out_close(o);
 }
 

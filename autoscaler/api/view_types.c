@@ -32,6 +32,8 @@ static void write_offer(struct out *o, struct view *v,
     out_str_or_null(o, "backoff_for",
                     backoff ? status_name(f->backoff_for) : NULL);
     out_time(o, "backoff_until", backoff ? f->backoff_until_ms : 0);
+    out_bool(o, "closed", f->closed);
+    out_str(o, "note", f->note ? f->note : "");
     out_close(o);
 }
 

@@ -84,6 +84,15 @@ static void offers_look(struct checkup *c, struct provider *p)
                     provider_name(p), PATIENCE_MS / 1000);
         return;
     }
+    for (uint32_t i = 0; i < call->offers.n; i++) {
+        const struct call_offer *o = &call->offers.v[i];
+
+        if (*o->note)
+            type_differs(c, o->type,
+                         arena_printf(&arena, "%s%s%s%s",
+                                      o->available ? "" : "not offered now: ",
+                                      o->zone, *o->zone ? ": " : "", o->note));
+    }
     if (call->status == ST_OK)
         offers_check(c->conf, provider_name(p), call->offers.v, call->offers.n,
                      &arena, type_differs, c);

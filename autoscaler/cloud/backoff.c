@@ -272,12 +272,6 @@ const struct backoff *backoffs_note_launch(struct backoffs *b,
     return &r->backoff;
 }
 
-const struct backoff *backoffs_note(struct backoffs *b, struct offer_key of,
-                                    const struct err *e, int64_t now_ms)
-{
-    return backoffs_note_launch(b, of, 0, 0, e, now_ms);
-}
-
 const struct backoff *backoffs_note_life(struct backoffs *b,
                                          struct offer_key of,
                                          const struct err *e, int64_t now_ms)

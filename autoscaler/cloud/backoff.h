@@ -33,13 +33,10 @@ struct backoff {
     uint32_t room;     /* machines that may be launched all the same */
 };
 
-/* Records a failed or good answer; returns the back-off it led to, or NULL.
- * A machine that FAILED is noted once, not at every list.  A good answer ends a
- * provider's back-off once it has been quiet for as long as that lasted. */
-const struct backoff *backoffs_note(struct backoffs *b, struct offer_key of,
-                                    const struct err *e, int64_t now_ms);
-/* The same for a launch of `asked` machines of which `got` came.  After a QUOTA
- * that gave none of several, room is half of what was asked and until_ms is not
+/* Records a failed or good answer to a launch of `asked` machines of which `got`
+ * came; returns the back-off it led to, or NULL.  A good answer ends a
+ * provider's back-off once it has been quiet for as long as that lasted.  After
+ * a QUOTA that gave none of several, room is half of what was asked and until_ms is not
  * in the future: smaller launches may go at once, and that room holds for ten
  * minutes, also after a success.  Otherwise room is 0 after QUOTA, UNLIMITED
  * after all else.  What is under way counts against room: that is the caller's

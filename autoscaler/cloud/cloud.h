@@ -72,6 +72,7 @@ enum call_op { CALL_LIST, CALL_LAUNCH, CALL_TERMINATE, CALL_OFFERS };
 
 struct call_machine { /* a davit_machine, copied */
     const char *id, *request_id, *type, *zone, *address, *detail, *unit;
+    const char *held; /* "": it may end */
     enum davit_phase phase;
     enum status failure;
     bool spot;
@@ -84,6 +85,7 @@ struct call_offer {
     struct qtys resources; /* of its machines, as far as known */
     struct pairs labels;
     struct taints taints; /* but those of a node's start */
+    const char *note;     /* what goes on there, or "" */
 };
 
 struct call {

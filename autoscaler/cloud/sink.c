@@ -100,6 +100,16 @@ static const char *copied(struct davit_sink *s, const char *what,
     return arena_strdup(&s->call->arena, text);
 }
 
+/* A text for people, as far as it can be shown. */
+static const char *sentence(struct davit_sink *s, const char *text)
+{
+    char clean[DETAIL_MAX] = "";
+    if (text)
+        plugin_text_clean(text, strnlen(text, DETAIL_MAX), clean, sizeof clean);
+    s->bytes += strlen(clean) + 1;
+    return arena_strdup(&s->call->arena, clean);
+}
+
 static bool machine_judge(struct davit_sink *s, const struct davit_machine *m,
                           struct call_machine *ret)
 {
@@ -129,12 +139,11 @@ static bool machine_judge(struct davit_sink *s, const struct davit_machine *m,
                                m->failure > 0 && m->failure < ST_COUNT
                            ? (enum status)m->failure
                            : ST_BROKEN;
-    char detail[DETAIL_MAX] = "";
-    if (DAVIT_HAS(m, struct davit_machine, detail) && m->detail)
-        plugin_text_clean(m->detail, strnlen(m->detail, DETAIL_MAX), detail,
-                          sizeof detail);
-    s->bytes += strlen(detail) + sizeof *ret;
-    ret->detail = arena_strdup(&c->arena, detail);
+    ret->detail = sentence(
+        s, DAVIT_HAS(m, struct davit_machine, detail) ? m->detail : NULL);
+    ret->held = sentence(
+        s, DAVIT_HAS(m, struct davit_machine, held) ? m->held : NULL);
+    s->bytes += sizeof *ret;
     ret->unit = DAVIT_HAS(m, struct davit_machine, unit) && m->unit
                     ? copied(s, "unit", m->unit, UNIT_MAX)
                     : "";
@@ -293,11 +302,14 @@ void sink_put_offer(struct davit_sink *s, const struct davit_offer *o)
                 MACHINES_MAX);
     if (s->broken.status != ST_OK)
         return;
-    struct call_offer copy = {.type = p->types[t],
-                              .zone = arena_strdup(&c->arena, o->zone),
-                              .price_micros_hour = o->price_micros_hour,
-                              .spot = o->spot,
-                              .available = o->available};
+    struct call_offer copy = {
+        .type = p->types[t],
+        .zone = arena_strdup(&c->arena, o->zone),
+        .price_micros_hour = o->price_micros_hour,
+        .spot = o->spot,
+        .available = o->available,
+        .note = sentence(
+            s, DAVIT_HAS(o, struct davit_offer, note) ? o->note : NULL)};
     taints_copy(s, o, &copy);
     if (s->broken.status == ST_OK)
         has_copy(s, o, &copy);

@@ -82,8 +82,8 @@ static void terminates_send(struct send *s, const struct provider_state *p)
     for (uint32_t i = 0; i < s->ledger->fleet.n; i++) {
         struct machine *m = s->ledger->fleet.v[i];
 
-        if (m->state != STATE_STOPPING || !*m->cloud_id || !is_due(s, m) ||
-            strcmp(m->provider, p->conf->name) != 0)
+        if (m->state != STATE_STOPPING || !*m->cloud_id || *m->cloud_holds ||
+            !is_due(s, m) || strcmp(m->provider, p->conf->name) != 0)
             continue;
         if (!call && !calls_room(s->providers, p->provider))
             return;

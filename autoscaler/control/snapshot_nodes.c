@@ -175,6 +175,8 @@ static void hold_take(const struct known *k, const struct machine *m,
         n->hold = REASON_KEEP_HELD;
     } else if (found_lately(k, m, &n->hold_until_ms)) {
         n->hold = REASON_KEEP_UNKNOWN;
+    } else if (*m->cloud_holds) {
+        n->hold = REASON_KEEP_BY_CLOUD;
     } else if (!provider_is_read(provider_find(k->providers, m->provider))) {
         n->hold = REASON_KEEP_STALE;
     } else if (m->hold_until_ms > k->env->now_ms) {
@@ -235,7 +237,7 @@ static struct snap_node ledger_take(const struct taking *t,
         .ray_id = arena_strdup(a, m->ray_id),
         .provider = arena_strdup(a, m->provider),
         .request_id = arena_strdup(a, m->request_id),
-        .note = arena_strdup(a, m->detail),
+        .note = arena_strdup(a, *m->cloud_holds ? m->cloud_holds : m->detail),
         .host_group = host_group_of(a, m, type),
         .progress_ms = m->progress_ms,
         .previous = previous_of(previous, m),

@@ -114,10 +114,13 @@ static bool known_offers_take(const struct taking *t,
         v.idle_timeout_ms = config_idle_ms(t->conf, type, v.zone, v.spot);
         if (v.price_micros_hour < 0)
             v.price_micros_hour = x->price_micros_hour;
-        if (!x->available)
-            v.room = 0;
         v.taints = taints_take(t, x->taints);
+        v.note = arena_strdup(t->arena, x->note);
         backoff_take(t, type, &v, unavailable);
+        if (!x->available) {
+            v.closed = true;
+            v.room = 0;
+        }
         VEC_PUSH(t->arena, &ret->all, v);
     }
     return any;

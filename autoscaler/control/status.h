@@ -80,6 +80,7 @@ struct status_page {
     uint32_t n_failures;
     const struct status_stop *stops;
     uint32_t n_stops;
+    bool insecure; /* an API server's certificate is not checked */
     const char *config_path, *config_problem; /* a reload that was refused */
     bool config_held;                         /* it waits for `davit apply` */
     int64_t config_loaded_ms;

@@ -114,6 +114,7 @@ struct pb_offer {
     enum status backoff_for;
     int64_t failed_ms;
     uint32_t room;
+    bool closed;                    /* not to be had now; room is 0 */
     int64_t idle_timeout_ms;        /* of its nodes; -1: never */
     uint32_t first_label, n_labels; /* the type's, plus zone and market */
 };
@@ -200,6 +201,10 @@ static inline const int64_t *pb_row(const struct problem *s, uint32_t row)
     return s->rows + (size_t)row * s->n_columns;
 }
 
+/* Quantities in all rows together; with more there is no problem, and so no
+ * plan for anybody. */
+#define PROBLEM_AMOUNTS_MAX (UINT64_C(1) << 27)
+
 /* Turns a snapshot into arrays.  Pure.  What is free of a node is taken to be
  * whole devices, and the rest to be on one: the head reports sums only.  Types,
  * nodes and demands are put in a total order that does not depend on the order
@@ -207,6 +212,11 @@ static inline const int64_t *pb_row(const struct problem *s, uint32_t row)
  * a bundle without alternatives and the like; *ret is untouched then. */
 enum status problem_make(const struct snapshot *snapshot, struct arena *arena,
                          struct problem **ret, struct err *err);
+/* The same for whoever has little memory: QUOTA when there could be more than
+ * max quantities, of 8 bytes each and held two to three times. */
+enum status problem_make_within(const struct snapshot *snapshot, uint64_t max,
+                                struct arena *arena, struct problem **ret,
+                                struct err *err);
 
 /* The same for two problems that differ in nothing but time that has passed:
  * now_ms, and how long nodes have been idle as long as their order is the same.

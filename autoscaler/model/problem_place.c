@@ -33,7 +33,8 @@ static struct pb_offer offer_make(const struct builder *m, uint32_t type,
                          .backoff_until_ms = o->backoff_until_ms,
                          .backoff_for = o->backoff_for,
                          .failed_ms = o->failed_ms,
-                         .room = o->room,
+                         .room = o->closed ? 0 : o->room,
+                         .closed = o->closed,
                          .idle_timeout_ms = o->idle_timeout_ms};
 
     if (v.idle_timeout_ms <= 0)

@@ -36,6 +36,7 @@
       "there is no such queue, or it is not for this owner") \
     X(ALTERNATIVE, "alternative_waits", \
       "an alternative before it still has its time") \
+    X(CLOSED, "not_offered", "the provider does not offer it now") \
     /* why nodes are launched */ \
     X(FOR_MIN, "min_of_type", "to reach the node type's min") \
     X(FOR_REQUEST, "request", "for a request") \
@@ -72,6 +73,8 @@
     X(KEEP_PROTECTED, "protected", "a user protected it") \
     X(KEEP_HOST_GROUP, "needed_by_host_group", \
       "another machine of its host group has to stay") \
+    X(KEEP_BY_CLOUD, "held_by_cloud", \
+      "its cloud must not be asked to end it now") \
     X(KEEP_UNANSWERED, "launch_unanswered", \
       "its launch was not answered: it counts until a list shows what came") \
     X(KEEP_UNKNOWN, "found_lately", \

@@ -157,6 +157,9 @@ struct snap_offer {
                                 * UNLIMITED when not known */
     int64_t idle_timeout_ms;   /* duration, of its nodes; 0: the type's */
     struct taints taints;      /* of its nodes, beside the type's */
+    bool closed;               /* the provider says it is not to be had; room
+                                * is 0 then */
+    const char *note;          /* what goes on there, for a person; "" */
 };
 
 struct snap_type {

@@ -96,7 +96,8 @@ struct candidate {
     uint64_t nodes, starting;
     int64_t cost; /* of all that is there, micros/h */
     int64_t bought_cost;
-    int64_t bound;               /* of the only cover, -1: not known */
+    int64_t bound, unit; /* of the only cover, -1: not known; of its proof */
+    double money;
     uint32_t n_covers, n_single; /* purchases by cover, and without */
     int64_t min_cost;            /* part of bought_cost: for mins */
     bool broken;                 /* over a quota: not to be used */
@@ -107,6 +108,7 @@ struct candidate {
     uint64_t cover_shapes; /* those met so far */
     bool improvable;       /* a longer look may better a cover */
     uint64_t work;
+    double *worth; /* side x shape: what the covers found; NULL: nothing */
 };
 
 /* What becomes of a node that gives no room. */

@@ -93,6 +93,8 @@ static enum reason offer_closed(const struct problem *s, uint32_t offer)
         return t->unavailable;
     if (t->max == 0)
         return REASON_MAX_TYPE;
+    if (o->closed)
+        return REASON_CLOSED;
     if (o->backoff_until_ms > s->now_ms || o->room == 0)
         return REASON_BACKOFF;
     return REASON_NONE;

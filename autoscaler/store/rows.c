@@ -2,6 +2,7 @@
  * rows.c - requests, events and boot times as rows.
  */
 #include "db.h"
+#include "tools.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -135,6 +136,23 @@ enum status journal_forget(struct journal *j, struct err *err)
     }
     if (s == ST_OK)
         s = db_write(j, STMT_REQUEST_CLEAR, "cannot remove requests", err);
+    return s;
+}
+
+enum status journal_take_out(struct journal *j, const char *kind,
+                             const char *id, bool *found, struct err *err)
+{
+    bool machine = strcmp(kind, "machine") == 0;
+    enum stmt which = machine ? STMT_MACHINE_DROP : STMT_REQUEST_DROP;
+    enum status s = db_begin(j, err);
+
+    if (s != ST_OK)
+        return s;
+    if (machine)
+        row_take(j, id);
+    db_bind_text(j->stmt[which], 1, id);
+    s = db_write(j, which, "cannot take a row out", err);
+    *found = s == ST_OK && sqlite3_changes(j->db) > 0;
     return s;
 }
 

@@ -39,6 +39,10 @@ static void vm_put(const struct pool *p, const struct vm *v,
                               .address = v->address,
                               .spot = p->spot,
                               .phase = DAVIT_RUNNING};
+    char work[100] = "";
+    if (p->maintained && !v->stopping)
+        pool_work(p, work, sizeof work);
+    m.held = work;
     if (v->stopping) {
         m.phase = DAVIT_STOPPING;
     } else if (v->ghost) {
@@ -107,7 +111,7 @@ static int site_list(struct op *op, const json_t *pools,
     pool_take(doc, &p);
     if (p.count == 0 && !p.busy && !p.failed)
         return DAVIT_OK;
-    int st = pool_machines(op, &p);
+    int st = pool_machines(op, &p, true);
     if (st == DAVIT_OK)
         pool_list(&p, t, site, NULL, sink, put);
     pool_done(&p);
@@ -128,7 +132,7 @@ static int left_list(struct op *op, const json_t *doc, struct davit_sink *sink,
                op->aks->cluster) != 0)
         return DAVIT_OK;
     const struct aks_type type = {.name = (char *)p.name};
-    int st = pool_machines(op, &p);
+    int st = pool_machines(op, &p, true);
     for (size_t i = 0; st == DAVIT_OK && i < p.n; i++)
         if (p.v[i].record)
             vm_put(&p, &p.v[i], &type, &nowhere, sink, put);
@@ -217,12 +221,18 @@ static int launch_once(struct op *op, const struct davit_launch *l,
     if (st != DAVIT_OK)
         return st;
     uint32_t granted = ledger_granted(&p.ledger, l->request_id);
+    if (granted < l->count && p.maintained) {
+        char work[100];
+        pool_work(&p, work, sizeof work);
+        return kit_error(op->error, DAVIT_STOCKOUT, "Maintenance",
+                         "%s: nothing is launched there meanwhile", work);
+    }
     if (granted < l->count && p.busy) {
         pool_abort_old(op, &p);
         *ret_again = true;
         return pool_busy(op, &p);
     }
-    st = pool_machines(op, &p);
+    st = pool_machines(op, &p, false);
     if (st == DAVIT_OK)
         pool_list(&p, t, site, l->request_id, sink, put);
     if (st == DAVIT_OK && granted < l->count) {

@@ -4,7 +4,8 @@
  * aks.c is the plug-in's table with list and launch, end.c ends machines;
  * options.c reads the configuration, auth.c gets tokens, api.c speaks with
  * Azure Resource Manager, pool.c reads one agent pool, change.c writes it,
- * ledger.c is what we remember in its tags, errors.c turns Azure's codes into
+ * seen.c says who tells which machines it has, ledger.c is what we remember in
+ * its tags, errors.c turns Azure's codes into
  * ours, offers.c asks what can be had.
  */
 #ifndef AKS_AKS_H
@@ -47,6 +48,10 @@ struct memory {
     size_t n_stopping, cap_stopping;
     bool told_missing;
     struct bucket puts;
+    char *scale_set; /* its resource, or NULL: not seen yet */
+    json_t *seen;    /* the list of its machines, last read whole */
+    char *seen_etag;
+    int64_t seen_ms;
 };
 
 struct aks {
@@ -150,6 +155,7 @@ struct pool {
     const json_t *props; /* as Azure gave them */
     int64_t count;       /* the target */
     bool busy, failed, spot;
+    bool maintained; /* Azure upgrades or moves it: busy, and not for us */
     struct ledger ledger;
     struct vm *v; /* by number; after pool_machines() */
     size_t n;
@@ -161,11 +167,21 @@ int pools_get(struct op *op, json_t **ret); /* all, as Azure describes them */
 const json_t *pool_named(const json_t *pools, const char *name);
 int pool_get(struct op *op, const char *name, struct pool *ret);
 void pool_take(const json_t *doc, struct pool *ret);
-int pool_machines(struct op *op, struct pool *p);
+/* at_rest: a remembered list will do for a pool that nothing happens to. */
+int pool_machines(struct op *op, struct pool *p, bool at_rest);
 void pool_done(struct pool *p);
 struct record *pool_open_record(struct pool *p); /* NULL: none */
 /* The name under which the n-th machine that failed to come is listed. */
 void missing_name(const struct pool *p, uint32_t n, char *ret, size_t size);
+
+/* seen.c */
+int machines_read(struct op *op, const struct pool *p, bool at_rest,
+                  json_t **ret);
+void scale_set_note(struct op *op, const struct pool *p);
+/* The instances of its scale set; false: they cannot be read. */
+bool scale_set_read(struct op *op, const struct pool *p, json_t **ret);
+/* How many machines it has, by two witnesses: the larger number. */
+int pool_living(struct op *op, const struct pool *p, int64_t *ret);
 
 /* change.c: one agent pool as it shall be */
 /* May we scale it?  Else INVALID with a text that says what to change. */
@@ -181,6 +197,8 @@ int pool_delete(struct op *op, struct pool *p, const char *const *names,
 void pool_abort_old(struct op *op, struct pool *p);
 bool pool_contested(const struct op *op); /* the error: another writer */
 int pool_busy(struct op *op, const struct pool *p); /* RETRY, with why */
+/* What Azure does with a pool that is maintained, for a person. */
+void pool_work(const struct pool *p, char *ret, size_t size);
 bool pool_wait(struct op *op); /* true: there is time for another look */
 struct memory *memory_of(struct aks *a, const char *pool); /* under lock */
 const char *memory_pool(struct aks *a, size_t i);          /* NULL: no more */

@@ -43,6 +43,12 @@ int pool_busy(struct op *op, const struct pool *p)
                      p->busy ? p->state : "being changed by somebody else");
 }
 
+void pool_work(const struct pool *p, char *ret, size_t size)
+{
+    snprintf(ret, size, "pool %.20s is being changed by Azure (%.40s)", p->name,
+             p->state);
+}
+
 struct memory *memory_of(struct aks *a, const char *pool)
 {
     for (size_t i = 0; i < a->n_memories; i++)
@@ -268,14 +274,20 @@ static void record_close(struct pool *p)
 /* From what lives, not from the target: that may be of a launch that failed.
  * Only where the target is to be believed is it a floor, so that a list that
  * came short cannot make Azure choose a victim. */
-static int64_t base_of(const struct pool *p)
+static int base_of(struct op *op, const struct pool *p, int64_t *ret)
 {
-    int64_t live = (int64_t)p->n;
-    return p->failed || p->spot || p->count < live ? live : p->count;
+    *ret = p->count;
+    return p->failed || p->spot || p->count < (int64_t)p->n
+               ? pool_living(op, p, ret)
+               : DAVIT_OK;
 }
 
 int pool_raise(struct op *op, struct pool *p, const char *request, uint32_t n)
 {
+    int64_t base;
+    int st = base_of(op, p, &base);
+    if (st != DAVIT_OK)
+        return st;
     record_close(p);
     if (p->ledger.n == RECORDS_MAX)
         ledger_drop(&p->ledger, 0);
@@ -290,14 +302,17 @@ int pool_raise(struct op *op, struct pool *p, const char *request, uint32_t n)
     if (p->ledger.n > 0 && r[-1].from >= r->from)
         r->from = r[-1].from + 1;
     p->ledger.n++;
-    return pool_put(op, p, base_of(p) + n);
+    return pool_put(op, p, base + n);
 }
 
 int pool_lower(struct op *op, struct pool *p)
 {
-    int64_t live = (int64_t)p->n;
+    int64_t live;
+    int st = pool_living(op, p, &live);
+    if (st != DAVIT_OK)
+        return st;
     record_close(p);
-    return pool_put(op, p, live);
+    return pool_put(op, p, live < p->count ? live : p->count);
 }
 
 /* Its errors are not the caller's, which is there for something else. */

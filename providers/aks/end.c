@@ -84,11 +84,15 @@ static int end_once(struct op *op, struct ending *d, const char *pool,
     *ret_again = false;
     int st = pool_get(op, pool, &p);
     if (st == DAVIT_OK)
-        st = pool_machines(op, &p);
+        st = pool_machines(op, &p, false);
     size_t n = st == DAVIT_OK ? ending_sort(d, &p, pool, names, &failed) : 0;
     bool gap = p.failed && p.count > (int64_t)p.n;
     if (st == DAVIT_OK && (n > 0 || failed)) {
-        if (p.busy) {
+        if (p.maintained) {
+            char work[100];
+            pool_work(&p, work, sizeof work);
+            st = kit_error(op->error, DAVIT_RETRY, "Maintenance", "%s", work);
+        } else if (p.busy) {
             pool_abort_old(op, &p);
             *ret_again = true;
             st = pool_busy(op, &p);

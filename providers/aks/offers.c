@@ -243,14 +243,24 @@ static void offer_put(const struct pool *p, const struct aks_type *t,
     if (gb[0] != '\0')
         fact(&o, &o.resources, "memory",
              kit_keep_print(&o.keep, "%.20sGi", gb));
-    bool available = !sku || (sku_open(sku, m, site->zone) &&
-                              quota_open(sku, m, p->spot));
+    char note[300] = "";
+    if (p->maintained)
+        pool_work(p, note, sizeof note);
+    else if (sku && !sku_open(sku, m, site->zone))
+        snprintf(note, sizeof note,
+                 "%.60s is not open to this subscription in %.60s%s%.60s",
+                 kit_json_text(p->props, "vmSize"), m->location,
+                 site->zone[0] != '\0' ? ", zone " : "", site->zone);
+    else if (sku && !quota_open(sku, m, p->spot))
+        snprintf(note, sizeof note, "the quota has no room for one more %.60s",
+                 kit_json_text(p->props, "vmSize"));
     kit_offer_put(&o,
                   &(struct davit_offer){.name = t->name,
                                         .zone = site->zone,
                                         .price_micros_hour = -1,
                                         .spot = p->spot,
-                                        .available = available},
+                                        .note = note,
+                                        .available = note[0] == '\0'},
                   sink, put);
     kit_keep_done(&o.keep);
 }

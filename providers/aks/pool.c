@@ -10,9 +10,19 @@
 
 #include "aks.h"
 
-#define COMPUTE_API "2026-04-01"
 #define DIGITS 6 /* aks-gpu-12345678-vmss00001a */
 #define GHOST_MAX_AGE_S 3600
+
+/* The states in which a change of the count may be: ours or somebody's.  Others
+ * ("Upgrading", "UpgradingNodeImageVersion", "Stopping", ...) are Azure's own
+ * work (learn.microsoft.com/azure/aks: agent pools, provisioningState). */
+static bool scaled_state(const char *state)
+{
+    return strcasecmp(state, "Scaling") == 0 ||
+           strcasecmp(state, "Updating") == 0 ||
+           strcasecmp(state, "Creating") == 0 ||
+           strcasecmp(state, "Deleting") == 0 || state[0] == '\0';
+}
 
 void pool_take(const json_t *doc, struct pool *ret)
 {
@@ -29,6 +39,7 @@ void pool_take(const json_t *doc, struct pool *ret)
         .spot = strcasecmp(kit_json_text(p, "scaleSetPriority"), "Spot") == 0,
         .failure.size = sizeof(struct davit_error)};
     ret->busy = !ret->failed && strcasecmp(state, "Succeeded") != 0;
+    ret->maintained = ret->busy && !scaled_state(state);
     ledger_read(json_object_get(p, "tags"), &ret->ledger);
 }
 
@@ -201,24 +212,12 @@ static void ghosts_find(struct op *op, struct pool *p, const struct record *r)
         return;
     while (from > 0 && p->v[from - 1].record == r)
         from--;
-    const char *cut = from < p->n
-                          ? strcasestr(p->v[from].resource, "/virtualMachines/")
-                          : NULL;
-    if (!cut || p->v[from].resource[0] != '/')
-        return;
-    char *url = arm_url(op->aks,
-                        "%.*s/virtualMachines?api-version=" COMPUTE_API
-                        "&$expand=instanceView",
-                        (int)(cut - p->v[from].resource), p->v[from].resource);
     json_t *vms = NULL;
-    struct davit_error ignored = {.size = sizeof ignored}, *e = op->error;
-    op->error = &ignored; /* no right to look is no reason to fail */
-    int st = arm_pages(op, url, &vms);
-    op->error = e;
-    free(url);
+    if (from == p->n || !scale_set_read(op, p, &vms))
+        return;
     size_t i;
     const json_t *vm;
-    json_array_foreach(st == DAVIT_OK ? vms : NULL, i, vm) {
+    json_array_foreach(vms, i, vm) {
         const char *code = vm_failure(vm);
         for (size_t k = from; code && k < p->n; k++) {
             if (strcasecmp(p->v[k].resource, kit_json_text(vm, "id")) != 0)
@@ -269,12 +268,10 @@ static void failure_find(struct op *op, struct pool *p)
               p->name, p->state);
 }
 
-int pool_machines(struct op *op, struct pool *p)
+int pool_machines(struct op *op, struct pool *p, bool at_rest)
 {
     json_t *list, *m;
-    char *url = arm_cluster_url(op->aks, "/agentPools/%s/machines", p->name);
-    int st = arm_pages(op, url, &list);
-    free(url);
+    int st = machines_read(op, p, at_rest, &list);
     if (st != DAVIT_OK)
         return st;
     size_t i;
@@ -283,6 +280,7 @@ int pool_machines(struct op *op, struct pool *p)
     json_array_foreach(list, i, m)
         p->v[p->n++] = vm_take(m);
     qsort(p->v, p->n, sizeof *p->v, by_number);
+    scale_set_note(op, p);
     owners_find(p);
     stopping_mark(op, p);
     if (!p->failed)

@@ -14,11 +14,15 @@
 static bool needs_work(const struct op *op, const struct group *g)
 {
     struct count c = ledger_count(g);
-    if (!g->found)
+    if (!g->found || !g->units)
         return false;
     if (g->pool >= op->e->n_typed)
         return c.open > 0; /* what else it holds may be another's */
-    if (c.open > 0 || c.loose > 0 || g->desired > ledger_needed(g))
+    if (c.loose > 0)
+        return true;
+    if (g->closed_as != DAVIT_OK)
+        return false; /* its target is not ours now */
+    if (c.open > 0 || g->desired > ledger_needed(g))
         return true;
     for (size_t i = 0; op->e->protect && i < g->n; i++)
         if (g->v[i].ours && g->v[i].in_group && !g->v[i].protected &&
@@ -53,10 +57,11 @@ static int group_work(struct op *op, size_t pool, const char *name,
     struct group *g = &v->groups[0];
     if (st == DAVIT_OK && g->found) {
         st = ledger_assign(op, g);
-        if (st == DAVIT_OK)
+        if (st == DAVIT_OK && g->closed_as == DAVIT_OK) {
             st = failure_judge(op, g);
-        if (st == DAVIT_OK)
-            protect(op, g);
+            if (st == DAVIT_OK)
+                protect(op, g);
+        }
     }
     pool_unlock(name);
     return st;

@@ -170,8 +170,13 @@ struct group {
     size_t n_records;
     struct instance *v;
     size_t n;
-    uint32_t tags;        /* other people's: there are 50 in all */
-    struct kit_keep keep; /* strings the instances point to */
+    uint32_t tags;          /* other people's: there are 50 in all */
+    bool units;             /* its target counts instances */
+    bool no_launch, no_end; /* somebody suspended that process */
+    int closed_as;          /* OK, or how a launch is refused */
+    char closed_code[24], closed[160];
+    char held_code[24], held[160]; /* why none must end now, or "" */
+    struct kit_keep keep;          /* strings the instances point to */
 };
 
 struct view {
@@ -181,6 +186,10 @@ struct view {
     size_t n_docs;
     bool seeks; /* describe() notes groups of ours */
 };
+
+/* state.c: may we launch there, may we end there?  Fills closed and held. */
+void group_state(struct op *op, struct group *g);
+int group_closed(struct op *op, const struct group *g); /* closed_as, said */
 
 int view_read(struct op *op, const size_t *pools, size_t n, bool with_ec2,
               struct view *ret);

@@ -77,6 +77,7 @@ static void instance_put(struct op *op, const struct group *g,
         .phase = i->life == LIFE_STARTING  ? DAVIT_STARTING
                  : i->life == LIFE_RUNNING ? DAVIT_RUNNING
                                            : DAVIT_STOPPING,
+        .held = i->life <= LIFE_RUNNING ? g->held : "",
         .spot = spot || i->spot,
         .detail = detail_of(i, detail)};
     put(sink, &m);
@@ -300,6 +301,9 @@ static int record_of(struct launch *la, struct group *g, struct record **ret)
     for (size_t i = 0; i < g->n; i++)
         if (g->v[i].ours && strcmp(g->v[i].request, la->l->request_id) == 0)
             return DAVIT_OK; /* its record was pruned: it is closed */
+    int st = group_closed(&la->op, g);
+    if (st != DAVIT_OK)
+        return st;
     uint32_t room = room_in(g);
     la->granted = room < la->l->count ? room : la->l->count;
     la->short_of_room = la->granted < la->l->count;
@@ -335,6 +339,10 @@ static int launch_locked(struct launch *la, struct davit_sink *sink,
                        "node group %.60s could not start %u of %u machines: %s",
                        la->op.e->pools[la->pool].name, record_open(g, r),
                        r->want, r->code);
+    } else if (r && record_open(g, r) > 0 && g->closed_as != DAVIT_OK) {
+        /* It was begun before: what it raised may come, or fail afterwards. */
+        st = group_closed(&la->op, g);
+        st = g->desired < ledger_needed(g) ? DAVIT_RETRY : DAVIT_OK;
     } else if (r && record_open(g, r) > 0 && la->type->how == BY_INSTANCES) {
         st = by_instances(la, g, r);
         raised = true;
@@ -389,7 +397,7 @@ int eks_launch(void *self, struct davit_call *call,
     struct launch la = {.op = op_begin(e, call, error), .l = l};
     int st = launch_check(&la);
     if (st == DAVIT_OK)
-        st = pool_resolve(&la.op, la.pool, false, la.group, sizeof la.group);
+        st = pool_resolve(&la.op, la.pool, true, la.group, sizeof la.group);
     if (st == DAVIT_OK && !pool_lock(&la.op, la.group))
         return out_of_time(&la.op);
     if (st == DAVIT_OK) {

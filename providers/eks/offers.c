@@ -167,7 +167,7 @@ struct offering {
 
 static void offer_put(const struct offering *o, const struct kit_offer *f,
                       const char *machine, const char *zone, bool spot,
-                      bool available)
+                      const char *note, bool available)
 {
     int64_t price = spot && machine[0] != '\0'
                         ? spot_price(o->op, machine, zone)
@@ -176,9 +176,31 @@ static void offer_put(const struct offering *o, const struct kit_offer *f,
                   &(struct davit_offer){.name = o->type->name,
                                         .zone = zone,
                                         .spot = spot,
+                                        .note = note,
                                         .available = available,
                                         .price_micros_hour = price},
                   o->sink, o->put);
+}
+
+/* True: it can be had.  The note says why not, or what to know of it. */
+static bool closed_why(const struct eks_pool *p, const struct group *g,
+                       const struct xml *x, char *note, size_t size)
+{
+    static const char *const dead[] = {"CREATE_FAILED", "DELETING",
+                                       "DELETE_FAILED"};
+    if (!x) {
+        snprintf(note, size, "there is no node group %.60s", p->name);
+        return false;
+    }
+    for (size_t i = 0; i < sizeof dead / sizeof *dead; i++)
+        if (strcmp(p->status, dead[i]) == 0) {
+            snprintf(note, size, "node group %.60s is %s", p->name, dead[i]);
+            return false;
+        }
+    snprintf(note, size, "%s", g->closed[0] != '\0' ? g->closed : g->held);
+    if (g->max == 0)
+        snprintf(note, size, "node group %.60s has a MaxSize of 0", p->name);
+    return g->max > 0 && g->closed_as == DAVIT_OK;
 }
 
 static int route_offer(const struct offering *o, const struct eks_route *r,
@@ -189,6 +211,7 @@ static int route_offer(const struct offering *o, const struct eks_route *r,
     const struct group *g = NULL;
     struct kit_str machine = {0};
     struct kit_offer f = {0};
+    char note[200] = "";
     for (size_t i = 0; i < v->n_groups; i++)
         if (v->groups[i].pool == r->pool)
             g = &v->groups[i];
@@ -206,20 +229,17 @@ static int route_offer(const struct offering *o, const struct eks_route *r,
         from_tags(x, &f);
         pthread_mutex_lock(&e->lock);
         bool spot = p->bare ? o->type->spot : p->spot;
-        bool good = x && g->max > 0 &&
-                    strcmp(p->status, "CREATE_FAILED") != 0 &&
-                    strcmp(p->status, "DELETING") != 0 &&
-                    strcmp(p->status, "DELETE_FAILED") != 0;
+        bool good = closed_why(p, g, x, note, sizeof note);
         pthread_mutex_unlock(&e->lock);
         if (r->zone[0] != '\0') {
-            offer_put(o, &f, machine.p, r->zone, spot,
+            offer_put(o, &f, machine.p, r->zone, spot, note,
                       good && has_zone(x, r->zone));
         } else if (o->type->n_zones == 0) {
             /* The group chooses among its zones; with one it is that one. */
             const char *only = x && g->n_zones == 1
                                    ? xml_text(x, "AvailabilityZones/member")
                                    : "";
-            offer_put(o, &f, machine.p, only, spot, good);
+            offer_put(o, &f, machine.p, only, spot, note, good);
         }
         for (size_t i = 0; r->zone[0] == '\0' && i < o->type->n_zones; i++) {
             bool own = false;
@@ -227,7 +247,7 @@ static int route_offer(const struct offering *o, const struct eks_route *r,
                 own = own ||
                       strcmp(o->type->routes[k].zone, o->type->zones[i]) == 0;
             if (!own)
-                offer_put(o, &f, machine.p, o->type->zones[i], spot,
+                offer_put(o, &f, machine.p, o->type->zones[i], spot, note,
                           good && has_zone(x, o->type->zones[i]));
         }
     }

@@ -170,6 +170,23 @@ static int slots_end(struct ending *en, struct group *g)
     return st;
 }
 
+/* A minimum is judged for each machine. */
+static bool may_end(const struct group *g)
+{
+    return g->held[0] == '\0' || strcmp(g->held_code, "MinSize") == 0;
+}
+
+static int held(struct ending *en, struct group *g)
+{
+    int st = kit_error(en->op.error, DAVIT_RETRY, g->held_code, "%s", g->held);
+    for (size_t i = 0; i < en->n; i++) {
+        const struct instance *m = find(g, en->ids[i]);
+        if (en->status[i] < 0 && m && m->in_group)
+            en->status[i] = m->life == LIFE_STOPPING ? DAVIT_OK : st;
+    }
+    return st;
+}
+
 /* What the instances were for is in the ledger before they are gone, or their
  * request would seem to wait again. */
 static int group_end(struct ending *en, size_t pool, const char *name)
@@ -179,7 +196,9 @@ static int group_end(struct ending *en, size_t pool, const char *name)
         return out_of_time(&en->op);
     int st = view_read(&en->op, &pool, 1, true, &v);
     struct group *g = &v.groups[0];
-    if (st == DAVIT_OK && g->found) {
+    if (st == DAVIT_OK && g->found && !may_end(g)) {
+        st = held(en, g);
+    } else if (st == DAVIT_OK && g->found) {
         /* A group that no type has may be somebody else's by now. */
         if (pool < en->op.e->n_typed)
             st = ledger_assign(&en->op, g);

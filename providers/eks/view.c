@@ -12,7 +12,7 @@
 
 #include "eks.h"
 
-#define FACTS_MS (10 * 60 * INT64_C(1000))
+#define FACTS_MS (60 * INT64_C(1000)) /* an update is seen so late */
 #define NAMES_MAX 50   /* groups of one DescribeAutoScalingGroups */
 #define VALUES_MAX 200 /* of one filter */
 #define PAGES_MAX 1000
@@ -148,6 +148,29 @@ static uint32_t size_at(const struct xml *x, const char *name)
     return v < 0 ? 0 : v > UINT32_MAX ? UINT32_MAX : (uint32_t)v;
 }
 
+/* Does it count what we count, and do what it is asked?  With weights, or in
+ * vCPUs or GiB, its target is of other units than instances
+ * (docs.aws.amazon.com/autoscaling/ec2/APIReference/: LaunchTemplateOverrides,
+ * DesiredCapacityType, SuspendedProcess). */
+static void processes_take(struct group *g, const struct xml *x)
+{
+    const char *type = xml_text(x, "DesiredCapacityType");
+    g->units = type[0] == '\0' || strcmp(type, "units") == 0;
+    for (const struct xml *o = xml_at(x, "MixedInstancesPolicy/LaunchTemplate/"
+                                         "Overrides/member");
+         o; o = xml_again(o)) {
+        const char *weight = xml_text(o, "WeightedCapacity");
+        if (weight[0] != '\0' && strcmp(weight, "1") != 0)
+            g->units = false;
+    }
+    for (const struct xml *s = xml_at(x, "SuspendedProcesses/member"); s;
+         s = xml_again(s)) {
+        const char *name = xml_text(s, "ProcessName");
+        g->no_launch = g->no_launch || strcmp(name, "Launch") == 0;
+        g->no_end = g->no_end || strcmp(name, "Terminate") == 0;
+    }
+}
+
 static void group_take(struct view *v, const struct xml *x)
 {
     const char *name = xml_text(x, "AutoScalingGroupName");
@@ -166,6 +189,7 @@ static void group_take(struct view *v, const struct xml *x)
     for (const struct xml *z = xml_at(x, "AvailabilityZones/member"); z;
          z = xml_again(z))
         g->n_zones++;
+    processes_take(g, x);
     for (const struct xml *t = xml_at(x, "Tags/member"); t; t = xml_again(t)) {
         const char *key = xml_text(t, "Key");
         if (begins(key, RECORD_PREFIX))
@@ -423,6 +447,7 @@ int view_read(struct op *op, const size_t *pools, size_t n, bool with_ec2,
         struct group *g = &v->groups[i];
         if (g->found) {
             qsort(g->v, g->n, sizeof *g->v, by_id);
+            group_state(op, g);
             continue;
         }
         /* The node group may have been made anew, with another group. */

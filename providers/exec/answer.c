@@ -117,10 +117,11 @@ const char *machine_read(const json_t *o, struct davit_machine *m, char *room,
     failure = text_of(o, "failure", &good);
     detail = text_of(o, "detail", &good);
     m->detail = detail[0] != '\0' ? detail : NULL;
+    m->held = text_of(o, "held", &good);
     if (!json_is_object(o) || !good)
         return "\"machine\" must be an object with the strings id, request_id, "
-               "type, zone, address, phase, failure, detail and the boolean "
-               "spot";
+               "type, zone, address, phase, failure, detail, held and the "
+               "boolean spot";
     while (m->phase <= DAVIT_FAILED && strcmp(phase, phases[m->phase]) != 0)
         m->phase++;
     if (m->phase > DAVIT_FAILED) {
@@ -204,12 +205,13 @@ const char *offer_read(const json_t *o, struct davit_offer *ret,
     ret->zone = text_of(o, "zone", &good);
     ret->spot = flag_of(o, "spot", false, &good);
     ret->available = flag_of(o, "available", true, &good);
+    ret->note = text_of(o, "note", &good);
     ret->price_micros_hour = -1;
     ret->resources = pairs_of(o, "resources", keep, &ret->n_resources, &good);
     ret->labels = pairs_of(o, "labels", keep, &ret->n_labels, &good);
     ret->taints = taints_of(o, keep, &ret->n_taints, &good);
     if (!json_is_object(o) || !good)
-        return "\"offer\" must be an object with the strings type and zone, "
+        return "\"offer\" must be an object with the strings type, zone and note, "
                "the number price, the booleans spot and available, the maps "
                "resources and labels, and taints, a list of KEY=VALUE:EFFECT";
     if (priced &&

@@ -102,9 +102,10 @@ static void report(struct end *x, size_t i, int status)
     x->reported[i] = true;
 }
 
-/* What needs no request: gone, going, or one of two of that name. */
-static void report_known(struct end *x)
+/* What needs no request: gone, going, held, or one of two of that name. */
+static int report_known(struct end *x)
 {
+    int worst = DAVIT_OK;
     for (size_t i = 0; i < x->n; i++) {
         const json_t *at = json_object_get(x->by_name, x->ids[i]);
         if (!at)
@@ -114,7 +115,13 @@ static void report_known(struct end *x)
         else if (strcmp(x->members.v[json_integer_value(at)].action,
                         "DELETING") == 0)
             report(x, i, DAVIT_OK);
+        else if (*x->members.v[json_integer_value(at)].held != '\0') {
+            worst = kit_error(x->op.e, DAVIT_RETRY, "Maintenance", "%s",
+                              x->members.v[json_integer_value(at)].held);
+            report(x, i, worst);
+        }
     }
+    return worst;
 }
 
 static int delete (struct end *x, const struct group *g, json_t *urls)
@@ -184,7 +191,7 @@ int gke_terminate(void *self, struct davit_call *call, const char *const *ids,
     x.reported = kit_zeroed(n_ids + 1, sizeof *x.reported);
     int s = look_sure(&x), worst = s;
     if (s == DAVIT_OK)
-        report_known(&x);
+        later = report_known(&x);
     for (size_t k = 0; k < x.groups.n && worst == DAVIT_OK; k++) {
         s = end_in(&x, &x.groups.v[k]);
         if (s == DAVIT_THROTTLED || s == DAVIT_AUTH || s == DAVIT_CANCELLED)

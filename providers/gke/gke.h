@@ -58,8 +58,9 @@ struct group {
     const struct gke_type *type; /* NULL: of a pool that no type has */
     const json_t *pool;          /* as GKE describes it; lives with groups */
     bool spot;
-    bool leaving; /* of a pool that is being upgraded, and the
-                   * half that goes: nothing is launched there */
+    bool held;    /* GKE works on its pool: nothing is ended */
+    bool leaving; /* ... and nothing is launched: the half that
+                   * goes of a blue-green upgrade, or the only one */
 };
 struct groups {
     struct gke *g;
@@ -76,6 +77,7 @@ struct member {
     enum davit_phase phase;
     uint32_t failure;
     char detail[160];
+    char held[120]; /* why it must not be ended now, or "" */
 };
 struct members {
     struct member *v;
@@ -123,6 +125,8 @@ void shared_set(struct gke *g, json_t **which, json_t *j);
 int pools_get(struct op *op, bool fresh, struct groups *ret);
 void pools_done(struct groups *gs);
 void pools_forget(struct gke *g);
+/* What GKE does with the group's pool, for a person. */
+void group_work(const struct group *g, char *ret, size_t size);
 /* The groups of one type and market; INVALID with what there is when there is
  * none. */
 int pools_of_type(struct op *op, const struct gke_type *t, bool spot,

@@ -128,11 +128,12 @@ static int zones_deal(struct launch *x)
     for (uint32_t i = 0; i < x->l->count; i++)
         x->in[i] = n > 0 ? stay[(start + i) % n] : 0;
     free(stay);
-    return n > 0 ? DAVIT_OK
-                 : kit_error(x->op.e, DAVIT_RETRY, "Upgrading",
-                             "node pool %.40s is being upgraded and has no "
-                             "group in this zone yet",
-                             kit_json_text(x->groups.v[0].pool, "name"));
+    if (n > 0)
+        return DAVIT_OK;
+    char work[160];
+    group_work(&x->groups.v[0], work, sizeof work);
+    return kit_error(x->op.e, DAVIT_STOCKOUT, "Maintenance",
+                     "%s: nothing is launched there meanwhile", work);
 }
 
 static int look(struct launch *x)

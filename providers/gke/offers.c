@@ -138,11 +138,14 @@ static int offer_group(struct op *op, const struct group *g,
 {
     struct facts f = {.there = false};
     struct kit_offer o = {0};
+    char note[160] = "";
     int s = machine_facts(op, g, &f);
     if (s == DAVIT_OK)
         s = accelerator_there(op, g, &f);
     if (s != DAVIT_OK)
         return s;
+    if (g->held)
+        group_work(g, note, sizeof note);
     labels_read(g, &f, &o);
     kit_fact_number(&o, &o.resources, "CPU", f.cpu);
     kit_fact_number(&o, &o.resources, "memory", f.memory_mb << 20);
@@ -150,11 +153,13 @@ static int offer_group(struct op *op, const struct group *g,
         kit_fact_number(&o, &o.resources, "GPU", f.gpus);
     kit_offer_put(
         &o,
-        &(struct davit_offer){.name = g->type->name,
-                              .zone = g->zone,
-                              .price_micros_hour = -1,
-                              .spot = g->spot,
-                              .available = pool_usable(g) && enough(op, g, &f)},
+        &(struct davit_offer){
+            .name = g->type->name,
+            .zone = g->zone,
+            .price_micros_hour = -1,
+            .spot = g->spot,
+            .note = note,
+            .available = pool_usable(g) && !g->leaving && enough(op, g, &f)},
         sink, put);
     kit_keep_done(&o.keep);
     return DAVIT_OK;
@@ -196,6 +201,16 @@ static bool zone_wanted(const struct group *g)
     return t && t->n_zones == 0;
 }
 
+/* The half that goes of a blue-green upgrade, where the other one is there. */
+static bool replaced(const struct groups *gs, const struct group *g)
+{
+    for (size_t i = 0; i < gs->n && g->leaving; i++)
+        if (gs->v[i].pool == g->pool && !gs->v[i].leaving &&
+            strcmp(gs->v[i].zone, g->zone) == 0)
+            return true;
+    return false;
+}
+
 int gke_offers(void *self, struct davit_call *call, struct davit_sink *sink,
                davit_put_offer *put, struct davit_error *e)
 {
@@ -203,7 +218,7 @@ int gke_offers(void *self, struct davit_call *call, struct davit_sink *sink,
     struct groups gs;
     int s = pools_get(&op, true, &gs);
     for (size_t i = 0; i < gs.n && s == DAVIT_OK; i++)
-        if (zone_wanted(&gs.v[i]))
+        if (zone_wanted(&gs.v[i]) && !replaced(&gs, &gs.v[i]))
             s = offer_group(&op, &gs.v[i], sink, put);
     for (size_t i = 0; i < op.g->n_types && s == DAVIT_OK; i++)
         offer_missing(&gs, &op.g->types[i], sink, put);

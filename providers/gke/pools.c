@@ -112,17 +112,21 @@ static const struct gke_type *type_of_pool(const struct gke *g,
     return NULL;
 }
 
-/* In a blue-green upgrade a pool has the groups of both, and the blue ones will
- * be drained and deleted; after a rollback began the green ones.  Google:
- * NodePool.UpdateInfo.BlueGreenInfo. */
-static void leaving_mark(const json_t *pool, struct group *v, size_t n)
+/* GKE works on a pool: it upgrades it by surge, repairs or changes it.  What
+ * it adds for that is its own, and it ends machines itself.  In a blue-green
+ * upgrade a pool has the groups of both halves, and the blue ones will be
+ * drained and deleted; after a rollback began the green ones.  Google:
+ * NodePool.Status, NodePool.UpdateInfo.BlueGreenInfo. */
+static void work_mark(const json_t *pool, struct group *v, size_t n)
 {
     const json_t *info = kit_json_at(pool, "updateInfo.blueGreenInfo");
     const json_t *blue = json_object_get(info, "blueInstanceGroupUrls");
     bool back = strcmp(kit_json_text(info, "phase"), "ROLLBACK_STARTED") == 0;
-    size_t i, k, n_leaving = 0;
+    bool two = json_array_size(blue) > 0;
+    bool busy = strcmp(kit_json_text(pool, "status"), "RECONCILING") == 0;
+    size_t i, k;
     json_t *u;
-    for (i = 0; i < n && json_array_size(blue) > 0; i++) {
+    for (i = 0; i < n; i++) {
         bool is_blue = false;
         json_array_foreach(blue, k, u) {
             char name[64] = "", zone[48] = "";
@@ -132,12 +136,22 @@ static void leaving_mark(const json_t *pool, struct group *v, size_t n)
             is_blue = is_blue || (strcmp(v[i].name, name) == 0 &&
                                   strcmp(v[i].zone, zone) == 0);
         }
-        v[i].leaving = is_blue != back;
-        n_leaving += v[i].leaving;
+        v[i].held = two || busy;
+        v[i].leaving = two ? is_blue != back : busy;
     }
-    /* While there is no other half yet, this one is the pool. */
-    for (i = 0; i < n && n_leaving == n; i++)
-        v[i].leaving = false;
+}
+
+void group_work(const struct group *g, char *ret, size_t size)
+{
+    const json_t *info = kit_json_at(g->pool, "updateInfo.blueGreenInfo");
+    const char *name = kit_json_text(g->pool, "name");
+    if (info)
+        snprintf(ret, size,
+                 "node pool %.40s is in a blue-green upgrade (%.40s)", name,
+                 kit_json_text(info, "phase"));
+    else
+        snprintf(ret, size, "node pool %.40s is being changed by GKE (%.20s)",
+                 name, kit_json_text(g->pool, "status"));
 }
 
 static int groups_add(struct op *op, struct groups *gs, const json_t *pool,
@@ -165,7 +179,7 @@ static int groups_add(struct op *op, struct groups *gs, const json_t *pool,
                              kit_json_text(pool, "name"), url);
         gs->n++;
     }
-    leaving_mark(pool, gs->v + first, gs->n - first);
+    work_mark(pool, gs->v + first, gs->n - first);
     return DAVIT_OK;
 }
 

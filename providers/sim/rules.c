@@ -5,7 +5,7 @@
  * state file, which a person or a test may edit while the daemon runs:
  *   {"stockout": ["t4", "k80@us-b"], "quota": {"machines": 3, "T4": 1},
  *    "down": true, "auth": true, "throttle": true, "lost_reply": 1, "fail": 2,
- *    "kill": ["sim-3f2a-7"]}
+ *    "kill": ["sim-3f2a-7"], "maintenance": ["t4"]}
  */
 #include <stdio.h>
 #include <string.h>
@@ -86,7 +86,7 @@ static int faults_check(struct op *op)
 {
     static const char *const keys[] = {"stockout", "quota",    "down",
                                        "auth",     "throttle", "lost_reply",
-                                       "fail",     "kill"};
+                                       "fail",     "kill",     "maintenance"};
     json_t *f = faults(op), *v;
     const char *key;
     if (!f)
@@ -98,9 +98,10 @@ static int faults_check(struct op *op)
         size_t i = 0;
         while (i < sizeof keys / sizeof *keys && strcmp(keys[i], key) != 0)
             i++;
-        bool list = strcmp(key, "stockout") == 0 || strcmp(key, "kill") == 0;
-        bool map = strcmp(key, "quota") == 0,
-             ops = strcmp(key, "auth") == 0 || strcmp(key, "down") == 0;
+        bool list = strcmp(key, "stockout") == 0 || strcmp(key, "kill") == 0 ||
+                    strcmp(key, "maintenance") == 0;
+        bool map = strcmp(key, "quota") == 0;
+        bool ops = strcmp(key, "auth") == 0 || strcmp(key, "down") == 0;
         if (i < sizeof keys / sizeof *keys &&
             (json_is_null(v) || ((list || ops) && json_is_array(v)) ||
              (map && json_is_object(v)) ||
@@ -108,10 +109,9 @@ static int faults_check(struct op *op)
             continue;
         return kit_error(
             op->error, DAVIT_BROKEN, "faults",
-            "%.80s: faults.%.40s is unknown or of a wrong kind: "
-            "stockout and kill are lists, quota is a map, down and "
-            "auth are true or lists of operations, throttle, "
-            "lost_reply, fail are numbers",
+            "%.80s: faults.%.40s is unknown or of a wrong kind: stockout, kill "
+            "and maintenance are lists, quota is a map, down and auth are true "
+            "or lists of operations, throttle, lost_reply, fail are numbers",
             op->sim->path, key);
     }
     return DAVIT_OK;
@@ -177,6 +177,10 @@ int rules_stock(struct op *op, const char *type, const char *zone)
     bool dry = false;
     size_t i;
     json_t *v;
+    if (rules_maintained(op, type, zone))
+        return kit_error(op->error, DAVIT_STOCKOUT, "Maintenance",
+                         "%s%s%s is " SIM_MAINTAINED, type,
+                         zone[0] != '\0' ? " in " : "", zone);
     for (size_t k = 0; k < s->n_dry; k++) {
         const struct dry *d = &s->dry[k];
         if (strcmp(d->type, type) == 0 &&
@@ -192,6 +196,16 @@ int rules_stock(struct op *op, const char *type, const char *zone)
     return kit_error(op->error, DAVIT_STOCKOUT, "ZoneResourcesExhausted",
                      "%s is out of stock%s%s (simulated)", type,
                      zone[0] != '\0' ? " in " : "", zone);
+}
+
+bool rules_maintained(const struct op *op, const char *type, const char *zone)
+{
+    size_t i;
+    json_t *v;
+    json_array_foreach(json_object_get(faults(op), "maintenance"), i, v)
+        if (json_is_string(v) && names_offer(json_string_value(v), type, zone))
+            return true;
+    return false;
 }
 
 /* ---- quota */

@@ -44,9 +44,10 @@ static const char *boot_stage(const json_t *m, int64_t now_ms)
     return part * 5 < whole * 4 ? "booting" : "starting services";
 }
 
-static void machine_put(const json_t *m, int64_t now_ms,
-                        struct davit_sink *sink, davit_put_machine *put)
+static void machine_put(struct op *op, const json_t *m, struct davit_sink *sink,
+                        davit_put_machine *put)
 {
+    int64_t now_ms = op->now_ms;
     struct davit_machine out = {
         .size = sizeof out,
         .id = field_text(m, "id"),
@@ -69,6 +70,8 @@ static void machine_put(const json_t *m, int64_t now_ms,
         break;
     case LIFE_GONE: return;
     }
+    if (rules_maintained(op, out.offer, out.zone))
+        out.held = SIM_MAINTAINED;
     put(sink, &out);
 }
 
@@ -132,7 +135,7 @@ static int sim_list(void *self, struct davit_call *call,
         if (machine_ours(op.sim, m) &&
             (op.now_ms < field_int(m, "created_ms") || /* a clock set back */
              op.now_ms >= field_int(m, "created_ms") + op.sim->list_lag_ms))
-            machine_put(m, op.now_ms, sink, put);
+            machine_put(&op, m, sink, put);
     store_done(&op);
     return st;
 }
@@ -271,7 +274,7 @@ static void request_put(struct op *op, const char *request,
     json_array_foreach(json_object_get(op->root, "machines"), i, m)
         if (machine_ours(op->sim, m) &&
             strcmp(field_text(m, "request"), request) == 0)
-            machine_put(m, op->now_ms, sink, put);
+            machine_put(op, m, sink, put);
 }
 
 static int launch_locked(struct op *op, const struct davit_launch *l,
@@ -361,23 +364,27 @@ static int sim_offers(void *self, struct davit_call *call,
     struct op op;
     int st = begin(&op, "offers", self, call, e, false);
     const struct sim *s = self;
-    store_done(&op);
     for (size_t i = 0; st == DAVIT_OK && i < s->n_types; i++) {
         const struct sim_type *t = &s->types[i];
         for (size_t z = 0; z < (t->n_zones > 0 ? t->n_zones : 1); z++)
-            for (int spot = t->spot_only; spot <= 1; spot++)
-                put(sink, &(struct davit_offer){
-                              .size = sizeof(struct davit_offer),
-                              .name = t->name,
-                              .zone = t->n_zones > 0 ? t->zones[z] : "",
-                              .price_micros_hour = -1,
-                              .taints = t->taints,
-                              .n_taints = t->n_taints,
-                              .resources = t->gives,
-                              .n_resources = t->n_gives,
-                              .spot = spot != 0,
-                              .available = true});
+            for (int spot = t->spot_only; spot <= 1; spot++) {
+                const char *zone = t->n_zones > 0 ? t->zones[z] : "";
+                bool going = rules_maintained(&op, t->name, zone);
+                put(sink,
+                    &(struct davit_offer){.size = sizeof(struct davit_offer),
+                                          .name = t->name,
+                                          .zone = zone,
+                                          .price_micros_hour = -1,
+                                          .taints = t->taints,
+                                          .n_taints = t->n_taints,
+                                          .resources = t->gives,
+                                          .n_resources = t->n_gives,
+                                          .spot = spot != 0,
+                                          .note = going ? SIM_MAINTAINED : "",
+                                          .available = !going});
+            }
     }
+    store_done(&op);
     return st;
 }
 

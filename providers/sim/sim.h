@@ -102,6 +102,9 @@ const struct sim_type *rules_type(const struct sim *s, const char *name);
 /* OK, or what the API says before it looks at the request. */
 int rules_admit(struct op *op);
 /* STOCKOUT when the type cannot be had there now; counts the attempt. */
+/* Is it being upgraded?  Then the fault says so. */
+#define SIM_MAINTAINED "being upgraded (simulated)"
+bool rules_maintained(const struct op *op, const char *type, const char *zone);
 int rules_stock(struct op *op, const char *type, const char *zone);
 /* How many of want more machines of the type are allowed now. */
 uint32_t rules_room(struct op *op, const struct sim_type *t, uint32_t want,

@@ -69,11 +69,12 @@ static json_t *answer(const struct call *c)
         const struct call_machine *m = &c->machines.v[i];
         json_array_append_new(
             machines,
-            json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b}", "id",
-                      m->id, "request", m->request_id, "type", m->type, "zone",
-                      m->zone, "address", m->address, "phase", phases[m->phase],
-                      "failure", status_name(m->failure), "detail", m->detail,
-                      "spot", (int)m->spot));
+            json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b}",
+                      "id", m->id, "request", m->request_id, "type", m->type,
+                      "zone", m->zone, "address", m->address, "phase",
+                      phases[m->phase], "failure", status_name(m->failure),
+                      "detail", m->detail, "held", m->held, "spot",
+                      (int)m->spot));
     }
     for (uint32_t i = 0; i < c->offers.n; i++) {
         const struct call_offer *o = &c->offers.v[i];
@@ -84,10 +85,11 @@ static json_t *answer(const struct call *c)
                 json_sprintf("%s:%s", o->taints.v[k].value,
                              effect_name(o->taints.v[k].effect)));
         json_array_append_new(
-            offers, json_pack("{s:o, s:s, s:s, s:b, s:b, s:I}", "taints",
-                              taints, "type", o->type, "zone", o->zone, "spot",
-                              (int)o->spot, "available", (int)o->available,
-                              "price", (json_int_t)o->price_micros_hour));
+            offers,
+            json_pack("{s:o, s:s, s:s, s:s, s:b, s:b, s:I}", "taints", taints,
+                      "note", o->note, "type", o->type, "zone", o->zone, "spot",
+                      (int)o->spot, "available", (int)o->available, "price",
+                      (json_int_t)o->price_micros_hour));
     }
     for (uint32_t i = 0; c->done && i < c->n_ids; i++)
         json_object_set_new(done, c->ids[i],

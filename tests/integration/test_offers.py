@@ -1,4 +1,6 @@
-"""What a cloud tells of its machines, against what the configuration says of them."""
+"""What a cloud tells of its machines, against what the configuration says of them; and when it works on them."""
+import fcntl
+import json
 import os
 import subprocess
 
@@ -18,6 +20,17 @@ node_types:
     zones: [a, b]
     options: {boot: 200ms, gives: {CPU: 3.92, GPU: 1}, taints: ["nvidia.com/gpu=present:NoSchedule"]}
   cpu: {provider: sim, resources: {CPU: 4}, options: {gives: {CPU: 4}}}
+"""
+MAINTAINED = """
+cluster: maintained
+api: {listen: "127.0.0.1:{port}"}
+state: "{dir}/davit.db"
+limits: {idle_timeout: 1s}
+providers:
+  sim: {state: "{dir}/cloud.json", terminate: 100ms}
+node_types:
+  t4: {provider: sim, resources: {CPU: 4, GPU: 1}, price: 0.5, options: {boot: 200ms}}
+  l4: {provider: sim, resources: {CPU: 4, GPU: 1}, price: 0.9, options: {boot: 200ms}}
 """
 LESS = "a machine has 3.92 CPU, the configuration says 4: what asks for 4 will never fit; write CPU: 3.92 under resources"
 TAINT = ("a machine has the taint nvidia.com/gpu=present:NoSchedule, which taints: of the type lacks: pods without that "
@@ -55,3 +68,36 @@ def test_spot_where_there_is_no_spot_market(tmp_path):
     r = subprocess.run([DAVIT, "validate", path], capture_output=True, text=True)
     assert r.returncode != 0
     assert f"{path}:5:3: node type cheap is to be spot, but provider k8s has no spot market" in r.stderr, r.stderr
+
+
+def faults(tmp_path, **kw):
+    """Of the simulated cloud, from now on."""
+    path = tmp_path / "cloud.json"
+    with open(f"{path}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        state = json.loads(path.read_text())
+        state["faults"] = kw
+        (tmp_path / "new.json").write_text(json.dumps(state))
+        (tmp_path / "new.json").rename(path)
+
+
+def test_maintenance_is_neither_bought_into_nor_ended(tmp_path):
+    """An idle machine of a pool that is upgraded stays; the next one is bought elsewhere."""
+    with Daemon(tmp_path, MAINTAINED) as d:
+        d.post({"owner": "a", "bundles": [{"GPU": 1}]})
+        d.until(lambda: d.ready("t4") == 1, 10)
+        faults(tmp_path, maintenance=["t4"])
+        d.post({"owner": "b", "bundles": [{"GPU": 1}]})
+        d.until(lambda: d.ready("l4") == 1, 20)
+        d.until(lambda: d.events("node.kept"), 20)
+        d.post({"owner": "a", "bundles": []})
+        d.post({"owner": "b", "bundles": []})
+        d.until(lambda: d.ready("l4") == 0, 20)     # idle for longer than idle_timeout
+        node = d.nodes("t4")[0]
+        assert (node["state"], node["why"]["reason"]) == ("ready", "held_by_cloud")
+        assert "being upgraded" in node["why"]["text"]
+        offer = d.until(lambda: [o for t in d.status()["types"] if t["name"] == "t4" for o in t["offers"] if o["closed"]], 20)[0]
+        assert offer["note"] == "being upgraded (simulated)"
+        assert {e["subject"] for e in d.events("offer.closed")} == {"t4"}
+        faults(tmp_path)
+        d.until(lambda: d.events("node.freed") and d.ready("t4") == 0, 30)

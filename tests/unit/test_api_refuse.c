@@ -152,6 +152,11 @@ static const struct {
      "\"bundles\": [{\"any_of\": [{\"GPU\": 1}, {\"CPU\": 4, "
      "\"memory\": \"1Gi\", \"after\": \"4m\"}]}]}]}",
      "cpu is for an alternative that is tried at 10:03:00 UTC"},
+    {REASON_CLOSED,
+     "{" NOW ", \"node_types\": [" T4 ", \"offers\": [{\"zone\": \"a\", "
+     "\"closed\": true, \"note\": \"pool gpu is being upgraded\"}]}], "
+     "\"demands\": [{\"resources\": {\"GPU\": 1}}]}",
+     "t4 in a is not offered by sim now: pool gpu is being upgraded"},
     {REASON_QUEUE_DENIED,
      "{" NOW ", \"node_types\": [" T4 "}], \"demands\": [{\"queue\": \"q\", "
      "\"bundles\": [{\"GPU\": 1}]}]}",
@@ -188,7 +193,7 @@ static void test_no_reason_without_a_sentence(void **state)
     (void)state;
     world_open(&w, cases[0].problem);
     assert_int_equal(w.plan.n_refusals, 1);
-    for (unsigned r = REASON_LACKS; r <= REASON_ALTERNATIVE; r++) {
+    for (unsigned r = REASON_LACKS; r <= REASON_CLOSED; r++) {
         struct plan_refusal *x = (struct plan_refusal *)w.plan.refusals;
         char plain[256];
         const char *text;

@@ -428,6 +428,8 @@ static void metrics_have_their_names(void **state)
         "autoscaler_started_nodes_total{SessionName=\"a\\\"b\"} 3\n",
         "autoscaler_cluster_resources{resource=\"GPU\",SessionName=\"a\\\"b\"} 1\n",
         "davit_cost_per_hour_dollars 1.73\n",
+        "davit_fleet_cost_per_hour_dollars ",
+        "davit_fleet_bound_per_hour_dollars ",
         "process_resident_memory_bytes "};
     struct snapshot *f = fresh();
     struct metrics m = {0};

@@ -163,8 +163,9 @@ static void test_nothing_while_the_offer_backs_off(void **state)
     (void)state;
     carry_out(world_make(1, REASON_FOR_REQUEST), false);
     err_set(&e, ST_STOCKOUT, "none left");
-    backoffs_note(rig.ledger.backoffs, machine_offer(rig.ledger.fleet.v[0]), &e,
-                  rig.env.now_ms);
+    backoffs_note_launch(rig.ledger.backoffs,
+                         machine_offer(rig.ledger.fleet.v[0]), 0, 0, &e,
+                         rig.env.now_ms);
     send_due(&sending);
     assert_int_equal(rig.n_jobs, 0);
     rig_pass(3600000);
@@ -219,7 +220,7 @@ static void test_brake(void **state)
     for (uint32_t i = 0; i < 8; i++)
         n += rig.ledger.fleet.v[i]->state == STATE_STOPPING;
     assert_int_equal(n, 7);
-    assert_true(rig_emitted("ends.held"));
+    assert_true(rig_emitted("ends.held")); /* REASON_KEEP_BRAKE */
     assert_true(rig_emitted("ends.released"));
 }
 

@@ -29,6 +29,7 @@ static struct call_machine running(const char *id)
                                  .address = "",
                                  .detail = "",
                                  .unit = "",
+                                 .held = "",
                                  .phase = DAVIT_RUNNING};
 }
 
@@ -264,6 +265,7 @@ static void test_offers_replace_those_before(void **state)
                      ((struct call_offer){.type = "t",
                                           .zone = zones[i],
                                           .available = true,
+                                          .note = "",
                                           .price_micros_hour = i}));
         c->status = ST_OK;
         providers_fold(&rig.providers, &c->job.mail);

@@ -196,6 +196,8 @@ static void answer(struct providers *p, struct provider_state *s,
         answer_terminate(p, call);
     if (s)
         s->list_due_ms = p->env->mono_ms + LIST_SOON_MS;
+    if (s && call->status != ST_OK)
+        offers_soon(s);
 }
 
 void providers_fold(struct providers *p, struct mail *mail)

@@ -69,6 +69,7 @@ static void offers_poll(struct providers *p, struct provider_state *s)
         return;
     }
     s->offering = true;
+    s->offers_last_ms = p->env->mono_ms;
     call_send(p, call_new(s->provider, CALL_OFFERS, MAIL_CALL),
               LIST_TIMEOUT_MS);
 }
@@ -157,6 +158,7 @@ void provider_listed(struct providers *p, struct call *call)
     int64_t ago = p->env->mono_ms - call->started_mono_ms;
     struct err short_list;
     bool changed;
+    uint32_t held = 0;
 
     s->listing = false;
     if (call->job.abandoned && call->status == ST_OK)
@@ -186,4 +188,10 @@ void provider_listed(struct providers *p, struct call *call)
     provider_problem(p, s, NULL);
     all_missed(p, s, p->env->now_ms - (ago > 0 ? ago : 0));
     ours_listed(p->ledger, s->conf->name);
+    for (uint32_t i = 0; i < call->machines.n; i++)
+        held += *call->machines.v[i].held != '\0';
+    /* An upgrade has begun or is over. */
+    if ((held > 0) != (s->held > 0))
+        offers_soon(s);
+    s->held = held;
 }

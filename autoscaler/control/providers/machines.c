@@ -127,7 +127,7 @@ static struct machine *machine_of(struct providers *p, const char *provider,
 bool machine_known(const struct providers *p, const struct provider_state *s,
                    const struct call_machine *cm)
 {
-    return fleet_by_cloud(&p->ledger->fleet, s->conf->name, cm->id) != NULL;
+    return !!fleet_by_cloud(&p->ledger->fleet, s->conf->name, cm->id);
 }
 
 /* The provider's word for what it is: a type may have got another name. */
@@ -189,6 +189,22 @@ static void stopping_seen(struct providers *p, struct machine *m)
     fleet_touch(&p->ledger->fleet, m);
 }
 
+static void held_seen(struct providers *p, struct machine *m,
+                      const struct call_machine *cm)
+{
+    char was[sizeof m->cloud_holds];
+
+    snprintf(was, sizeof was, "%s", m->cloud_holds);
+    snprintf(m->cloud_holds, sizeof m->cloud_holds, "%s", cm->held);
+    if (strcmp(was, m->cloud_holds) == 0)
+        return;
+    if ((*was != '\0') != (*m->cloud_holds != '\0'))
+        emit(p->env, *m->cloud_holds ? "node.kept" : "node.freed", m->id, "",
+             "%s",
+             *m->cloud_holds ? m->cloud_holds : "its cloud lets it end again");
+    fleet_touch(&p->ledger->fleet, m);
+}
+
 void machine_seen(struct providers *p, const struct provider_state *s,
                   const struct call_machine *cm, bool listed)
 {
@@ -201,6 +217,7 @@ void machine_seen(struct providers *p, const struct provider_state *s,
     m->maybe.missing_ms = 0;
     m->maybe.given_up = m->maybe.doubt = false;
     type_seen(p, m, cm);
+    held_seen(p, m, cm);
     progress_seen(p, m, cm);
     if (cm->phase != DAVIT_STOPPING && m->state < STATE_STARTING)
         machine_to(p->ledger, m, STATE_STARTING);

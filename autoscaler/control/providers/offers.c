@@ -8,7 +8,11 @@
 #include "../../cloud/offer_check.h"
 #include "providers.h"
 
-enum { OFFERS_MS = 600000, OFFERS_AGAIN_MS = OFFERS_MS / 10 };
+enum {
+    OFFERS_MS = 600000,
+    OFFERS_AGAIN_MS = OFFERS_MS / 10, /* after a failure; while one is closed */
+    OFFERS_SOON_MS = 10000,           /* at most so often */
+};
 
 static struct known_offer *known_find(struct providers *p, const char *provider,
                                       const struct call_offer *o)
@@ -36,7 +40,8 @@ static void known_drop(struct providers *p, const char *provider)
 
 /* Of an offer that comes twice the later one counts. */
 static void known_put(struct providers *p, const char *provider,
-                      const struct call_offer *o, struct taints taints)
+                      const struct call_offer *o, struct taints taints,
+                      const char *note)
 {
     struct known_offer *k = known_find(p, provider, o);
 
@@ -50,6 +55,7 @@ static void known_put(struct providers *p, const char *provider,
     k->available = o->available;
     k->price_micros_hour = o->price_micros_hour;
     k->taints = taints;
+    k->note = note;
 }
 
 struct differing {
@@ -83,6 +89,27 @@ static void compare(struct providers *p, struct provider_state *s,
     }
 }
 
+/* Told when it begins and when it ends. */
+static void closed_tell(struct providers *p, struct provider_state *s,
+                        const struct call_offer *o)
+{
+    const struct known_offer *k = known_find(p, s->conf->name, o);
+    bool was = !k || k->available;
+
+    if (was != o->available)
+        emit(p->env, o->available ? "offer.open" : "offer.closed", o->type, "",
+             "%s%s%s%s%s%s", s->conf->name, *o->zone ? " " : "", o->zone,
+             o->spot ? ", spot" : "", *o->note ? ": " : "", o->note);
+}
+
+void offers_soon(struct provider_state *s)
+{
+    int64_t soon = s->offers_last_ms + OFFERS_SOON_MS;
+
+    if (s->offers_due_ms > soon)
+        s->offers_due_ms = soon;
+}
+
 void provider_offered(struct providers *p, const struct call *call)
 {
     struct provider_state *s = provider_of(p, call->provider);
@@ -92,6 +119,11 @@ void provider_offered(struct providers *p, const struct call *call)
     s->offers_due_ms = p->env->mono_ms + (good ? OFFERS_MS : OFFERS_AGAIN_MS);
     if (!good)
         return;
+    for (uint32_t i = 0; i < call->offers.n; i++) {
+        closed_tell(p, s, &call->offers.v[i]);
+        if (!call->offers.v[i].available)
+            s->offers_due_ms = p->env->mono_ms + OFFERS_AGAIN_MS;
+    }
     known_drop(p, s->conf->name);
     arena_reset(&s->offered);
     compare(p, s, call, &s->offered);
@@ -101,6 +133,7 @@ void provider_offered(struct providers *p, const struct call *call)
 
         known_put(p, s->conf->name, o,
                   t ? offer_more_taints(&t->fact, o->taints, &s->offered)
-                    : (struct taints){0});
+                    : (struct taints){0},
+                  arena_strdup(&s->offered, o->note));
     }
 }

@@ -22,12 +22,13 @@
 struct provider_state {
     struct provider *provider;
     const struct conf_provider *conf;
-    bool listing;                      /* a list call is in flight */
-    bool offering;                     /* an offers call is in flight */
-    int64_t list_due_ms, list_last_ms; /* mono */
-    int64_t offers_due_ms;             /* mono */
-    int64_t listed_ms;                 /* wall, last good list; 0 never */
-    uint32_t machines;                 /* in that list */
+    bool listing;                          /* a list call is in flight */
+    bool offering;                         /* an offers call is in flight */
+    int64_t list_due_ms, list_last_ms;     /* mono */
+    int64_t offers_due_ms, offers_last_ms; /* mono */
+    uint32_t held;          /* machines that the last list holds */
+    int64_t listed_ms;      /* wall, last good list; 0 never */
+    uint32_t machines;      /* in that list */
     int64_t short_since_ms; /* wall: its lists lack many at once; 0 */
     uint32_t short_by;      /* how many */
     bool short_believed;    /* a person said that they are gone */
@@ -44,6 +45,7 @@ struct known_offer {
     bool spot, available;
     int64_t price_micros_hour;
     struct taints taints; /* more than the type's */
+    const char *note;     /* what goes on there, or "" */
 };
 
 /* A call that has left and is not back. */
@@ -105,6 +107,8 @@ void provider_listed(struct providers *p, struct call *call);
 
 /* ---- offers.c */
 void provider_offered(struct providers *p, const struct call *call);
+/* Something has changed there: they are asked for again soon. */
+void offers_soon(struct provider_state *s);
 
 /* ---- machines.c: a machine of a good list, or of a launch's answer */
 void machine_seen(struct providers *p, const struct provider_state *s,

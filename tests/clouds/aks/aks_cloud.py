@@ -78,6 +78,8 @@ class Cloud:
         self.op_s, self.page, self.headers, self.api = op_s, page, headers, api
         self.log, self.rejected, self.lost_work, self.rules = [], [], [], []
         self.token_s, self.granted = 3600, 0
+        self.hidden, self.hidings = set(), 1 << 30  # machines that AKS's list lacks, and how often
+        self.no_compute = False
         self.skus = [{"resourceType": "virtualMachines", "name": "Standard_NC4as_T4_v3", "family": "standardNCASv3_T4Family",
                       "locations": [LOCATION], "capabilities": [
                           {"name": "vCPUs", "value": "4"}, {"name": "MemoryGB", "value": "28"}, {"name": "GPUs", "value": "1"}],
@@ -281,6 +283,8 @@ class Cloud:
         return 200, {}, out
 
     def compute(self, host, path, query):
+        if self.no_compute:
+            raise Refused(403, "AuthorizationFailed", "no right to read that")
         if m := re.fullmatch(NODES + r"/aks-(\w+)-12345678-vmss/virtualMachines", path):
             vms = [{"id": f"{path}/{v['n']}", "instanceId": str(v["n"]), "properties": {
                 "provisioningState": v["state"], "instanceView": {"statuses": [
@@ -315,7 +319,10 @@ class Cloud:
             if (method, m[2]) == ("GET", None):
                 return 200, {}, self.pool_view(p)
             if (method, m[2]) == ("GET", "machines"):
-                return self.paged(host, path, query, [self.machine_view(p, k, v) for k, v in p.vms.items()])
+                self.hidings -= bool(self.hidden)
+                if self.hidings < 0:
+                    self.hidden = set()
+                return self.paged(host, path, query, [self.machine_view(p, k, v) for k, v in p.vms.items() if k not in self.hidden])
             if (method, m[2]) == ("PUT", None):
                 return self.put(p, body, etag, host)
             if (method, m[2], body) == ("POST", "abort", None):

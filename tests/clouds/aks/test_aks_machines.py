@@ -248,6 +248,56 @@ def test_a_raise_that_hangs_is_broken_off(drive, cloud):
     assert [e["path"].rsplit("/", 1)[1] for e in cloud.log if e["method"] == "POST"] == ["abort"]
 
 
+@pytest.mark.parametrize("compute", [True, False])
+def test_a_list_that_lacks_a_machine_ends_none(drive, cloud, compute):
+    """The target comes down to what lives by two witnesses: Azure is never to choose a victim."""
+    gpu = cloud.pools["gpu"]
+    cloud.grow("gpu", 2)
+    gpu.stock, cloud.no_compute = 1, not compute
+    d = drive()
+    d.launch(3)
+    failed = d.failed(2)
+    old = cloud.machines()
+    cloud.hidden = {old[0]}
+    if not compute:     # the list lacks it once only
+        cloud.hidings = 1
+    r = d.end(*[m["id"] for m in failed])
+    assert r["status"] == "OK", r
+    d.until(lambda: cloud.targets()["gpu"] == 3)
+    assert cloud.machines() == old and cloud.lost_work == []
+
+
+def test_a_spot_pool_of_which_the_list_lacks_some(drive, cloud):
+    cloud.pool("spot", ["1"], spot=True)
+    d = drive(more="  s: {provider: aks, pool: spot, resources: {CPU: 4, GPU: 1}, spot: true, price: 0.1, max: 9}")
+    d.launch(3, "r-a", "s", spot=True)
+    cloud.hidden = {m["id"] for m in d.running(3)[:2]}
+    assert d.launch(1, "r-b", "s", spot=True)["status"] == "OK"
+    d.until(lambda: cloud.targets()["spot"] == 4 and len(cloud.machines()) == 4)
+    assert cloud.lost_work == []
+
+
+# ---- maintenance
+
+@pytest.mark.parametrize("state", ["Upgrading", "UpgradingNodeImageVersion"])
+def test_a_pool_that_is_upgraded_is_left_alone(drive, cloud, state):
+    gpu = cloud.pools["gpu"]
+    cloud.grow("gpu", 1)
+    d = drive()
+    gpu.props["provisioningState"] = state
+    gpu.add("Succeeded")  # its surge machine; the target is as it was
+    r = d.launch(1)
+    assert (r["status"], r["code"]) == ("STOCKOUT", "Maintenance") and state in r["text"], r
+    two = d.list("RUNNING")
+    assert len(two) == 2 and all(m["held"] == f"pool gpu is being changed by Azure ({state})" for m in two)
+    r = d.end(two[1]["id"])
+    assert r["done"] == {two[1]["id"]: "RETRY"} and r["code"] == "Maintenance" and len(cloud.machines()) == 2
+    offers = {o["type"]: (o["available"], o["note"]) for o in d.call("offers")["offers"]}
+    assert offers == {"t4": (False, f"pool gpu is being changed by Azure ({state})"), "cpu": (True, "")}
+    gpu.props["provisioningState"] = "Succeeded"
+    assert d.end(two[1]["id"])["status"] == "OK" and not any(m["held"] for m in d.list())
+
+
 # ---- zones
 
 def test_a_pool_for_each_zone(drive, cloud):
@@ -323,7 +373,7 @@ def test_reads_keep_to_the_published_limit(drive, cloud):
     cloud.grow("gpu", 1)
     d = drive(options="reads: {burst: 5, every: 100ms}, writes: {burst: 1, every: 1m}, poll: 20ms, wait: 1s")
     began = len(cloud.log)
-    for _ in range(6):  # 12 reads
+    for _ in range(11):  # 12 reads: the machines of a pool at rest once
         d.list()
     reads = [e["at"] for e in cloud.log[began:] if "/agentPools" in e["path"]]
     assert reads[-1] - reads[0] > 0.55, reads
@@ -331,3 +381,25 @@ def test_reads_keep_to_the_published_limit(drive, cloud):
     d.running(2)
     r = d.launch(1, "r-2")
     assert (r["status"], r["code"]) == ("RETRY", "Paced") and r["retry_after_ms"] > 30000, r
+
+
+def test_many_pools_at_rest_cost_half_of_the_reads(drive, cloud):
+    """60 pools: each list is whole and in time, and what happens in one is seen at once."""
+    types = ""
+    for i in range(60):
+        cloud.pool(f"p{i}", ["1"])
+        cloud.grow(f"p{i}", 1)
+        types += f"  x{i}: {{provider: aks, pool: p{i}, resources: {{CPU: 1}}, price: 0.1}}\n"
+    every = 0.1
+    d = drive(options=f"reads: {{burst: 70, every: {int(every * 1000)}ms}}, poll: 20ms, wait: 5s", more=types)
+    assert len(d.list()) == 60
+    began, at = len(cloud.log), cloud.log[-1]["at"]
+    for _ in range(20):
+        assert len(d.list()) == 60
+    reads = [e for e in cloud.log[began:] if "/agentPools" in e["path"]]
+    assert len(reads) == 20, len(reads)     # the pools, and none of their machines within 15 s
+    assert d.launch(1, "r-1", "x7")["status"] == "OK"
+    d.until(lambda: len(d.list("RUNNING")) == 61)
+    (new,) = [m for m in d.list() if m["request"] == "r-1"]
+    assert d.end(new["id"])["status"] == "OK"
+    d.until(lambda: len(d.list()) == 60)

@@ -73,6 +73,7 @@ class Cloud:
             self.log = []            # (service, action, parameters, verdict)
             self.page = 0            # DescribeInstances: at most so many a page
             self.health = {}         # node group -> issues
+            self.statuses = {}       # node group -> status, such as UPDATING
             self.rejected = []
             self.chosen = []         # (group, machines it chose to end itself)
             self.linger = 0          # seconds an ended instance stays in its group
@@ -279,9 +280,11 @@ class Cloud:
                 if not n:
                     text = re.sub(head + "<Instances>", lambda m: m.group(1) + "<Instances>" + member, text, count=1, flags=re.S)
             return status, text.encode()
-        if action.startswith("DescribeNodegroup") and self.health:
+        if action.startswith("DescribeNodegroup") and (self.health or self.statuses):
             j = json.loads(body)
             name = j.get("nodegroup", {}).get("nodegroupName")
+            if name in self.statuses:
+                j["nodegroup"]["status"] = self.statuses[name]
             if name in self.health:
                 j["nodegroup"]["status"] = "DEGRADED"
                 j["nodegroup"]["health"] = {"issues": self.health[name]}
@@ -537,6 +540,19 @@ class Gate(http.server.BaseHTTPRequestHandler):
 
     def ctl_health(self, pool, issues):
         CLOUD.health[pool] = issues
+
+    def ctl_status(self, pool, status):
+        CLOUD.statuses[pool] = status
+
+    def ctl_suspend(self, pool, processes):
+        CLOUD.asg.resume_processes(AutoScalingGroupName=CLOUD.pools[pool])
+        if processes:
+            CLOUD.asg.suspend_processes(AutoScalingGroupName=CLOUD.pools[pool], ScalingProcesses=processes)
+
+    def ctl_weights(self, pool, weight):
+        CLOUD.asg.update_auto_scaling_group(AutoScalingGroupName=CLOUD.pools[pool], MixedInstancesPolicy={"LaunchTemplate": {
+            "LaunchTemplateSpecification": {"LaunchTemplateName": f"lt-{pool}-{CLOUD.pools[pool][-6:]}", "Version": "$Latest"},
+            "Overrides": [{"InstanceType": "g5.xlarge", "WeightedCapacity": weight}]}})
 
     def ctl_agent(self, expires=3600, token=None):
         CLOUD.agent_expires, CLOUD.agent_token = expires, token

@@ -356,6 +356,69 @@ def test_many_requests_do_not_fill_the_tags(cloud, one):
     assert one.list()[0]["request"] == "x" * 127
 
 
+def offer(d):
+    (o,) = d.call("offers")["offers"]
+    return o["available"], o["note"]
+
+
+def test_a_node_group_that_is_updated_is_left_alone(cloud, one):
+    """Its target is EKS's meanwhile: neither raised, nor lowered, nor a machine ended."""
+    one.launch("r1", 2)
+    ids = [m["id"] for m in one.list()]
+    cloud.late(pool=cloud.names["gpu"], seconds=3600)
+    one.launch("r2", 1)                      # under way when the update begins
+    cloud.status(pool=cloud.names["gpu"], status="UPDATING")
+    since = len(cloud.log())
+    r = one.launch("r3", 1)
+    assert (r["status"], r["code"]) == ("STOCKOUT", "Maintenance") and "being updated by EKS" in r["text"]
+    assert one.launch("r2", 1)["status"] == "OK"
+    r = one.end(ids[0])
+    assert (r["done"][ids[0]], r["code"]) == ("RETRY", "Maintenance")
+    assert all("being updated" in m["held"] for m in one.list()) and len(one.list()) == 2
+    available, note = offer(one)
+    assert not available and "being updated" in note
+    assert not {"SetDesiredCapacity", "TerminateInstanceInAutoScalingGroup", "SetInstanceProtection"} & set(cloud.actions(since))
+    assert cloud.at("gpu")["target"] == 3 and not [k for k in cloud.at("gpu")["tags"] if "r3" in k]
+    cloud.status(pool=cloud.names["gpu"], status="ACTIVE")
+    cloud.heal()
+    assert one.launch("r3", 1)["status"] == "OK" and one.end(ids[0])["done"] == {ids[0]: "OK"}
+    assert not any(m["held"] for m in one.list())
+
+
+def test_a_minimum_of_the_groups_own(cloud, tmp_path):
+    cloud.fresh(gpu={"min": 2})
+    with Drive(tmp_path, cloud, GPU % cloud.names["gpu"]) as d:
+        assert {m["held"] for m in d.list()} == {f"node group {cloud.names['gpu']} is at its MinSize of 2"}
+        assert offer(d)[0] and "MinSize of 2" in offer(d)[1]
+        d.launch("r1", 1)
+        mine = [m for m in d.list() if m["request"] == "r1"]
+        assert not mine[0]["held"] and d.end(mine[0]["id"])["done"] == {mine[0]["id"]: "OK"}
+        assert all(m["held"] for m in d.list()) and len(d.list()) == 2
+
+
+@pytest.mark.parametrize("process,launches,ends", [("Launch", False, True), ("Terminate", True, False), ("AZRebalance", True, True)])
+def test_processes_that_somebody_suspended(cloud, one, process, launches, ends):
+    one.launch("r1", 1)
+    (m,) = one.list()
+    cloud.suspend(pool=cloud.names["gpu"], processes=[process])
+    assert offer(one)[0] == launches and bool(one.list()[0]["held"]) != ends
+    r = one.launch("r2", 1)
+    assert r["status"] == ("OK" if launches else "STOCKOUT") and (launches or "Launch suspended" in r["text"])
+    assert one.end(m["id"])["done"] == {m["id"]: "OK" if ends else "RETRY"}
+
+
+def test_a_group_that_counts_in_weights_is_not_ours_to_count(cloud, tmp_path):
+    cloud.fresh(gpu={})
+    with Drive(tmp_path, cloud, GPU % f"asg/{cloud.at('gpu')['group']}") as d:
+        d.launch("r1", 1)
+        (m,) = d.list()
+        cloud.weights(pool=cloud.names["gpu"], weight="4")
+        r = d.launch("r2", 1)
+        assert (r["status"], r["code"]) == ("INVALID", "Weighted") and cloud.at("gpu")["target"] == 1
+        assert "weights" in d.list()[0]["held"] and not offer(d)[0]
+        assert d.end(m["id"])["done"] == {m["id"]: "RETRY"}
+
+
 def test_offers_tell_taints(cloud, tmp_path):
     """The node group's, and those a scale from zero is told by tags."""
     cloud.fresh(gpu={"tags": {"k8s.io/cluster-autoscaler/node-template/taint/team": "ml:PreferNoSchedule",

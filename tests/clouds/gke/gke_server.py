@@ -74,6 +74,7 @@ class Cloud:
         self.types = {"n1-standard-8": (8, 30720, None), "e2-standard-8": (8, 32768, None),
                       "a2-highgpu-1g": (12, 87040, ("nvidia-tesla-a100", 1)), "e2-medium": (2, 4096, None)}
         self.accelerators = {"nvidia-tesla-t4": 4, "nvidia-tesla-a100": 16}
+        self.mending = {}               # instance -> what its group does with it
         self.missing_types = set()      # (zone, machine type)
         self.heal()
 
@@ -249,7 +250,7 @@ class Cloud:
         elif m["state"] == "boot":
             r.update(id=m["id"], currentAction="CREATING", instanceStatus="STAGING")
         elif m["state"] == "up":
-            r.update(id=m["id"], currentAction="NONE", instanceStatus=m.get("status", "RUNNING"))
+            r.update(id=m["id"], currentAction=self.mending.get(m["name"], "NONE"), instanceStatus=m.get("status", "RUNNING"))
         else:
             r.update(currentAction="DELETING")
             if m.get("had"):

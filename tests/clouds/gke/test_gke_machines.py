@@ -336,3 +336,42 @@ def test_a_blue_green_upgrade(drive, cloud, phase, blue_goes):
     again = d.launch(1, request(1))  # made in the blue half before: not once more
     assert again["status"] == "OK" and len(again["machines"]) == 1
     assert len(d.running(5)) == 5
+    assert all("blue-green upgrade" in m["held"] for m in d.list()), d.list()
+    offers = [(o["zone"], o["available"], "blue-green" in o["note"]) for o in d.call("offers")["offers"] if o["type"] == "t4"]
+    assert sorted(offers) == [(A, True, True), (B, True, True)]
+    ids = [m["id"] for m in d.list()]
+    done = d.end(*ids)
+    assert set(done["done"].values()) == {"RETRY"} and done["code"] == "Maintenance" and set(ids) <= set(cloud.living())
+
+
+def test_a_surge_upgrade(drive, cloud):
+    """Nothing is bought while GKE moves the pool, nor is its surge machine ended; afterwards all is as before."""
+    d = drive()
+    d.launch(1, request(1))
+    d.running(1)
+    cloud.pools["gpu"].update(status="RECONCILING")
+    group = [g for g in cloud.groups.values() if g["pool"] == "gpu"][0]
+    cloud.add(group, "gke-c1-gpu-0a1b2c3d-surg", 0)
+    d = drive()
+    r = d.launch(2, request(2))
+    assert (r["status"], r["code"]) == ("STOCKOUT", "Maintenance") and "node pool gpu is being changed by GKE" in r["text"]
+    assert d.launch(1, request(1))["status"] == "OK"     # it is there already
+    two = d.running(2)
+    assert all(m["held"].startswith("node pool gpu is being changed") for m in two), two
+    assert [o["available"] for o in d.call("offers")["offers"] if o["type"] == "t4"] == [False, False]
+    assert [o["available"] for o in d.call("offers")["offers"] if o["type"] == "cpu"] == [True]
+    assert d.end(two[0]["id"])["done"] == {two[0]["id"]: "RETRY"} and len(cloud.living("gpu")) == 2
+    cloud.pools["gpu"].update(status="RUNNING")
+    d = drive()
+    assert d.end(two[0]["id"])["done"] == {two[0]["id"]: "OK"}
+    assert d.launch(2, request(2))["status"] == "OK" and not any(m["held"] for m in d.list())
+
+
+def test_what_its_group_mends_is_left_alone(drive, cloud):
+    d = drive()
+    d.launch(1, request(1))
+    m = d.running(1)[0]
+    cloud.mending = {m["id"]: "RESTARTING"}
+    assert "RESTARTING" in d.list()[0]["held"] and d.end(m["id"])["done"] == {m["id"]: "RETRY"}
+    cloud.mending = {}
+    assert d.end(m["id"])["done"] == {m["id"]: "OK"}
