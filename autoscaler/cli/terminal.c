@@ -148,8 +148,18 @@ bool terminal(void)
 
 const char *colour(enum colour c)
 {
-    static const char marks[][3] = {"\xff""0", "\xff""1", "\xff""2",
-                                    "\xff""3", "\xff""4", "\xff""5"};
+    static const char marks[][3] = {"\xff"
+                                    "0",
+                                    "\xff"
+                                    "1",
+                                    "\xff"
+                                    "2",
+                                    "\xff"
+                                    "3",
+                                    "\xff"
+                                    "4",
+                                    "\xff"
+                                    "5"};
     const char *no = getenv("NO_COLOR");
 
     return terminal() && !(no && *no) ? marks[c] : "";
