@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "../base/text.h"
+#include "../../base/text.h"
 #include "metrics.h"
 
 void metric_head(struct buf *b, const char *name, const char *kind,
