@@ -122,7 +122,8 @@ const struct cli_command cli_adopt = {
     "says that held machines are ours, all without a NODE", adopt_run,
     "Held are machines of another journal or another daemon (`davit nodes`: "
     "not_ours).\n"
-    "From now on they are ended when idle, as any other.\n\n" CLIENT_HELP};
+    "From now on they are ended when idle, without a demand source as many at\n"
+    "once as limits.max_ends lets go.\n\n" CLIENT_HELP};
 
 const struct cli_command cli_forget = {
     "forget", "[--json] NODE...",

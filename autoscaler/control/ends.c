@@ -57,6 +57,7 @@ uint32_t ends_most(const struct ends *e, const struct config *conf)
 void ends_allow(struct ends *e, uint32_t n)
 {
     e->allowed = n;
+    e->allowed_ms = e->env->now_ms;
 }
 
 static bool brake_lets(struct ends *e)
@@ -184,7 +185,7 @@ void ends_finish(struct ends *e)
              "nothing is held any more");
         e->shut = false;
     }
-    if (!e->held)
+    if (e->env->now_ms - e->allowed_ms >= WINDOW_MS)
         e->allowed = 0;
 }
 
@@ -192,7 +193,7 @@ void ends_release(struct ends *e, const char *by)
 {
     uint32_t held = e->held > e->held_last ? e->held : e->held_last;
 
-    e->allowed = held;
+    ends_allow(e, held);
     e->shut = false;
     emit(e->env, "ends.released", e->conf->now->cluster, "",
          "%u ends go on, by %s", held, by);

@@ -31,7 +31,8 @@ struct ends {
     const struct configuration *conf;
     const struct sources *sources;
     VEC(int64_t) recent; /* wall, of ends that were not confirmed; heap */
-    uint32_t allowed;    /* a person let so many go on */
+    uint32_t allowed;    /* a person let so many go on, */
+    int64_t allowed_ms;  /* wall: then */
     uint32_t held;       /* in this step: wanted, and not allowed */
     uint32_t held_last;  /* in the step before */
     bool shut;           /* from the first that was held to the release */

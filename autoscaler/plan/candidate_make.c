@@ -4,7 +4,7 @@
  * Nodes that are equal to the planner share a class.  The list has the classes
  * in the order in which they are used: ready and busy, ready and idle,
  * on their way, then (behind the place for new ones) draining; in each group
- * plain nodes before accelerators, those with a PreferNoSchedule taint last,
+ * ours before those that may be another's, plain nodes before accelerators, those with a PreferNoSchedule taint last,
  * and the fullest first.
  */
 #include "candidate.h"
@@ -30,6 +30,13 @@ static uint32_t use_rank(const struct pb_node *n)
     if (limits_starting(n))
         return 2;
     return n->idle_ms >= 0;
+}
+
+/* One that may be another daemon's: it comes and goes as that one wants, so
+ * nothing of ours is left over for it. */
+static bool is_held(const struct pb_node *n)
+{
+    return n->hold == REASON_KEEP_HELD;
 }
 
 static int labels_compare(const struct problem *s, const struct pb_node *a,
@@ -84,6 +91,8 @@ static int node_compare(const void *ctx, uint32_t a, uint32_t b)
     const struct pb_node *x = &s->nodes[a], *y = &s->nodes[b];
     int r = ORDER(use_rank(x), use_rank(y));
 
+    if (r == 0)
+        r = ORDER(is_held(x), is_held(y));
     if (r == 0)
         r = ORDER(g->accelerator[a], g->accelerator[b]);
     if (r == 0)

@@ -25,6 +25,19 @@ static bool fault_on(const struct op *op, const char *key)
     return json_is_true(v) || json_integer_value(v) > 0;
 }
 
+/* The same for some operations only: a list of their names. */
+static bool fault_of_op(const struct op *op, const char *key)
+{
+    const json_t *v = json_object_get(faults(op), key), *name;
+    size_t i;
+
+    json_array_foreach(v, i, name)
+        if (json_is_string(name) &&
+            strcmp(json_string_value(name), op->name) == 0)
+            return true;
+    return fault_on(op, key);
+}
+
 /* A fault that holds for the next n times; true: until it is taken out. */
 static bool fault_take(struct op *op, const char *key)
 {
@@ -88,17 +101,18 @@ static int faults_check(struct op *op)
         bool list = strcmp(key, "stockout") == 0 || strcmp(key, "kill") == 0 ||
                     strcmp(key, "maintenance") == 0;
         bool map = strcmp(key, "quota") == 0;
+        bool ops = strcmp(key, "auth") == 0 || strcmp(key, "down") == 0;
         if (i < sizeof keys / sizeof *keys &&
-            (json_is_null(v) || (list && json_is_array(v)) ||
+            (json_is_null(v) || ((list || ops) && json_is_array(v)) ||
              (map && json_is_object(v)) ||
              (!list && !map && (json_is_boolean(v) || json_is_integer(v)))))
             continue;
-        return kit_error(op->error, DAVIT_BROKEN, "faults",
-                         "%.80s: faults.%.40s is unknown or of a wrong kind: "
-                         "stockout, kill and maintenance are lists, quota is a "
-                         "map, down, auth, throttle, lost_reply, fail are "
-                         "numbers",
-                         op->sim->path, key);
+        return kit_error(
+            op->error, DAVIT_BROKEN, "faults",
+            "%.80s: faults.%.40s is unknown or of a wrong kind: stockout, kill "
+            "and maintenance are lists, quota is a map, down and auth are true "
+            "or lists of operations, throttle, lost_reply, fail are numbers",
+            op->sim->path, key);
     }
     return DAVIT_OK;
 }
@@ -110,10 +124,10 @@ int rules_admit(struct op *op)
     int st = faults_check(op);
     if (st != DAVIT_OK)
         return st;
-    if (fault_on(op, "down"))
+    if (fault_of_op(op, "down"))
         return kit_error(op->error, DAVIT_RETRY, "ServiceUnavailable",
                          "the simulated cloud is down");
-    if (fault_on(op, "auth"))
+    if (fault_of_op(op, "auth"))
         return kit_error(op->error, DAVIT_AUTH, "AccessDenied",
                          "the simulated cloud refuses these credentials");
     if (fault_on(op, "throttle") ||

@@ -91,11 +91,12 @@ static void sweep(struct op *op)
         json_object_del(requests, id);
 }
 
-static int begin(struct op *op, void *self, struct davit_call *call,
-                 struct davit_error *e, bool writes)
+static int begin(struct op *op, const char *name, void *self,
+                 struct davit_call *call, struct davit_error *e, bool writes)
 {
     struct sim *s = self;
-    *op = (struct op){.sim = s, .call = call, .error = e, .lock_fd = -1};
+    *op = (struct op){
+        .sim = s, .name = name, .call = call, .error = e, .lock_fd = -1};
     op->now_ms = s->host->wall_ms();
     if (s->host->remaining_ms(call) == 0 ||
         (s->latency_ms > 0 && !s->host->sleep(call, (uint32_t)s->latency_ms)))
@@ -126,7 +127,7 @@ static int sim_list(void *self, struct davit_call *call,
                     struct davit_error *e)
 {
     struct op op;
-    int st = begin(&op, self, call, e, false);
+    int st = begin(&op, "list", self, call, e, false);
     size_t i;
     json_t *m;
     json_array_foreach(
@@ -306,7 +307,7 @@ static int sim_launch(void *self, struct davit_call *call,
                       davit_put_machine *put, struct davit_error *e)
 {
     struct op op;
-    int st = begin(&op, self, call, e, true);
+    int st = begin(&op, "launch", self, call, e, true);
     if (st == DAVIT_OK)
         st = launch_locked(&op, l, sink, put);
     store_done(&op);
@@ -339,7 +340,7 @@ static int sim_terminate(void *self, struct davit_call *call,
                          struct davit_error *e)
 {
     struct op op;
-    int st = begin(&op, self, call, e, true);
+    int st = begin(&op, "terminate", self, call, e, true);
     int *each = kit_zeroed(n_ids, sizeof *each);
     for (size_t i = 0; st == DAVIT_OK && i < n_ids; i++)
         each[i] = machine_end(&op, ids[i]);
@@ -361,7 +362,7 @@ static int sim_offers(void *self, struct davit_call *call,
                       struct davit_error *e)
 {
     struct op op;
-    int st = begin(&op, self, call, e, false);
+    int st = begin(&op, "offers", self, call, e, false);
     const struct sim *s = self;
     for (size_t i = 0; st == DAVIT_OK && i < s->n_types; i++) {
         const struct sim_type *t = &s->types[i];

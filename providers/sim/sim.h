@@ -77,6 +77,7 @@ struct sim {
 /* One operation at work on the file. */
 struct op {
     struct sim *sim;
+    const char *name; /* "list" */
     struct davit_call *call;
     struct davit_error *error;
     json_t *root; /* the cloud, as it is in the file */

@@ -44,8 +44,8 @@ def cloud(d):
     return {k: m for k, m in items if not (0 < m.get("gone_ms", 0) <= now)}
 
 
-def faults(d, **kw):
-    path = d.dir / "cloud.json"
+def faults(d, name="cloud.json", **kw):
+    path = d.dir / name
     c = json.loads(path.read_text())
     c["faults"] = kw
     new = path.with_suffix(".new")
@@ -166,7 +166,7 @@ def test_a_machine_of_an_earlier_journal_is_held(tmp_path):
             f.unlink()
         d.start()
         d.until(lambda: d.events("node.held"))
-        assert [n["why"]["reason"] for n in d.nodes()] == ["not_ours"]
+        d.until(lambda: [n["why"]["reason"] for n in d.nodes()] == ["not_ours"])
         d.stays(lambda: len(cloud(d)) == 1, 4)
 
 
@@ -252,7 +252,7 @@ def test_a_full_disk_promises_nothing_and_heals(tmp_path):
     with Daemon(tmp_path, config(), preexec=small_files) as d:
         refused = None
         for i in range(200):
-            bundles = [{"resources": {"CPU": 1, f"r{i}_{k}": 1}} for k in range(30)]
+            bundles = [{"CPU": 1, "labels": {"zone": f"{i}-{k}-{60 * 'x'}"}} for k in range(30)]
             status, reply = d.call("POST", "/v1/request_resources", {"owner": f"o{i}", "bundles": bundles})
             if status == 503:
                 refused = i

@@ -437,6 +437,8 @@ static void test_faults(void **state)
                 {"[]", ST_BROKEN},
                 {"{\"stokout\": []}", ST_BROKEN},
                 {"{\"quota\": 3}", ST_BROKEN},
+                {"{\"auth\": [\"list\"]}", ST_AUTH},
+                {"{\"auth\": [\"terminate\", \"launch\", 7]}", ST_OK},
                 {"{\"down\": false}", ST_OK}};
     for (size_t i = 0; i < sizeof down / sizeof *down; i++) {
         fault(&r, down[i].json);

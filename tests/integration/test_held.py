@@ -1,0 +1,310 @@
+"""What may be a mistake waits for a person: lost journals, second daemons, renamed and dropped providers, typos, refused ends.
+
+Each of these ended machines with work, bought without bound, or had no way out in 0.1.  What the cloud holds is read from
+its file.
+"""
+import json
+
+from lib.daemon import Daemon
+from test_loop import T4, cloud, faults
+V100 = {"GPU": 1, "accelerator_type": "V100"}
+MANY = """
+cluster: held
+api: {listen: "127.0.0.1:{port}"}
+state: "{dir}/davit.db"
+limits: {max_nodes: 20, idle_timeout: 2s, start_timeout: 10s%s}
+providers:
+  %s: {plugin: sim, state: "{dir}/%s", boot: 200ms, terminate: 200ms}
+  spare: {plugin: sim, state: "{dir}/spare.json"}
+node_types:
+  t4: {provider: %s, resources: {CPU: 8, GPU: 1}, accelerator_type: T4, price: 0.7, max: %s}
+"""
+
+
+def many(maximum=8, provider="east", state="cloud.json", limits=""):
+    return MANY % (limits, provider, state, provider, maximum)
+
+
+def ask(d, n):
+    d.post({"bundles": [{**T4, "count": n}] if n else []})
+
+
+def living(d):
+    """Neither ended nor asked to end."""
+    return {k for k, m in cloud(d).items() if not m.get("gone_ms")}
+
+
+def stops(d):
+    return {(s["kind"], s["subject"]) for s in d.status()["stops"]}
+
+
+def reasons(d):
+    return {n["why"]["reason"] for n in d.nodes()}
+
+
+def metric(d, name):
+    """Of each series of this name: what is in its braces, and its value."""
+    for line in d.get("/metrics")[1].splitlines():
+        if line.startswith(name + "{"):
+            labels, value = line[len(name) + 1:].rsplit("} ", 1)
+            yield labels, float(value)
+
+
+def lose_journal(d):
+    for path in d.dir.glob("davit.db*"):
+        path.unlink()
+
+
+def started(tmp_path, n, text):
+    """A daemon with n machines that are ready."""
+    d = Daemon(tmp_path, text)
+    ask(d, n)
+    d.until(lambda: d.ready("t4") == n)
+    return d
+
+
+# ---- whose machine it is
+
+def test_a_lost_journal_ends_nothing(tmp_path):
+    """The machines are of an earlier journal: held, counted, used; a person frees them."""
+    with started(tmp_path, 3, many(4)) as d:
+        before = living(d)
+        d.stop()
+        lose_journal(d)
+        d.start(wait="/readyz")
+        d.until(lambda: d.ready("t4") == 3)
+        assert len(d.events("node.held")) == 3
+        d.until(lambda: reasons(d) == {"not_ours"})
+        assert stops(d) == {("machines_held", "east")}
+        assert list(metric(d, "davit_stops")) == [('kind="machines_held",subject="east"', 1)]
+        assert "machines_held" in d.cli("status") and "davit adopt" in d.cli("status")
+        d.stays(lambda: living(d) == before, 4)  # twice the idle timeout
+        ask(d, 4)  # they are used, and count: one more is bought, not four
+        d.until(lambda: d.ready("t4") == 4)
+        d.stays(lambda: len(cloud(d)) == 4, 1)
+        ask(d, 0)
+        d.until(lambda: living(d) == before)
+        one = d.nodes()[0]["id"]
+        assert json.loads(d.cli("adopt", "--json", one))["count"] == 1
+        d.until(lambda: len(living(d)) == 2)
+        assert "2 machines" in d.cli("adopt")
+        d.until(lambda: ("ends_held", "held") in stops(d))  # nobody knows what was on them: the brake
+        d.cli("release")
+        d.until(lambda: not cloud(d))
+        d.cli("adopt", expect=1)
+        d.until(lambda: not stops(d))
+
+
+def test_a_second_daemon_ends_nothing_of_the_first(tmp_path):
+    """The same cluster and cloud, and a journal of its own."""
+    (tmp_path / "second").mkdir()
+    with started(tmp_path, 3, many(4)) as d:
+        before = living(d)
+        text = many(4).replace("{dir}/cloud.json", str(tmp_path / "cloud.json"))
+        with Daemon(tmp_path / "second", text) as other:
+            other.until(lambda: other.ready("t4") == 3)
+            other.until(lambda: reasons(other) == {"not_ours"})
+            d.stays(lambda: living(d) == before, 4)
+            # the second buys what it is asked for beyond them, and the first leaves that alone
+            ask(other, 4)
+            other.until(lambda: other.ready("t4") == 4)
+            other.until(lambda: len(living(d)) == 4)
+            d.until(lambda: "not_ours" in reasons(d))
+            d.stays(lambda: len(living(d)) == 4 and before < living(d), 4)
+            ask(other, 0)
+            d.until(lambda: living(d) == before)
+        d.until(lambda: d.ready("t4") == 3)
+        assert {n["cloud_id"] for n in d.nodes()} == before
+
+
+def test_what_was_lost_of_our_own_journal_is_ours(tmp_path):
+    """A record that is forgotten while its machine lives: a list brings it back.  It is not ended in the tick that found
+    it, and then as any other."""
+    with started(tmp_path, 2, many(4)) as d:
+        one = d.nodes()[0]
+        d.cli("forget", one["id"])
+        assert [e["subject"] for e in d.events("node.forgotten")] == [one["id"]]
+        ask(d, 0)  # the other one goes, and the list is looked at
+        d.until(lambda: d.events("node.adopted"))
+        d.until(lambda: reasons(d) == {"found_lately"})
+        assert len(living(d)) == 1
+        d.until(lambda: not cloud(d))
+
+
+# ---- where it is
+
+def test_a_renamed_provider(tmp_path):
+    with started(tmp_path, 3, many(4)) as d:
+        before = living(d)
+        ids = {n["id"] for n in d.nodes()}
+        d.write(many(4, provider="west"))
+        d.until(lambda: d.status()["config"]["held"])
+        status = d.status()
+        assert status["config"]["held"] and "drops provider east, which has 3 machines" in status["config"]["problem"]
+        assert list(line for line in d.get("/metrics")[1].splitlines() if line.startswith("davit_config_")) == [
+            "davit_config_refused 0", "davit_config_held 1"]
+        assert "davit apply" in d.cli("status")
+        assert d.exchange("GET", "/readyz").code == 200
+        assert json.loads(d.cli("apply", "--json"))["applied"]
+        assert not d.status()["config"]["held"]
+        d.until(lambda: len(d.events("node.moved")) == 3)
+        d.until(lambda: {n["id"] for n in d.nodes(state="ready")} == ids)
+        d.stays(lambda: living(d) == before and len(cloud(d)) == 3, 4)
+        assert not d.events("node.lost") and not stops(d)
+        ask(d, 0)
+        d.until(lambda: not cloud(d))
+
+
+def test_a_dropped_provider_and_forget(tmp_path):
+    """Its machines stay in the ledger and count, until a person drops the records; the machines are left alone."""
+    gone = many(4).replace("provider: east", "provider: spare").replace("  east: {plugin", "  west: {plugin").replace(
+        "cloud.json", "west.json")
+    with started(tmp_path, 2, many(4)) as d:
+        before = living(d)
+        d.write(gone)
+        d.until(lambda: d.status()["config"]["held"])
+        d.cli("apply")
+        d.until(lambda: ("provider_gone", "east") in stops(d))
+        d.until(lambda: "no_provider" in reasons(d))
+        ids = [n["id"] for n in d.nodes() if n["why"]["reason"] == "no_provider"]
+        assert len(ids) == 2
+        d.stays(lambda: living(d) == before, 3)
+        d.cli("forget", *ids)
+        d.until(lambda: not {n["id"] for n in d.nodes()} & set(ids))
+        assert ("provider_gone", "east") not in stops(d)
+        d.cli("forget", ids[0], expect=1)
+        assert living(d) == before
+        d.until(lambda: d.ready("t4") == 2)  # what was asked for was bought where it can be had now
+
+
+def test_a_provider_that_moved(tmp_path):
+    """Other settings, the same name: the machines are where they were, and nobody there is asked."""
+    with started(tmp_path, 2, many(4)) as d:
+        before = living(d)
+        d.write(many(4, state="elsewhere.json"))
+        d.until(lambda: d.status()["config"]["held"])
+        assert "elsewhere.json" in d.status()["config"]["problem"]
+        d.stays(lambda: d.ready("t4") == 2, 1)
+        d.stop()
+        d.start()  # at a start there is no old configuration: the provider waits
+        d.until(lambda: d.exchange("GET", "/readyz").code == 503)
+        d.until(lambda: "davit apply" in d.exchange("GET", "/readyz").text)
+        d.stays(lambda: not (tmp_path / "elsewhere.json").exists() and living(d) == before, 2)
+        d.cli("apply")
+        d.until(lambda: d.events("provider.moved"))
+        d.until(lambda: d.ready("t4") == 2)  # bought there
+        assert living(d) == before and len(json.loads((tmp_path / "elsewhere.json").read_text())["machines"]) == 2
+
+
+# ---- ends
+
+def test_a_typo_ends_nothing(tmp_path):
+    """max: 8 becomes 1.  The old file drops it; applied, exactly those machines go."""
+    with started(tmp_path, 7, many(8)) as d:
+        before = living(d)
+        d.write(many(1))
+        d.until(lambda: d.status()["config"]["held"])
+        assert len(d.events("config.held")) == 1 and "would end 6 machines" in d.status()["config"]["problem"]
+        d.stays(lambda: living(d) == before, 2)
+        assert len(cloud(d)) == 7
+        d.write(many(8))
+        d.until(lambda: not d.status()["config"]["held"])
+        d.cli("apply", expect=1)
+        d.write(many(3))
+        d.until(lambda: d.status()["config"]["held"])
+        assert living(d) == before
+        d.cli("apply")
+        d.until(lambda: len(cloud(d)) == 3)
+        d.stays(lambda: len(living(d)) == 3, 2)
+        assert living(d) < before
+
+
+def test_the_brake_holds_what_a_start_would_end(tmp_path):
+    """There is no old configuration at a start: a tenth of the machines goes, at least one, the rest waits."""
+    with started(tmp_path, 6, many(8)) as d:
+        d.stop()
+        d.write(many(2))
+        d.start()
+        d.until(lambda: d.events("ends.held"))
+        assert d.events("ends.held")[-1]["reason"] == "too_many_ends"
+        d.until(lambda: len(cloud(d)) == 5)
+        d.stays(lambda: len(living(d)) == 5, 3)
+        assert [s for s in d.status()["stops"] if s["kind"] == "ends_held"]
+        assert json.loads(d.cli("release", "--json"))["count"] == 3
+        d.until(lambda: len(cloud(d)) == 2)
+        d.until(lambda: not stops(d))
+        d.cli("release", expect=1)
+
+
+def test_ends_that_the_cloud_refuses_count(tmp_path):
+    """Terminate answers AUTH while lists and launches go well: never more alive than max, and it shows."""
+    with started(tmp_path, 2, many(2)) as d:
+        faults(d, auth=["terminate"])
+        most = 0
+        for _ in range(3):
+            ask(d, 0)
+            d.until(lambda: d.events("end.failed"))
+            d.until(lambda: len([n for n in d.nodes() if n["state"] == "stopping"]) == 2)
+            ask(d, 2)
+            for _ in range(10):
+                most = max(most, len(cloud(d)))
+                d.stays(lambda: True, 0.1)
+        assert most == 2
+        d.until(lambda: ("end_stuck", "east") in stops(d))
+        ready = d.exchange("GET", "/readyz")
+        assert ready.code == 503 and "are to be ended and still there" in ready.text
+        faults(d)
+        d.until(lambda: d.ready("t4") == 2 and not stops(d), 90)
+        assert len(cloud(d)) == 2 and d.exchange("GET", "/readyz").code == 200
+
+
+# ---- stops that end by themselves
+
+TWO = many().replace("node_types:", """  west: {plugin: sim, state: "{dir}/west.json", boot: 200ms}
+node_types:
+  v100: {provider: west, resources: {CPU: 8, GPU: 1}, accelerator_type: V100, price: 2, max: 8}""")
+
+
+def test_a_launch_is_tried_again_and_one_in_doubt_counts(tmp_path):
+    """One provider answers AUTH to a launch: not ready, and a try follows without a reload.  The other takes launches and
+    says nothing: sent again for half a minute, then in doubt, until its list tells."""
+    west = (tmp_path / "west.json")
+    with Daemon(tmp_path, TWO) as d:
+        d.post({"bundles": [T4, V100]})
+        d.until(lambda: d.ready() == 2)
+        faults(d, auth=["launch"])
+        faults(d, "west.json", down=["launch"])
+        d.post({"bundles": [T4, T4, V100, V100]})
+        d.until(lambda: ("provider_auth", "east") in stops(d))
+        ready = d.exchange("GET", "/readyz")
+        assert ready.code == 503 and "refuses our credentials" in ready.text
+        aside, = [b for b in d.status()["backoffs"] if b["provider"] == "east"]
+        assert aside["status"] == "AUTH" and aside["until"].startswith("20")
+        faults(d)
+        d.until(lambda: d.ready("t4") == 2, 60)  # after 30 s
+        d.until(lambda: d.exchange("GET", "/readyz").code == 200)
+        d.until(lambda: d.events("launch.unanswered"), 30)
+        faults(d, "west.json", down=True)
+        d.until(lambda: "launch_unanswered" in reasons(d))
+        assert ("launch_unanswered", "west") in stops(d)
+        d.until(lambda: not d.status()["ready"])
+        d.stays(lambda: len(d.nodes("v100")) == 2, 3)
+        faults(d, "west.json")
+        d.until(lambda: d.events("launch.settled"))
+        d.until(lambda: len(d.nodes("v100")) == 1 and not stops(d))
+        assert len(json.loads(west.read_text())["machines"]) == 1 and not d.events("config.loaded")
+
+
+def test_a_list_that_lags_buys_nothing_twice(tmp_path):
+    """Machines are listed six seconds after their launch: what only its answer has shown is not lost."""
+    with Daemon(tmp_path, many(4).replace("boot: 200ms,", "boot: 200ms, list_lag: 6s,")) as d:
+        most = 0
+        ask(d, 3)
+
+        def there():
+            nonlocal most
+            most = max(most, len(cloud(d)))
+            return d.ready("t4") == 3
+        d.until(there)
+        d.stays(lambda: there() or most <= 3, 3)
+        assert most == 3
