@@ -12,8 +12,8 @@
 #include "../model/plan.h"
 #include "tables.h"
 
-/* What a node is bought for.  A min replaces nodes that are being ended;
- * upscaling_speed limits neither a min nor a request. */
+/* What a node is bought for.  upscaling_speed limits neither a min nor a
+ * request. */
 enum purpose { PURPOSE_MIN, PURPOSE_REQUEST, PURPOSE_WORK };
 
 static inline enum purpose purpose_of(enum side side)
@@ -90,8 +90,6 @@ struct candidate {
     /* towards the limits */
     uint32_t *type_count; /* nodes of a type, ended ones too */
     uint32_t *type_ended; /* of these, ended by this plan */
-    uint32_t *type_later; /* of those ended, there for a while */
-    uint64_t nodes_ended;
     uint32_t *type_starting;
     uint32_t *type_ready;
     uint32_t *offer_bought;
