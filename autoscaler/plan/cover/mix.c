@@ -119,24 +119,30 @@ static void price_bin(struct mixes *x, struct generate *g, uint32_t t,
     add(x, g, t);
 }
 
+/* The copy's duals, and what is asked with: between them and the best bound's. */
+static void duals_read(struct mixes *x, struct generate *g, double smooth)
+{
+    const double *y = lp_duals(x->lp);
+
+    for (uint32_t i = 0; i < g->v->n_items; i++) {
+        x->own[i] = y[i] > 0 ? y[i] : 0;
+        g->asked[i] = smooth * g->dual[i] + (1 - smooth) * x->own[i];
+    }
+}
+
 static void rounds(struct mixes *x, struct generate *g, uint64_t nodes,
                    uint64_t until)
 {
     bool exact = false, more = true;
 
     while (more) {
-        const double *y = lp_duals(x->lp);
         uint32_t had = x->v.n;
         double bound = g->bound;
 
         if (!generate_solve(g, until))
             return;
         exact = exact || g->bound < lp_value(x->lp) / 2;
-        for (uint32_t i = 0; i < g->v->n_items; i++) {
-            x->own[i] = y[i] > 0 ? y[i] : 0;
-            g->asked[i] = exact ? x->own[i]
-                              : SMOOTH * g->dual[i] + (1 - SMOOTH) * x->own[i];
-        }
+        duals_read(x, g, exact ? 0 : SMOOTH);
         for (uint32_t t = 0; t < g->v->n_bins && !generate_over(g, until); t++)
             price_bin(x, g, t, nodes);
         if (generate_over(g, until))
