@@ -8,10 +8,13 @@
  */
 #include "bound.h"
 
+#include "mix.h"
+
 #include <string.h>
 
-/* Steps an item from which exact pricing pays. */
-#define EXACT_FROM UINT64_C(2000000)
+/* Of a stage, for the program whose value is proved; when the other is solved. */
+#define MIX_PART 5
+#define MIX_PART_DONE 4
 /* For worths that are tried: nodes of a search, and steps an item and bin. */
 #define TRY_NODES 20000
 #define TRY_WORK UINT64_C(200)
@@ -242,24 +245,6 @@ static void certify(struct generate *g, const double *duals, uint64_t nodes,
         prove_all(g, worth, nodes, until, true);
 }
 
-/* Column generation for the whole demand with exact pricing, for when the
- * heuristics find no more columns.  True when the search proves that there are
- * none: the program is solved. */
-static bool price_exactly(struct generate *g, uint64_t nodes, uint64_t until)
-{
-    const double *y = lp_duals(g->master.lp);
-    uint32_t found = 1;
-
-    while (found && !generate_over(g, until)) {
-        if (!generate_solve(g, until))
-            return false;
-        for (uint32_t i = 0; i < g->v->n_items; i++)
-            g->asked[i] = g->worth[i] = y[i] > 0 ? y[i] : 0;
-        found = prove_all(g, g->asked, nodes, until, false);
-    }
-    return !found && !generate_over(g, until);
-}
-
 void bound_try(struct generate *g, const double *worth)
 {
     const struct view *v = g->v;
@@ -275,15 +260,10 @@ void bound_try(struct generate *g, const double *worth)
 
 void bound_stage(struct generate *g, uint64_t stage, uint64_t end)
 {
-    uint64_t from = generate_work(g), nodes = end / 20000 + 1000, now;
+    uint64_t from = generate_work(g), nodes = end / 20000 + 1000;
     bool done = generate_run(g, g->v->count, from + stage * 4 / 10, 1e-4,
                              UINT32_MAX, true);
 
-    now = generate_work(g);
-    if (end / EXACT_FROM >= g->v->n_items && !g->solved)
-        g->solved = price_exactly(g, nodes, now + stage / 8);
-    now = generate_work(g);
-    stage = done ? stage / 6 : stage / 40;
-    certify(g, g->worth, nodes, now + stage * 3 / 4);
-    certify(g, g->centre, nodes, now + stage);
+    mix_run(g, nodes,
+            generate_work(g) + stage / (done ? MIX_PART_DONE : MIX_PART));
 }

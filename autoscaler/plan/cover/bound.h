@@ -16,7 +16,7 @@ double bound_note(struct generate *g, const double *worth);
  * goes. */
 void bound_try(struct generate *g, const double *worth);
 
-/* Columns for the whole demand and the bound: about six tenths of `stage` steps
+/* Columns for the whole demand and the bound: up to two thirds of `stage` steps
  * from now on, up to `end` in all. */
 void bound_stage(struct generate *g, uint64_t stage, uint64_t end);
 

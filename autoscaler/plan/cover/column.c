@@ -10,8 +10,8 @@
 
 #include <string.h>
 
-enum { FORCED = 4 }; /* items forced in first */
-#define NOISE 0.01   /* of the worths, grows with each dive */
+enum { FORCED = 4, POLISHED = 20 }; /* items forced in first; fills anew */
+#define NOISE 0.01                  /* of the worths, grows with each dive */
 
 struct column_maker *column_make(const struct view *v, struct price *price)
 {
@@ -262,6 +262,48 @@ static void fill_by_device(struct column_maker *m, uint32_t t,
     memcpy(b->lambda, m->lambda, p->scalars * sizeof *m->lambda);
 }
 
+static void copy_fill(struct fill *to, const struct fill *from, struct arena *a)
+{
+    to->part.n = 0;
+    to->value = from->value;
+    for (uint32_t k = 0; k < from->part.n; k++)
+        VEC_PUSH(a, &to->part, from->part.v[k]);
+}
+
+/* The best fill, again and again: some of it taken out, and filled anew in an
+ * order that chance leaves gaps in. */
+static void polish(struct column_maker *m, uint32_t t, const double *worth,
+                   double above)
+{
+    struct arena *a = m->v->arena;
+
+    if (!m->n_best)
+        return;
+    copy_fill(&m->from, &m->best[0], a);
+    make_order(m, t, worth, m->left);
+    for (uint32_t r = 0; r < POLISHED; r++) {
+        uint32_t out_of_8 = 2 + column_random(&m->seed) % 4;
+
+        begin(m, t);
+        for (uint32_t k = 0; k < m->from.part.n; k++) {
+            uint32_t n = m->from.part.v[k].count, stay = 0;
+
+            for (uint32_t c = 0; c < n; c++)
+                stay += column_random(&m->seed) % 8 >= out_of_8;
+            put(m, m->from.part.v[k].item, stay, worth);
+            m->work += n;
+        }
+        for (uint32_t k = 0; k < m->n_order; k++)
+            if (column_random(&m->seed) % 4)
+                put(m, m->order[k], 1 + column_random(&m->seed) % 2, worth);
+        fill_by_order(m, worth);
+        m->work += 2 * (uint64_t)m->n_order;
+        if (m->trial.value >= m->from.value)
+            copy_fill(&m->from, &m->trial, a);
+        offer(m, t, above);
+    }
+}
+
 void column_search(struct column_maker *m, uint32_t t, const double *worth,
                    const uint32_t *left, double above, int effort)
 {
@@ -281,6 +323,8 @@ void column_search(struct column_maker *m, uint32_t t, const double *worth,
                            NOISE * r * (column_fraction(&m->seed) - 0.5) * 2);
         fill_by_device(m, t, worth, m->noisy, above);
     }
+    if (effort >= 2 && m->polish)
+        polish(m, t, worth, above);
 }
 
 /* The item itself while some are left, else the worthiest one that needs no

@@ -16,7 +16,7 @@ struct column_maker {
     const struct view *v;
     struct price *price;
     struct space space;
-    struct fill best[COLUMN_KEEP], trial;
+    struct fill best[COLUMN_KEEP], trial, from;
     uint32_t n_best; /* best first */
     double *key, *noisy;
     uint32_t *order, *tmp, *left;
@@ -24,7 +24,8 @@ struct column_maker {
     double *free;
     uint32_t *devices;
     double *lambda;
-    int dives; /* fills by device in a search of effort 2 */
+    int dives;   /* fills by device in a search of effort 2 */
+    bool polish; /* and the best of them anew */
     uint64_t seed;
     uint64_t work;
 };

@@ -191,6 +191,7 @@ bool generate_run(struct generate *g, const uint32_t *left, uint64_t until,
 
     if (with_bound) {
         g->maker->dives = 2;
+        g->maker->polish = true;
         if (g->bound < 0)
             first_centre(g);
     }

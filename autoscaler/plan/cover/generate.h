@@ -17,13 +17,16 @@
 /* Taken off for floating point: see price.c. */
 #define GENERATE_SAFE 1e-9
 
+struct mixes;
+
 struct generate {
     const struct view *v;
     struct master master;
     struct price *price;
     struct column_maker *maker;
     struct prove *prove;
-    double *worth; /* duals of the items */
+    struct mixes *mixes; /* mix.c's; NULL: none yet */
+    double *worth;       /* duals of the items */
     double centre_bound;
     double *centre; /* the duals of the best bound without a search */
     double *earn;   /* per bin: upper bound of what it can earn */
@@ -37,7 +40,6 @@ struct generate {
     double money;         /* with them: of each micro of the budget */
     double bound;         /* micros, -1: none */
     uint64_t missing;     /* so many items may be left out, for the bound */
-    bool solved;          /* there is no better column */
     uint64_t extra;       /* work of what counts none itself */
     uint64_t stop;        /* the work at which everything ends */
 };

@@ -4,9 +4,9 @@
  * More budget is never worse, by construction: the budget only says when the
  * work ends, nothing that is done before depends on it.  The work is divided
  * into stages that end at fixed marks.  In each column generation goes on for
- * four tenths of the stage, an eighth goes to its exact pricing where there is
- * enough for that, a fortieth (a sixth when the program is solved) to proving
- * its bound; dives may use it up to 17/20, ruin and recreate has the rest.
+ * four tenths of the stage, a fifth (a quarter when the program is solved) goes
+ * to proving its bound; dives may use it up to 17/20, ruin and recreate has the
+ * rest.
  * With too many shapes for the linear program it gets clusters of like ones, or
  * is left out; the bound is then one for clusters.
  */

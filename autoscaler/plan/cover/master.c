@@ -7,6 +7,7 @@
 
 enum { EXCHANGES = 2 }; /* per item */
 #define NO_ROW UINT32_MAX
+#define LEAST_AMOUNT 1e-6 /* of an item in a column */
 
 static void make_limits(struct master *m)
 {
@@ -119,6 +120,41 @@ void master_make(const struct view *v, struct master *ret)
     }
 }
 
+/* The bin's entries in the rows of limits. */
+static void add_limits(struct master *m, uint32_t bin)
+{
+    const struct view *v = m->v;
+
+    if (m->bin_row[bin] != NO_ROW)
+        VEC_PUSH(v->arena, &m->entry, ((struct lp_entry){m->bin_row[bin], 1}));
+    if (m->family_row[v->family[bin]] != NO_ROW && v->p->n_families)
+        VEC_PUSH(v->arena, &m->entry,
+                 ((struct lp_entry){m->family_row[v->family[bin]], 1}));
+    if (m->bins_row != NO_ROW)
+        VEC_PUSH(v->arena, &m->entry, ((struct lp_entry){m->bins_row, 1}));
+    if (m->cost_row != NO_ROW)
+        VEC_PUSH(v->arena, &m->entry,
+                 ((struct lp_entry){m->cost_row,
+                                    (float)((double)v->price[bin] / 1e6)}));
+}
+
+const struct lp_entry *master_entries(struct master *m, uint32_t bin,
+                                      const double *amount, uint32_t *ret_n)
+{
+    const struct view *v = m->v;
+
+    m->entry.n = 0;
+    for (uint32_t i = 0; i < v->n_items; i++)
+        if (amount[i] > LEAST_AMOUNT)
+            VEC_PUSH(v->arena, &m->entry,
+                     ((struct lp_entry){
+                         i, (float)(amount[i] < v->count[i] ? amount[i]
+                                                            : v->count[i])}));
+    add_limits(m, bin);
+    *ret_n = m->entry.n;
+    return m->entry.v;
+}
+
 uint32_t master_add(struct master *m, uint32_t bin,
                     const struct cover_part *part, uint32_t n)
 {
@@ -143,17 +179,7 @@ uint32_t master_add(struct master *m, uint32_t bin,
     for (uint32_t k = 0; k < m->entry.n; k++)
         if (m->entry.v[k].value > (float)v->count[m->entry.v[k].row])
             m->entry.v[k].value = (float)v->count[m->entry.v[k].row];
-    if (m->bin_row[bin] != NO_ROW)
-        VEC_PUSH(v->arena, &m->entry, ((struct lp_entry){m->bin_row[bin], 1}));
-    if (m->family_row[v->family[bin]] != NO_ROW && v->p->n_families)
-        VEC_PUSH(v->arena, &m->entry,
-                 ((struct lp_entry){m->family_row[v->family[bin]], 1}));
-    if (m->bins_row != NO_ROW)
-        VEC_PUSH(v->arena, &m->entry, ((struct lp_entry){m->bins_row, 1}));
-    if (m->cost_row != NO_ROW)
-        VEC_PUSH(v->arena, &m->entry,
-                 ((struct lp_entry){m->cost_row,
-                                    (float)((double)v->price[bin] / 1e6)}));
+    add_limits(m, bin);
     VEC_PUSH(v->arena, &m->column, x);
     return lp_add(m->lp, (double)v->price[bin], (double)v->price[bin],
                   m->entry.v, m->entry.n);

@@ -33,6 +33,10 @@ void master_make(const struct view *v, struct master *ret);
 /* Adds a pattern; its LP column. */
 uint32_t master_add(struct master *m, uint32_t bin,
                     const struct cover_part *part, uint32_t n);
+/* Entries of a column of the bin with so much of each item; until the next call
+ * of this or master_add(). */
+const struct lp_entry *master_entries(struct master *m, uint32_t bin,
+                                      const double *amount, uint32_t *ret_n);
 void master_add_exchanges(struct master *m, const double *worth);
 void master_add_partial(struct master *m, const struct partial *d);
 /* Demand and limits to what the partial solution has left. */

@@ -104,4 +104,8 @@ static inline uint32_t price_limit(const struct price_bin *b, uint32_t k,
 double price_tune(struct price *p, uint32_t bin, const double *worth,
                   const struct price_rest *rest, double enough, uint32_t steps);
 
+/* The mix of the relaxation's answers that the last price_tune() ended with,
+ * which keeps the plain columns: how much of each place in bin.item. */
+void price_mix(const struct price *p, uint32_t bin, double *ret);
+
 #endif

@@ -284,3 +284,19 @@ double price_tune(struct price *p, uint32_t t, const double *worth,
         price_evaluate(p, t, worth, rest);
     return best;
 }
+
+void price_mix(const struct price *p, uint32_t t, double *ret)
+{
+    const struct tuner *u = p->tuner;
+
+    memset(ret, 0, p->bin[t].n * sizeof *ret);
+    for (uint32_t r = 0; r < u->rows; r++) {
+        const struct tuner_cut *cut;
+
+        if (u->basis[r] < u->max_rows || u->rhs[r] <= 0)
+            continue;
+        cut = &u->cut[u->basis[r] - u->max_rows];
+        for (uint32_t k = 0; k < cut->take.n; k++)
+            ret[cut->take.v[k].item] += u->rhs[r] * cut->take.v[k].count;
+    }
+}

@@ -46,6 +46,29 @@ uint32_t lp_add(struct lp *lp, double cost, double scale,
     return lp->col.n - 1;
 }
 
+void lp_copy(struct lp *to, const struct lp *from)
+{
+    const uint32_t m = from->m;
+
+    memcpy(to->rhs, from->rhs, m * sizeof *to->rhs);
+    memcpy(to->inv, from->inv, (size_t)m * m * sizeof *to->inv);
+    memcpy(to->basis, from->basis, m * sizeof *to->basis);
+    memcpy(to->slack_of, from->slack_of, m * sizeof *to->slack_of);
+    memcpy(to->slack_basic, from->slack_basic, m * sizeof *to->slack_basic);
+    memcpy(to->slack_cost, from->slack_cost, m * sizeof *to->slack_cost);
+    memcpy(to->x, from->x, m * sizeof *to->x);
+    memcpy(to->y, from->y, m * sizeof *to->y);
+    to->col.n = to->entry.n = 0;
+    for (uint32_t k = 0; k < from->col.n; k++)
+        VEC_PUSH(to->arena, &to->col, from->col.v[k]);
+    for (uint32_t k = 0; k < from->entry.n; k++)
+        VEC_PUSH(to->arena, &to->entry, from->entry.v[k]);
+    to->mean_scale = from->mean_scale;
+    to->pivots = from->pivots;
+    to->started = from->started;
+    to->work = from->work;
+}
+
 uint32_t lp_columns(const struct lp *lp)
 {
     return lp->col.n;

@@ -48,6 +48,9 @@ enum lp_end lp_primal(struct lp *lp, uint32_t iterations);
 enum lp_end lp_dual(struct lp *lp, uint32_t iterations);
 /* Back to the starting basis, columns kept. */
 void lp_restart(struct lp *lp);
+/* to: from lp_make() with as many rows of each kind, in the same arena; becomes
+ * what `from` is, basis and counted steps too. */
+void lp_copy(struct lp *to, const struct lp *from);
 void lp_set_rhs(struct lp *lp, const double *rhs);
 
 double lp_value(const struct lp *lp);

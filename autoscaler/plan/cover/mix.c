@@ -1,0 +1,207 @@
+/*
+ * mix.c - see mix.h.
+ *
+ * It works on a copy of the program, which stays as it was.  The mixes that end
+ * in the copy's basis are kept for the next time.
+ */
+#include "mix.h"
+
+#include "bound.h"
+
+#include <string.h>
+
+#define TOO_MUCH 1.0002 /* over its price: worth a column */
+#define SMOOTH 0.8      /* weight of the best bound's duals */
+#define STEPS 60        /* of tuning the multipliers */
+
+/* A mix that was of use: entries of its column. */
+struct mix {
+    uint32_t bin, first, n;
+    uint32_t column; /* in the copy */
+};
+
+struct mixes {
+    struct lp *lp;
+    VEC(struct mix) v;
+    VEC(struct lp_entry) entry;
+    /* Fills that were met, for the program itself. */
+    VEC(struct partial_pattern) met;
+    VEC(struct cover_part) part;
+    double *amount, *own; /* per item; the copy's duals */
+};
+
+static struct mixes *mixes_make(const struct generate *g)
+{
+    struct arena *a = g->v->arena;
+    struct mixes *x = ARENA_NEW(a, struct mixes);
+
+    x->lp = lp_make(a, g->v->n_items, g->master.n_limits, g->master.rhs);
+    x->amount = ARENA_ARRAY(a, double, g->v->n_items);
+    x->own = ARENA_ARRAY(a, double, g->v->n_items);
+    return x;
+}
+
+static void column_add(struct mixes *x, struct generate *g, struct mix *mix)
+{
+    double price = (double)g->v->price[mix->bin];
+
+    mix->column = lp_add(x->lp, price, price, x->entry.v + mix->first, mix->n);
+}
+
+/* The amounts as a column of the copy. */
+static void add(struct mixes *x, struct generate *g, uint32_t bin)
+{
+    struct mix mix = {bin, x->entry.n, 0, 0};
+    const struct lp_entry *entry = master_entries(&g->master, bin, x->amount,
+                                                  &mix.n);
+
+    for (uint32_t k = 0; k < mix.n; k++)
+        VEC_PUSH(g->v->arena, &x->entry, entry[k]);
+    column_add(x, g, &mix);
+    VEC_PUSH(g->v->arena, &x->v, mix);
+}
+
+/* The fill as a column of the copy, and later of the program. */
+static void meet(struct mixes *x, struct generate *g, uint32_t bin,
+                 const struct cover_part *part, uint32_t n)
+{
+    struct partial_pattern met = {bin, 1, x->part.n, n};
+
+    memset(x->amount, 0, g->v->n_items * sizeof *x->amount);
+    for (uint32_t k = 0; k < n; k++) {
+        VEC_PUSH(g->v->arena, &x->part, part[k]);
+        x->amount[part[k].item] += part[k].count;
+    }
+    VEC_PUSH(g->v->arena, &x->met, met);
+    add(x, g, bin);
+}
+
+/* Does a search settle the bin: with a fill, or a proof? */
+static bool settled(struct mixes *x, struct generate *g, uint32_t t,
+                    double price, uint64_t nodes)
+{
+    const struct cover_part *part;
+    double best;
+    uint32_t n;
+    bool all = prove_search(g->prove, t, g->asked, price * TOO_MUCH, nodes,
+                            &best, &part, &n);
+
+    if (all && best * (1 + GENERATE_SAFE) < g->earn[t])
+        generate_earns(g, t, best);
+    if (!n || !partial_holds(g->v, t, part, n, &g->maker->space))
+        return all;
+    meet(x, g, t, part, n);
+    return true;
+}
+
+/* The bin's bound at the duals asked with; a column if that is too much. */
+static void price_bin(struct mixes *x, struct generate *g, uint32_t t,
+                      uint64_t nodes)
+{
+    const struct price_bin *b = &g->price->bin[t];
+    double price = master_limited_price(&g->master, t), worth = 0;
+    double *mix = g->trial;
+
+    generate_earns(
+        g, t,
+        price_tune(g->price, t, g->asked, NULL, price * (1 - 1e-6), STEPS));
+    if (price <= 0 || g->earn[t] <= price * TOO_MUCH)
+        return;
+    price_mix(g->price, t, mix);
+    memset(x->amount, 0, g->v->n_items * sizeof *x->amount);
+    for (uint32_t k = 0; k < b->n; k++) {
+        x->amount[b->item[k]] = mix[k];
+        worth += mix[k] * x->own[b->item[k]];
+    }
+    g->extra += 3 * (uint64_t)b->n;
+    if (settled(x, g, t, price, nodes) || worth <= price * TOO_MUCH)
+        return;
+    add(x, g, t);
+}
+
+/* The copy's duals, and what is asked with: between them and the best bound's. */
+static void duals_read(struct mixes *x, struct generate *g, double smooth)
+{
+    const double *y = lp_duals(x->lp);
+
+    for (uint32_t i = 0; i < g->v->n_items; i++) {
+        x->own[i] = y[i] > 0 ? y[i] : 0;
+        g->asked[i] = smooth * g->dual[i] + (1 - smooth) * x->own[i];
+    }
+}
+
+static void rounds(struct mixes *x, struct generate *g, uint64_t nodes,
+                   uint64_t until)
+{
+    bool exact = false, more = true;
+
+    while (more) {
+        uint32_t had = x->v.n;
+        double bound = g->bound;
+
+        if (!generate_solve(g, until))
+            return;
+        exact = exact || g->bound < lp_value(x->lp) / 2;
+        duals_read(x, g, exact ? 0 : SMOOTH);
+        for (uint32_t t = 0; t < g->v->n_bins && !generate_over(g, until); t++)
+            price_bin(x, g, t, nodes);
+        if (generate_over(g, until))
+            return;
+        bound_note(g, g->asked);
+        more = !exact || x->v.n > had;
+        exact = x->v.n == had && g->bound <= bound;
+    }
+}
+
+/* Those in the basis. */
+static void keep(struct mixes *x, uint32_t from)
+{
+    uint32_t n = 0, entries = 0, column;
+    double amount;
+
+    for (uint32_t r = 0; r < lp_rows(x->lp); r++) {
+        column = lp_basic(x->lp, r, &amount);
+        if (column == UINT32_MAX || column < from)
+            continue;
+        for (uint32_t k = 0; k < x->v.n; k++)
+            if (x->v.v[k].column == column)
+                x->v.v[k].column = UINT32_MAX;
+    }
+    for (uint32_t k = 0; k < x->v.n; k++) {
+        struct mix mix = x->v.v[k];
+
+        if (mix.column != UINT32_MAX)
+            continue;
+        memmove(x->entry.v + entries, x->entry.v + mix.first,
+                mix.n * sizeof *x->entry.v);
+        mix.first = entries;
+        entries += mix.n;
+        x->v.v[n++] = mix;
+    }
+    x->v.n = n;
+    x->entry.n = entries;
+}
+
+void mix_run(struct generate *g, uint64_t nodes, uint64_t until)
+{
+    struct lp *own = g->master.lp;
+    uint32_t from = lp_columns(own);
+    struct mixes *x;
+
+    if (!g->mixes)
+        g->mixes = mixes_make(g);
+    x = g->mixes;
+    lp_copy(x->lp, own);
+    g->extra += (uint64_t)lp_rows(own) * lp_rows(own) / 8;
+    for (uint32_t k = 0; k < x->v.n; k++)
+        column_add(x, g, &x->v.v[k]);
+    x->met.n = x->part.n = 0;
+    g->master.lp = x->lp;
+    rounds(x, g, nodes, until);
+    g->master.lp = own;
+    g->extra += lp_work(x->lp) - lp_work(own);
+    keep(x, from);
+    for (uint32_t k = 0; k < x->met.n; k++)
+        master_add(&g->master, x->met.v[k].bin, x->part.v + x->met.v[k].first,
+                   x->met.v[k].n);
+}
