@@ -31,7 +31,7 @@ CPPFLAGS := -I$(B)/gen -DDAVIT_VERSION='"$(VERSION)"' -DPLUGIN_DIR='"$(PLUGIN_DI
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
 
-ROOMS := base model codec plan config wire cloud store control played api cli
+ROOMS := base model codec plan config wire cloud store control played simulate api cli
 SRCS := $(sort $(foreach r,$(ROOMS),$(wildcard autoscaler/$(r)/*.c autoscaler/$(r)/*/*.c)))
 MAIN := autoscaler/cli/main.c
 .SECONDARY:

@@ -227,7 +227,7 @@ static bool write_snapshot(struct out *o, struct view *v, struct exchange *ex)
 
     (void)ex;
     json_decref(snapshot);
-    buf_str(o->b, text ? text : "{}");
+    buf_plain(o->b, text ? text : "{}");
     buf_str(o->b, "\n");
     free(text);
     return true;

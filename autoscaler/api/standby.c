@@ -87,7 +87,7 @@ static enum MHD_Result answer(void *cls, struct MHD_Connection *connection,
                : json_pack("{s:{s:s,s:s}}", "error", "code", "standby",
                            "message", s->text);
     pthread_mutex_unlock(&s->lock);
-    text = json_dumps(json, JSON_COMPACT);
+    text = json_dumps(json, JSON_COMPACT | JSON_ENSURE_ASCII);
     json_decref(json);
     if (!text)
         return MHD_NO;

@@ -88,6 +88,7 @@ struct config {
     int64_t ha_lease_ms;
     const char *plugin_dir; /* "" : the built-in search path */
     struct snap_limits limits;
+    uint32_t max_ends;        /* unconfirmed ends in ten minutes; 0: a tenth */
     int64_t start_timeout_ms; /* no visible progress for so long: failed */
     int64_t think_ms;         /* how long a launch may wait for a better
                                * plan; limits.think */
@@ -112,6 +113,14 @@ enum status config_load(const char *path, struct config **ret,
 /* The same from memory; path is used in messages only. */
 enum status config_parse(const char *path, const char *text, size_t n,
                          struct config **ret, struct buf *errors);
+/* A setting in place of the file's: limits.idle_timeout, 2m. */
+struct conf_set {
+    const char *path, *value;
+};
+/* Like config_load(), with some settings in place of the file's. */
+enum status config_load_with(const char *path, const struct conf_set *sets,
+                             uint32_t n_sets, struct config **ret,
+                             struct buf *errors);
 void config_free(struct config *c); /* gives the reference back */
 
 /* The journal's file, in the arena: a relative `state` is beside the file that
