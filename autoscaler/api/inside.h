@@ -233,7 +233,7 @@ void configuration_answer(struct exchange *ex, const char *done,
 /* The text of /metrics. */
 void metrics_text(struct server *s, struct buf *ret); /* reads.c */
 /* metrics/metrics_server.c */
-void server_metrics(struct server *s, uint32_t problems, struct buf *b);
+void server_metrics(struct server *s, bool broken, struct buf *b);
 /* What is wrong with the server's own files; they keep it from being ready. */
 void server_problems(struct server *s, struct view *v); /* health.c */
 /* Does the control loop run? */

@@ -247,7 +247,7 @@ void metrics_text(struct server *s, struct buf *ret)
         view_open(&v, page);
     server_problems(s, &v);
     metrics_write(ret, page ? &v : NULL, s->metrics);
-    server_metrics(s, v.n_more, ret);
+    server_metrics(s, v.broken, ret);
     if (page)
         view_done(&v);
     else
