@@ -6,6 +6,7 @@
  * send a POST to 127.0.0.1 (so Origin must be ours), or point its own name at
  * it (so Host must be a name of this machine).
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -16,6 +17,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "../base/alloc.h"
 #include "../base/log.h"
 #include "door/secret.h"
 #include "inside.h"
@@ -120,6 +122,9 @@ const char *guard_problem(struct guard *g, char *buf, size_t n)
 
 void guard_done(struct guard *g)
 {
+    for (uint32_t i = 0; i < g->n_hosts; i++)
+        free(g->hosts[i]);
+    free(g->hosts);
     pthread_mutex_destroy(&g->lock);
     OPENSSL_cleanse(g->token, sizeof g->token);
 }
@@ -132,6 +137,9 @@ enum status guard_init(struct guard *g, const struct config *c, struct err *err)
     pthread_mutex_init(&g->lock, NULL);
     snprintf(g->host, sizeof g->host, "%s", c->api_host);
     snprintf(g->path, sizeof g->path, "%s", c->api_token_file);
+    g->hosts = MEM_ARRAY(char *, c->api_hosts.n + 1);
+    for (uint32_t i = 0; i < c->api_hosts.n; i++)
+        g->hosts[g->n_hosts++] = mem_strdup(c->api_hosts.v[i]);
     if (g->tls && (!c->api_tls_cert[0] || !c->api_tls_key[0]))
         return err_set(err, ST_INVALID,
                        "api: tls_cert and tls_key go together; %s is missing",
@@ -177,6 +185,14 @@ static void host_name(const char *host, char *ret, size_t n)
              host);
 }
 
+static bool host_is_listed(const struct guard *g, const char *name)
+{
+    for (uint32_t i = 0; i < g->n_hosts; i++)
+        if (strcasecmp(g->hosts[i], name) == 0)
+            return true;
+    return false;
+}
+
 static bool host_is_ours(const struct guard *g, const char *host)
 {
     char name[256], bare[260];
@@ -185,7 +201,32 @@ static bool host_is_ours(const struct guard *g, const char *host)
     snprintf(bare, sizeof bare, "[%s]", g->host);
     return strcasecmp(name, "localhost") == 0 ||
            strcmp(name, "127.0.0.1") == 0 || strcmp(name, "[::1]") == 0 ||
-           strcasecmp(name, g->host) == 0 || strcasecmp(name, bare) == 0;
+           strcasecmp(name, g->host) == 0 || strcasecmp(name, bare) == 0 ||
+           host_is_listed(g, name);
+}
+
+static bool ends_with(const char *name, const char *end)
+{
+    size_t n = strlen(name), k = strlen(end);
+
+    return n > k && strcasecmp(name + n - k, end) == 0;
+}
+
+bool guard_host_public(const struct guard *g, const char *host)
+{
+    static const char *const inside[] = {".svc", ".local", ".internal"};
+    unsigned char address[16];
+    char name[256];
+
+    host_name(host, name, sizeof name);
+    if (name[0] == '[' || inet_pton(AF_INET, name, address) == 1)
+        return true;
+    if (!strchr(name, '.') || host_is_listed(g, name))
+        return true;
+    for (size_t i = 0; i < sizeof inside / sizeof *inside; i++)
+        if (ends_with(name, inside[i]))
+            return true;
+    return strcasecmp(name, g->host) == 0;
 }
 
 static bool origin_is_ours(const char *origin, const char *host)

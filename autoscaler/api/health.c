@@ -36,20 +36,33 @@ static void reply(struct exchange *ex, unsigned code, const char *status,
     exchange_reply(ex, code, &b, "application/json");
 }
 
+static void add(struct view *v, const char *text)
+{
+    v->more[v->n_more++] = arena_strdup(&v->arena, text);
+}
+
 void server_problems(struct server *s, struct view *v)
 {
-    char text[512];
+    const struct guard *g = &s->guard;
+    char text[600];
 
     if (*guard_problem(&s->guard, text, sizeof text))
-        v->more[v->n_more++] = arena_strdup(&v->arena, text);
+        add(v, text);
     if (s->access && *access_problem(s->access, text, sizeof text))
         v->more[v->n_more++] = arena_printf(
             &v->arena, "%s; the tokens before are in force", text);
     if (*audit_problem(s->audit, text, sizeof text))
-        v->more[v->n_more++] = arena_strdup(&v->arena, text);
+        add(v, text);
     if (s->certs && *certs_problem(s->certs, text, sizeof text))
         v->more[v->n_more++] = arena_printf(
             &v->arena, "%s; the certificate before is in use", text);
+    v->broken = v->n_more > 0;
+    /* what is as somebody wanted it, and should not be */
+    if (!g->loopback && !g->closed)
+        add(v, "api: everybody who reaches it may order machines: set "
+               "api.tokens, or client_ca under api.tls");
+    if (!g->loopback && !g->tls)
+        add(v, "api: tokens can be read on their way: set api.tls");
 }
 
 bool server_alive(const struct server *s)

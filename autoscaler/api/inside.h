@@ -48,8 +48,10 @@ struct exchange;
 /* ---- guard.c: who may use the API */
 struct guard {
     bool loopback, tls, has_token;
-    bool closed;             /* whoever shows nothing is nobody */
-    char host[256];          /* as configured */
+    bool closed;    /* whoever shows nothing is nobody */
+    char host[256]; /* as configured */
+    char **hosts;   /* api.hosts */
+    uint32_t n_hosts;
     char path[1024];         /* of the token's file */
     struct stamp stamp;      /* of the file when it was read */
     pthread_mutex_t lock;    /* of the two below */
@@ -64,6 +66,9 @@ void guard_done(struct guard *g);
 void guard_refresh(struct guard *g);
 /* "" or what is wrong with the newest file; buf of n bytes. */
 const char *guard_problem(struct guard *g, char *buf, size_t n);
+/* May a scraper call us so?  By an address, or a name that nobody outside can
+ * give to us: without a dot, of a cluster, or in api.hosts. */
+bool guard_host_public(const struct guard *g, const char *host);
 bool guard_token_fits(struct guard *g, const unsigned char digest[32]);
 /* Finds the caller and his rights; open: everybody has them.  0, or the status
  * code after the refusal was written. */
@@ -228,7 +233,7 @@ void configuration_answer(struct exchange *ex, const char *done,
 /* The text of /metrics. */
 void metrics_text(struct server *s, struct buf *ret); /* reads.c */
 /* metrics/metrics_server.c */
-void server_metrics(struct server *s, uint32_t problems, struct buf *b);
+void server_metrics(struct server *s, bool broken, struct buf *b);
 /* What is wrong with the server's own files; they keep it from being ready. */
 void server_problems(struct server *s, struct view *v); /* health.c */
 /* Does the control loop run? */

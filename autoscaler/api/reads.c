@@ -247,7 +247,7 @@ void metrics_text(struct server *s, struct buf *ret)
         view_open(&v, page);
     server_problems(s, &v);
     metrics_write(ret, page ? &v : NULL, s->metrics);
-    server_metrics(s, v.n_more, ret);
+    server_metrics(s, v.broken, ret);
     if (page)
         view_done(&v);
     else
@@ -262,30 +262,4 @@ void get_metrics(struct exchange *ex)
     buf_init(&b, REPLY_MAX);
     metrics_text(ex->server, &b);
     exchange_reply(ex, 200, &b, "text/plain; version=0.0.4; charset=utf-8");
-}
-
-static void reply_static(struct exchange *ex, const char *from, const char *to,
-                         const char *content_type)
-{
-    ex->response = MHD_create_response_from_buffer(
-        (size_t)(to - from), (void *)from, MHD_RESPMEM_PERSISTENT);
-    ex->code = 200;
-    MHD_add_response_header(ex->response, MHD_HTTP_HEADER_CONTENT_TYPE,
-                            content_type);
-    exchange_headers(ex);
-}
-
-void get_openapi(struct exchange *ex)
-{
-    reply_static(ex, openapi_start, openapi_end, "application/json");
-}
-
-void get_page(struct exchange *ex)
-{
-    reply_static(ex, page_start, page_end, "text/html; charset=utf-8");
-    MHD_add_response_header(
-        ex->response, "Content-Security-Policy",
-        "default-src 'none'; style-src 'unsafe-inline'; script-src "
-        "'unsafe-inline'; connect-src 'self'; base-uri 'none'; form-action "
-        "'none'; frame-ancestors 'none'");
 }

@@ -40,6 +40,8 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *conn,
 {
     static const char text[] = "text/plain; charset=utf-8";
     const char *fault = strict_fault(conn, *ctx, version);
+    const char *host = MHD_lookup_connection_value(conn, MHD_HEADER_KIND,
+                                                   MHD_HTTP_HEADER_HOST);
     struct server *s = cls;
     struct buf b;
 
@@ -52,6 +54,13 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *conn,
     if (fault) {
         buf_printf(&b, "%s\n", fault);
         return send_text(s, conn, MHD_HTTP_BAD_REQUEST, text, &b);
+    }
+    if (!guard_host_public(&s->guard, host ? host : "")) {
+        buf_printf(&b,
+                   "%.200s is no name of this machine that a page of another "
+                   "site could not have too; see api.hosts\n",
+                   host);
+        return send_text(s, conn, MHD_HTTP_FORBIDDEN, text, &b);
     }
     if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
         buf_str(&b, "only GET is answered here\n");

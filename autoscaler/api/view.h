@@ -18,8 +18,9 @@ struct view {
     const struct plan *plan;
     uint32_t *node_of_snap; /* by row of snapshot->nodes: which of s->nodes,
                              * or NONE; the way back is their `from` */
-    const char *more[4];    /* problems of the server itself */
+    const char *more[8];    /* problems of the server itself */
     uint32_t n_more;
+    bool broken;        /* one of them keeps it from being ready */
     struct arena arena; /* scratch of the view */
 };
 

@@ -10,7 +10,7 @@
 bool view_ready(const struct view *v)
 {
     const struct status_page *p = v->page;
-    bool ready = v->n_more == 0 && p->journal_ok &&
+    bool ready = !v->broken && p->journal_ok &&
                  (p->ray_address[0] == '\0' || p->ray_ok);
 
     for (uint32_t i = 0; i < p->n_providers; i++)

@@ -33,7 +33,10 @@ bool client_open(struct client *c, int *argc, char **argv)
     const char *token_file = getenv("DAVIT_TOKEN_FILE"), *env;
     int kept = 1;
 
-    *c = (struct client){.url = getenv("DAVIT_URL"), .ca = getenv("DAVIT_CA")};
+    *c = (struct client){.url = getenv("DAVIT_URL"),
+                         .ca = getenv("DAVIT_CA"),
+                         .cert = getenv("DAVIT_CERT"),
+                         .key = getenv("DAVIT_KEY")};
     for (int i = 1; i < *argc; i++) {
         const char **to = NULL;
         if (strcmp(argv[i], "--json") == 0) {
@@ -46,6 +49,10 @@ bool client_open(struct client *c, int *argc, char **argv)
             to = &token_file;
         else if (strcmp(argv[i], "--ca") == 0)
             to = &c->ca;
+        else if (strcmp(argv[i], "--cert") == 0)
+            to = &c->cert;
+        else if (strcmp(argv[i], "--key") == 0)
+            to = &c->key;
         if (!to) {
             argv[kept++] = argv[i];
             continue;
@@ -110,7 +117,14 @@ int client_call(struct client *c, const char *method, const char *path,
 
     *ret = NULL;
     arena_reset(&c->arena);
-    x.url = arena_printf(&c->arena, "%s%s", c->url, path);
+    if (strncmp(c->url, "unix:", 5) == 0) {
+        x.unix_socket = c->url + 5;
+        x.url = arena_printf(&c->arena, "http://localhost%s", path);
+    } else {
+        x.url = arena_printf(&c->arena, "%s%s", c->url, path);
+    }
+    x.cert_file = c->cert;
+    x.key_file = c->key;
     headers[x.n_headers++] = (struct davit_kv){"Content-Type",
                                                "application/json"};
     if (c->token)

@@ -11,9 +11,11 @@
 #include "cli.h"
 
 /* Where the daemon is: --url, $DAVIT_URL, http://127.0.0.1:8790; --token-file,
- * $DAVIT_TOKEN_FILE, $DAVIT_TOKEN; --ca, $DAVIT_CA. */
+ * $DAVIT_TOKEN_FILE, $DAVIT_TOKEN; --ca, $DAVIT_CA; --cert and --key,
+ * $DAVIT_CERT and $DAVIT_KEY. */
 struct client {
-    const char *url, *token, *ca;
+    const char *url; /* or "unix:PATH", the daemon's api.socket */
+    const char *token, *ca, *cert, *key;
     bool json; /* --json: the reply as it came */
     struct http_client *http;
     struct arena arena; /* of the last exchange */
@@ -21,9 +23,10 @@ struct client {
 
 #define CLIENT_HELP \
     "  --url URL          the daemon (default $DAVIT_URL, then\n" \
-    "                     http://127.0.0.1:8790)\n" \
+    "                     http://127.0.0.1:8790); unix:PATH is its api.socket\n" \
     "  --token-file FILE  its token (default $DAVIT_TOKEN_FILE, $DAVIT_TOKEN)\n" \
     "  --ca FILE          the certificate to trust ($DAVIT_CA)\n" \
+    "  --cert FILE, --key FILE   our certificate ($DAVIT_CERT, $DAVIT_KEY)\n" \
     "  --json             the daemon's own answer, for programs\n"
 
 /* Takes the options every client command has out of argv; false after a

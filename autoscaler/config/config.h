@@ -76,6 +76,7 @@ struct config {
     uint32_t metrics_port;
     const char *api_token_file, *api_tls_cert, *api_tls_key; /* "" : none */
     const char *api_client_ca; /* "" : clients need no certificate */
+    struct names api_hosts;    /* names of ours besides api_host */
     const char *api_tokens;    /* file or folder of who may what; "" : none */
     const char *api_socket, *api_audit; /* paths that are made; "" : none */
     const char *state;        /* the journal as the file has it, "davit.db":

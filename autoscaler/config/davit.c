@@ -63,6 +63,14 @@ static void listen_read(struct reader *r, const struct ynode *v,
                  where, ynode_shown(r->arena, v));
 }
 
+static void hosts_read(struct reader *r, const struct ynode *v,
+                       const char *where, void *target)
+{
+    struct config *c = target;
+
+    c->api_hosts = grammar_names(r, v, where);
+}
+
 static void metrics_read(struct reader *r, const struct ynode *v,
                          const char *where, void *target)
 {
@@ -194,12 +202,14 @@ static const struct key api_keys[] = {
      .help = "host:port of the REST API"},
     {"metrics", KEY_CUSTOM, .read = metrics_read,
      .help = "host:port for /metrics alone, without a token"},
+    {"hosts", KEY_CUSTOM, .read = hosts_read,
+     .help = "further names of this machine that a browser may use"},
     {"token_file", KEY_FILE, AT(api_token_file),
      .help = "file with the token callers must show"},
     {"tokens", KEY_FILE, AT(api_tokens),
      .help = "file or folder with who may call, and what they may do"},
-    {"socket", KEY_TEXT, AT(api_socket), .help = "Unix socket to listen at"},
-    {"audit", KEY_TEXT, AT(api_audit),
+    {"socket", KEY_FILE, AT(api_socket), .help = "Unix socket to listen at"},
+    {"audit", KEY_FILE, AT(api_audit),
      .help = "file of changes and their callers"},
     {"tls", KEY_KEYS, .keys = tls_keys, .help = "serve HTTPS"},
     KEYS_END,

@@ -88,6 +88,9 @@ const struct conf_pair *grammar_flatten(struct reader *r,
                                         const struct ynode *map,
                                         const char *where, const char *except,
                                         uint32_t *ret_n);
+/* A name, or a list of names, none empty. */
+struct names grammar_names(struct reader *r, const struct ynode *v,
+                           const char *where);
 /* Labels and the like: a mapping of texts. */
 struct pairs grammar_pairs(struct reader *r, const struct ynode *map,
                            const char *where);

@@ -19,9 +19,8 @@ struct name_list {
     VEC(const char *) all;
 };
 
-/* A name, or a list of names. */
-static struct names names_get(struct reader *r, const struct ynode *v,
-                              const char *where)
+struct names grammar_names(struct reader *r, const struct ynode *v,
+                           const char *where)
 {
     struct name_list out = {{0}};
 
@@ -45,7 +44,7 @@ static void types_read(struct reader *r, const struct ynode *v,
     struct raw_queue *q = target;
 
     q->types_at = v;
-    q->queue.types = names_get(r, v, where);
+    q->queue.types = grammar_names(r, v, where);
 }
 
 static void selector_read(struct reader *r, const struct ynode *v,
@@ -64,7 +63,7 @@ static void owners_read(struct reader *r, const struct ynode *v,
 {
     struct raw_queue *q = target;
 
-    q->queue.owners = names_get(r, v, where);
+    q->queue.owners = grammar_names(r, v, where);
 }
 
 /* Amount of devices or CPUs. */

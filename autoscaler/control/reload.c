@@ -48,7 +48,8 @@ static const char *fixed_changed(const struct config *a, const struct config *b)
         strcmp(a->api_client_ca, b->api_client_ca) != 0 ||
         strcmp(a->api_tokens, b->api_tokens) != 0 ||
         strcmp(a->api_socket, b->api_socket) != 0 ||
-        strcmp(a->api_audit, b->api_audit) != 0)
+        strcmp(a->api_audit, b->api_audit) != 0 ||
+        !names_equal(&a->api_hosts, &b->api_hosts))
         return "api: needs a restart";
     if (strcmp(a->metrics_host, b->metrics_host) != 0 ||
         a->metrics_port != b->metrics_port)

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../base/alloc.h"
@@ -82,16 +83,46 @@ static enum status file_lock(struct hold *h, const char *path, const char *name,
     return ST_OK;
 }
 
-/* Makes the file ours to read alone, and its name durable. */
-static enum status file_create(const char *path, struct err *err)
+/* Ours to read alone, whoever made it and however: there are requests and
+ * owners in it.  A symbolic link could lead a daemon of root anywhere. */
+static enum status file_secure(const char *path, int flags, struct err *err)
 {
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    char *dir, *slash;
+    int fd = open(path, O_RDWR | flags | O_CLOEXEC | O_NOFOLLOW, 0600);
+    enum status s = ST_OK;
+    struct stat st;
 
+    if (fd < 0 && errno == ENOENT && !flags)
+        return ST_OK;
     if (fd < 0)
         return err_set(err, ST_INVALID, "%s: cannot be opened: %s", path,
-                       strerror(errno));
+                       errno == ELOOP ? "it is a symbolic link; name the file "
+                                        "that it leads to"
+                                      : strerror(errno));
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+        s = err_set(err, ST_INVALID, "%s: is no file", path);
+    else if (st.st_mode & 077 && fchmod(fd, 0600) != 0)
+        s = err_set(err, ST_INVALID,
+                    "%s: others may read it, and its mode cannot be changed: "
+                    "%s",
+                    path, strerror(errno));
     close(fd);
+    return s;
+}
+
+/* Makes the file, and its name durable. */
+static enum status file_create(const char *path, struct err *err)
+{
+    static const char *const beside[] = {"-wal", "-shm"};
+    enum status s = file_secure(path, O_CREAT, err);
+    char *dir, *slash, name[4096];
+    int fd;
+
+    for (size_t i = 0; s == ST_OK && i < 2; i++) {
+        snprintf(name, sizeof name, "%s%s", path, beside[i]);
+        s = file_secure(name, 0, err);
+    }
+    if (s != ST_OK)
+        return s;
     dir = mem_strdup(path);
     slash = strrchr(dir, '/');
     if (slash)

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from lib import DAVIT
+from lib import DAVIT, ROOT
 
 QUEUES = """
 queues:
@@ -214,6 +214,7 @@ def test_users_of_the_socket(daemon_of, tmp_path):
         assert as_user(12345, get)[0] == 200
         assert as_user(12345, lambda: get("POST", "/v1/reload"))[0] == 403
         assert as_user(12346, get)[0] == 403
+    assert "it" in d.cli("status", "--url", f"unix:{path}")
     d.stop()
     assert not os.path.exists(path)
     d.start(wait=None)
@@ -221,6 +222,34 @@ def test_users_of_the_socket(daemon_of, tmp_path):
     d.kill()
     d.start(wait=None)      # what a killed one left is in nobody's way
     d.until(ready)
+
+
+def test_every_change_needs_a_right(world):
+    """All routes that change something, as the API's description has them."""
+    paths = json.loads((ROOT / "docs/openapi.json").read_text())["paths"]
+    changes = [(m.upper(), p) for p, item in paths.items() for m in item if m in ("post", "put", "delete", "patch")]
+    assert len(changes) > 5
+    for method, path in changes:
+        if path != "/v1/plan":
+            r = ask(world, "read", method, re.sub(r"{.*?}", "x", path), {"num_cpus": 1})
+            assert r.code == 403, (method, path)
+    last = ask(world, "admin", "GET", "/v1/audit?after=0").json["entries"]
+    assert len(last) == len(changes) - 1 and all(e["caller"] == "grafana" and e["code"] == 403 for e in last)
+
+
+def test_what_is_open_is_said(daemon_of, tmp_path):
+    file = tmp_path / "tokens"
+    secret = token(file, "a", "admin")
+    d = daemon_of("""
+cluster: it
+api: {listen: "0.0.0.0:{port}", tokens: %s}
+providers: {sim: {}}
+node_types: {cpu: {provider: sim, resources: {CPU: 1}, price: 1}}
+""" % file)
+    d.headers = {"Authorization": "Bearer " + secret}
+    d.start(wait="/readyz")
+    assert any("set api.tls" in p for p in d.get("/readyz")[1]["problems"])
+    assert any("set api.tls" in p for p in d.status()["problems"])
 
 
 def test_one_client_does_not_get_all_streams(daemon):

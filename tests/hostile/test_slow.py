@@ -30,6 +30,7 @@ def press(d, metrics, crowd, seconds=LONG):
     with crowd as c, Probes(d.port, metrics, pid=d.p.pid) as p:
         c.run(seconds)
     print(f"{len(p.times)} probes, the slowest {p.worst:.3f} s at {max(p.times)[1]}, {c.closed} clients closed, {p.peak >> 20} MiB")
+    print(p.failures[:5])
     assert d.p.poll() is None, d.text()
     assert not p.failures, p.failures[:5]
     assert p.worst < 1, f"a probe took {p.worst:.2f} s"

@@ -40,6 +40,7 @@ struct seat {
     enum seat_phase phase;
     int64_t since_ms; /* mono, when the phase began */
     bool ended;       /* shut down; libmicrohttpd closes it */
+    uint64_t spared;  /* the round in which it was not to go */
 };
 
 struct port {
@@ -55,6 +56,7 @@ struct door {
     bool stop;
     struct peer *peers;
     uint32_t n_idle; /* of them, without a reference */
+    uint64_t round;  /* of looking for one that may go */
     struct seat *seats;
     struct port ports[DOOR_PORTS];
     size_t bytes;

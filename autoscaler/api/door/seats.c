@@ -7,6 +7,7 @@
  * takes the lock.
  */
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "../../base/alloc.h"
@@ -86,13 +87,40 @@ static struct seat *weakest(struct door *d, const struct peer *p,
         int b = burden(s, now);
 
         if (s->peer != p || s->port != newcomer->port || s->ended ||
-            s == newcomer || b == 0 || b < most ||
+            s == newcomer || s->spared == d->round || b == 0 || b < most ||
             (b == most && s->since_ms >= best->since_ms))
             continue;
         best = s;
         most = b;
     }
     return best;
+}
+
+/* Has it said something that we have not read?  Then it waits for us, as a probe
+ * does while many others are accepted before it is looked at. */
+static bool has_input(const struct seat *s)
+{
+    int n = 0;
+
+    return ioctl(s->fd, FIONREAD, &n) == 0 && n > 0;
+}
+
+/* The weakest that has nothing to read; among eight that have, the first. */
+static struct seat *victim(struct door *d, const struct peer *p,
+                           const struct seat *newcomer)
+{
+    struct seat *first = NULL;
+
+    d->round++;
+    for (int tries = 0; tries < 8; tries++) {
+        struct seat *s = weakest(d, p, newcomer);
+
+        if (!s || !has_input(s))
+            return s ? s : first;
+        s->spared = d->round;
+        first = first ? first : s;
+    }
+    return first;
 }
 
 /* Room for the newcomer, which is counted already; if need be, its own. */
@@ -107,7 +135,7 @@ static void make_room(struct door *d, struct seat *newcomer)
             return;
         p = greediest(d, newcomer->port);
     }
-    s = weakest(d, p, newcomer);
+    s = victim(d, p, newcomer);
     atomic_fetch_add(&d->evicted, 1);
     end(s ? s : newcomer);
 }

@@ -13,7 +13,7 @@ static void put(struct buf *b, const char *name, const char *type,
                name, help, name, type, name, v);
 }
 
-void server_metrics(struct server *s, uint32_t problems, struct buf *b)
+void server_metrics(struct server *s, bool broken, struct buf *b)
 {
     static const char *const names[6] = {"", "1xx", "2xx", "3xx", "4xx", "5xx"};
 
@@ -37,5 +37,5 @@ void server_metrics(struct server *s, uint32_t problems, struct buf *b)
         "Tokens that were not looked at: too many wrong ones of that client",
         logins_throttled(s->door));
     put(b, "server_problems", "gauge",
-        "Files of api: whose newest state is not in force", problems);
+        "Files of api: whose newest state is not in force", broken);
 }
