@@ -140,6 +140,7 @@ void publish(const struct known *k, struct status_board *board,
     providers_show(k->providers, p);
     backoffs_show(k->ledger, p);
     failures_show(k->ledger, p);
+    p->config_held = k->conf->held;
     p->config_path = k->conf->now->path;
     p->config_problem = arena_strdup(&p->arena, k->conf->problem);
     p->config_loaded_ms = k->conf->loaded_ms;

@@ -79,6 +79,7 @@ struct exec {
     char *hello;        /* as ask.args */
     char *shown;        /* the program's name, for people */
     int64_t timeout_ms, grace_ms; /* timeout 0: none of our own */
+    int64_t settle_ms;
     uint32_t max_reply;
     /* under the lock */
     pthread_mutex_t lock;

@@ -179,6 +179,8 @@ const struct kit_option exec_options[] = {
      "how long it has to wind up: past a deadline, after its stdin is closed, "
      "after SIGTERM",
      KIT_DURATION, AT(grace_ms), .fallback = "2s", .min = 1, .max = 10000},
+    {"settle", "how long its list may lag a launch", KIT_DURATION,
+     AT(settle_ms), .fallback = "30s", .max = 3600000},
     {"max_reply", "bytes of one whole answer", KIT_NUMBER, AT(max_reply),
      .fallback = "67108864", .min = 1024, .max = 1 << 30},
     {"options.*", "handed to the program as they are", KIT_READ, .read = NULL},
