@@ -34,10 +34,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     assert(!out || !strstr(out, secret));
     out = redact_body(s, &a, url, body, n & 1, &removed);
     assert(out && !strstr(out, secret));
-    out = redact_body(s, &a, url,
-                      arena_printf(&a, "{\"name\": \"x\", \"k\": \"%s\"}",
-                                   secret),
-                      false, &removed);
+    out = redact_body(
+        s, &a, url,
+        arena_printf(&a, "{\"name\": \"x\", \"k\": \"%s\"}", secret), false,
+        &removed);
     assert(!strstr(out, secret));
     secrets_free(s);
     arena_done(&a);

@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 /* Always the same file, with other bytes in it; its path is in static memory. */
-static inline const char *memory_file(const uint8_t *data, size_t n, int *ret_fd)
+static inline const char *memory_file(const uint8_t *data, size_t n,
+                                      int *ret_fd)
 {
     static char path[40];
     static int fd = -1;
