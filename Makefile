@@ -1,7 +1,7 @@
 # Davit.  `make help` lists what there is.
 #
 # One non-recursive file.  VARIANT=release (default) | debug (ASan + UBSan) |
-# tsan | cov.  V=1 shows the commands.
+# tsan | cov | fuzz (CC=clang-14).  V=1 shows the commands.
 
 VARIANT ?= release
 B := build/$(VARIANT)
@@ -23,11 +23,13 @@ HARDEN_LINK := -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code
 CFLAGS.release := -O2 -g $(HARDEN)
 CFLAGS.debug := -O1 -g -Wno-format-truncation -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined
 CFLAGS.tsan := -O1 -g -fsanitize=thread
+CFLAGS.fuzz := -O1 -g -w -fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined
 CFLAGS.cov := -O0 -g --coverage
 CFLAGS := -std=c11 -D_GNU_SOURCE -fPIE $(WARN) $(CFLAGS.$(VARIANT)) $(EXTRA_CFLAGS)
 LDFLAGS.release := -pie $(HARDEN_LINK)
 LDFLAGS.debug := -pie -fsanitize=address,undefined
 LDFLAGS.tsan := -pie -fsanitize=thread
+LDFLAGS.fuzz := -fsanitize=address,undefined
 LDFLAGS.cov := --coverage
 LDFLAGS := $(LDFLAGS.$(VARIANT)) $(EXTRA_LDFLAGS)
 CPPFLAGS := -I$(B)/gen -DDAVIT_VERSION='"$(VERSION)"' -DPLUGIN_DIR='"$(PLUGIN_DIR)"' -DCATALOGUE_FILE='"configs/catalogue.yaml"' \

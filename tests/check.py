@@ -47,6 +47,7 @@ SUITES = {
     "lint": Suite("tests/lint/run.sh"),
     "unit": Suite("make", "-s", "check-unit", "VARIANT=debug"),
     "fuzz": Suite("make", "-s", "check-fuzz", "VARIANT=debug"),
+    "fuzz-guided": Suite("nice", "make", "-s", "check-fuzz-guided"),
     "contract": Suite("make", "-s", "check-contract", "VARIANT=debug"),
     "storm": Suite("make", "-s", "check-storm"),
     "exec": Suite("make", "-s", "check-exec", "VARIANT=debug"),
@@ -78,7 +79,7 @@ LANES = [
     ["k8s-pods"],
     ["integration", "clouds-aks", "hardening"],
     ["e2e", "clouds-eks"],
-    ["ray-head", "e2e-gke", "clouds-gke"],
+    ["ray-head", "e2e-gke", "clouds-gke", "fuzz-guided"],
     ["e2e-eks", "e2e-aks", "hostile"],
 ]
 # `make check-fast`: the third lane waits more than it computes.

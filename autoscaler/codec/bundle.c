@@ -165,6 +165,16 @@ struct alt_parts {
     struct toleration_vec tolerations;
 };
 
+/* The newest term comes first, where a text that is written has it: read and
+ * written again it stays the same text. */
+static void newest_first(struct term_vec *t)
+{
+    struct term last = t->all.v[t->all.n - 1];
+
+    memmove(t->all.v + 1, t->all.v, (t->all.n - 1) * sizeof last);
+    t->all.v[0] = last;
+}
+
 /* "accelerator_type:T4" among the resources becomes a term. */
 static bool markers_take(struct reader *in, const struct path *at,
                          struct alt_parts *p)
@@ -173,6 +183,7 @@ static bool markers_take(struct reader *in, const struct path *at,
 
     for (uint32_t i = 0; i < p->resources.all.n; i++) {
         struct qty q = p->resources.all.v[i];
+        uint32_t before = p->terms.all.n;
         const char *type = accel_type_of_resource(q.name);
 
         if (!type)
@@ -180,6 +191,8 @@ static bool markers_take(struct reader *in, const struct path *at,
         else if (q.amount > 0 &&
                  !selector_add(in, at, ACCEL_LABEL, type, &p->terms))
             return false;
+        if (p->terms.all.n > before)
+            newest_first(&p->terms);
     }
     p->resources.all.n = kept;
     return true;

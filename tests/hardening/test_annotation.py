@@ -86,6 +86,7 @@ def test_the_sidecar_waits_for_a_better_one_and_keeps_what_it_has(cluster, tmp_p
 def test_the_operators_settings_go_over_it(cluster, tmp_path):
     """--settings: the word of who runs davit, also where the annotation says another."""
     (tmp_path / "token").write_text("sesame-sesame-sesame")
+    (tmp_path / "token").chmod(0o600)
     (tmp_path / "settings.yaml").write_text("limits: {max_nodes: 2}\napi: {token_file: token}\n")
     c = cluster("limits: {max_nodes: 9, idle_timeout: 7s}")
     p = c.start("sidecar", "--settings", "settings.yaml")

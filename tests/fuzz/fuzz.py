@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Runs fuzz targets from their seeds.
+
+    fuzz.py replay BUILD TARGET...      without libFuzzer: seeds, and blind mutations by a printed seed (replay.c)
+    fuzz.py guided BUILD TARGET...      with it: so many runs each from the seeds, for `make check`
+    fuzz.py hour BUILD --minutes N TARGET...   N minutes of CPU time over all; corpora are kept in BUILD/corpus
+
+What breaks a target is kept in BUILD/found, for `BUILD/tests/fuzz_TARGET FILE` and then, small, for tests/fuzz/seeds.
+Ends with a table, or a line that counts.
+"""
+import concurrent.futures
+import glob
+import os
+import re
+import resource
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SEEDS = {  # beside tests/fuzz/seeds/TARGET
+    "config": ["configs/*.yaml", "tests/unit/config/*/*.yaml"],
+    "snapshot": ["tests/cases/*/*.json", "tests/golden/*.json", "tests/golden/*/*.json", "tests/fuzz/seeds/*.json"],
+    "elf": ["{build}/tests/fuzz_seed.so"],
+    "text": ["tests/fuzz/seeds/request/*"],
+}
+RUNS, LONGEST = 1500, 65536  # of a guided run; and bytes
+ROUNDS = {"catalogue": 300, "journal": 500, "elf": 500}  # of a replay, where one takes long
+
+
+def seeds(target, build):
+    found = glob.glob(os.path.join(ROOT, "tests/fuzz/seeds", target, "*"))
+    for pattern in SEEDS.get(target, []):
+        found += glob.glob(os.path.join(ROOT, pattern.format(build=build)))
+    return sorted(found)
+
+
+def ended(name, p):
+    """Says what a target that broke said."""
+    if p.returncode:
+        print(f"FAILED {name} (exit code {p.returncode})\n{p.stdout[-4000:]}", flush=True)
+    return p.returncode == 0
+
+
+def replay(build, targets):
+    good = 0
+    for t in targets:
+        args = ["-n", "5000"] if t == "ray" else seeds(t, build)
+        env = dict(os.environ, FUZZ_ROUNDS=os.environ.get("FUZZ_ROUNDS", str(ROUNDS.get(t, 3000))))
+        p = subprocess.run([f"{build}/tests/fuzz_{t}", *args], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                           text=True, errors="replace", env=env)
+        print(f"{t}: {' '.join(p.stdout.split()[:1])} {len(args)} files", flush=True)
+        good += ended(t, p)
+    print(f"fuzz: {good} passed, {len(targets) - good} failed")
+    return good == len(targets)
+
+
+def libfuzzer(build, target, *args):
+    """(went well, executions, edges, output) of one run."""
+    corpus, found = f"{build}/corpus/{target}", f"{build}/found/"
+    os.makedirs(os.path.join(ROOT, corpus), exist_ok=True)
+    os.makedirs(os.path.join(ROOT, found), exist_ok=True)
+    given = os.path.join(ROOT, build, "seeds", target)
+    os.makedirs(given, exist_ok=True)
+    for i, path in enumerate(seeds(target, build)):
+        if not os.path.exists(f"{given}/{i}"):
+            os.symlink(path, f"{given}/{i}")
+    p = subprocess.run([f"{build}/tests/fuzz_{target}", "-print_final_stats=1", f"-max_len={LONGEST}", "-timeout=20",
+                        "-rss_limit_mb=2048", f"-artifact_prefix={found}{target}-", *args, corpus, given], cwd=ROOT,
+                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                       env=dict(os.environ, ASAN_OPTIONS="detect_leaks=1:allocator_may_return_null=1"))
+    runs = re.findall(r"stat::number_of_executed_units: (\d+)", p.stdout)
+    edges = re.findall(r"cov: (\d+)", p.stdout)
+    return ended(target, p), int(runs[-1]) if runs else 0, int(edges[-1]) if edges else 0, p.stdout
+
+
+def guided(build, targets):
+    good = 0
+    for t in targets:
+        went, runs, edges, out = libfuzzer(build, t, f"-runs={RUNS}", "-max_total_time=4")
+        seed = re.search(r"Seed: \d+", out)
+        print(f"{t}: {runs} executions, {edges} edges, {seed.group(0) if seed else ''}", flush=True)
+        good += went and runs > 0
+    print(f"fuzz: guided: {good} passed, {len(targets) - good} failed")
+    return good == len(targets)
+
+
+def hour(build, targets, minutes):
+    share = max(1, int(minutes * 60 / len(targets)))
+    rows = []
+
+    def one(t):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        went, runs, edges, _ = libfuzzer(build, t, f"-max_total_time={share}")
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return t, went, runs, edges, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        for row in pool.map(one, targets):
+            rows.append(row)
+            print(f"| {row[0]} | {row[2]:,} | {row[3]:,} | {row[4]:.0f} s | {'none' if row[1] else 'BROKE'} |", flush=True)
+    print(f"| all | {sum(r[2] for r in rows):,} | {sum(r[3] for r in rows):,} | {sum(r[4] for r in rows):.0f} s |"
+          f" {sum(not r[1] for r in rows) or 'none'} |")
+    return all(r[1] for r in rows)
+
+
+def main():
+    how, build, *rest = sys.argv[1:]
+    minutes = float(rest[rest.index("--minutes") + 1]) if "--minutes" in rest else 60
+    targets = [t for i, t in enumerate(rest) if t != "--minutes" and (i == 0 or rest[i - 1] != "--minutes")]
+    good = {"replay": lambda: replay(build, targets), "guided": lambda: guided(build, targets),
+            "hour": lambda: hour(build, targets, minutes)}[how]()
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
