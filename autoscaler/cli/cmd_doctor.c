@@ -330,6 +330,7 @@ static int run(int argc, char **argv)
     config_check(&c);
     state_check(&c);
     api_check(&c);
+    doctor_api(&c);
     ray_check(&c);
     doctor_kube(&c);
     for (uint32_t i = 0; i < conf->n_providers; i++)

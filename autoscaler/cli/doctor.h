@@ -24,6 +24,9 @@ struct checkup {
 void finding_add(struct checkup *c, enum finding f, const char *what,
                  const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
+/* Who may call the API, and its secrets. */
+void doctor_api(struct checkup *c);
+
 /* The API server, rights, the clock, pods that grab GPUs.  Does nothing when
  * the configuration has no use for Kubernetes. */
 void doctor_kube(struct checkup *c);

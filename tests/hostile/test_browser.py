@@ -79,3 +79,16 @@ def test_doctor_and_validate_say_what_is_open(tmp_path):
     (tmp_path / "c.yaml").write_text("cluster: x\napi: {listen: 0.0.0.0:8790}\nnode_types: {a: {resources: {CPU: 1}}}\n")
     p = subprocess.run([DAVIT, "validate", "c.yaml"], cwd=tmp_path, capture_output=True, text=True)
     assert p.returncode == 3 and "api.tokens" in p.stdout + p.stderr
+
+    def doctor(api):
+        (tmp_path / "c.yaml").write_text("cluster: x\napi: {listen: %s}\nproviders: {sim: {}}\nnode_types: {a: {resources: {CPU: 1}}}\n" % api)
+        return subprocess.run([DAVIT, "doctor", "c.yaml"], cwd=tmp_path, capture_output=True, text=True).stdout
+    (tmp_path / "tokens").write_text("root user:0 admin\nx user:1 read\n")
+    (tmp_path / "tokens").chmod(0o600)
+    out = doctor("0.0.0.0:8790, tokens: tokens")
+    assert "2 callers, 1 of them administrators" in out and "set api.tls" in out, out
+    (tmp_path / "tokens").chmod(0o644)
+    assert "may be read by everybody" in doctor("0.0.0.0:8790, tokens: tokens")
+    (tmp_path / "tokens").write_text("root user:0 boss\n")
+    (tmp_path / "tokens").chmod(0o600)
+    assert "tokens:1" in doctor("127.0.0.1:8790, tokens: tokens")

@@ -25,19 +25,19 @@ static const int64_t limit[SEAT_PHASES] = {
 /* What the kernel keeps for a reader that does not read; it would take 4 MiB. */
 #define SEND_BUFFER (128 << 10)
 
-/* Who sends a request sends it at once. */
+#define FEW 4
+
+/* Who sends a request sends it at once, and takes a short reply at once. */
 #define YOUNG_MS 1000
 
 /* Who goes first when others need the room; 0: it waits for us, and stays. */
 static int burden(const struct seat *s, int64_t now_ms)
 {
-    switch (s->phase) {
-    case SEAT_IDLE: return 3;
-    case SEAT_HEADER: return now_ms - s->since_ms > YOUNG_MS ? 3 : 1;
-    case SEAT_BODY:
-    case SEAT_REPLY: return 2;
-    default: return 0;
-    }
+    if (!limit[s->phase])
+        return 0;
+    if (now_ms - s->since_ms < YOUNG_MS)
+        return 1;
+    return s->phase == SEAT_BODY || s->phase == SEAT_REPLY ? 2 : 3;
 }
 
 /* With a reset: what a slow reader has not taken must not stay in the kernel.
@@ -74,8 +74,8 @@ static struct peer *greediest(struct door *d, enum door_port port)
     return most;
 }
 
-/* Of the client's, the one that may go best, but not the newcomer; NULL: none
- * may. */
+/* Of the client's, or with NULL of all, the one that may go best, but not the
+ * newcomer; NULL: none may. */
 static struct seat *weakest(struct door *d, const struct peer *p,
                             const struct seat *newcomer)
 {
@@ -86,7 +86,7 @@ static struct seat *weakest(struct door *d, const struct peer *p,
     for (struct seat *s = d->seats; s; s = s->next) {
         int b = burden(s, now);
 
-        if (s->peer != p || s->port != newcomer->port || s->ended ||
+        if ((p && s->peer != p) || s->port != newcomer->port || s->ended ||
             s == newcomer || s->spared == d->round || b == 0 || b < most ||
             (b == most && s->since_ms >= best->since_ms))
             continue;
@@ -134,6 +134,8 @@ static void make_room(struct door *d, struct seat *newcomer)
         if (port->n <= port->max)
             return;
         p = greediest(d, newcomer->port);
+        if (p->seats[newcomer->port] <= FEW)
+            p = NULL; /* many clients with little each: nobody is greedy */
     }
     s = victim(d, p, newcomer);
     atomic_fetch_add(&d->evicted, 1);
