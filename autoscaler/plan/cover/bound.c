@@ -15,6 +15,9 @@
 /* Of a stage, for the program whose value is proved; when the other is solved. */
 #define MIX_PART 5
 #define MIX_PART_DONE 4
+/* With less work an item than this it would take more from the plan than it gives. */
+#define MIX_FROM UINT64_C(500000)
+#define MIX_PART_LITTLE 40
 /* For worths that are tried: nodes of a search, and steps an item and bin. */
 #define TRY_NODES 20000
 #define TRY_WORK UINT64_C(200)
@@ -263,7 +266,9 @@ void bound_stage(struct generate *g, uint64_t stage, uint64_t end)
     uint64_t from = generate_work(g), nodes = end / 20000 + 1000;
     bool done = generate_run(g, g->v->count, from + stage * 4 / 10, 1e-4,
                              UINT32_MAX, true);
+    uint64_t part = done                              ? MIX_PART_DONE
+                    : end / MIX_FROM >= g->v->n_items ? MIX_PART
+                                                      : MIX_PART_LITTLE;
 
-    mix_run(g, nodes,
-            generate_work(g) + stage / (done ? MIX_PART_DONE : MIX_PART));
+    mix_run(g, nodes, generate_work(g) + stage / part);
 }
