@@ -5,6 +5,7 @@
 
 #include "../wire/kube/kube.h"
 
+/* The page keeps what they lie in: of those with bundles since the snapshot. */
 static void requests_show(const struct requests *r, struct status_page *p)
 {
     struct status_request *v = ARENA_ARRAY(&p->arena, struct status_request,
@@ -13,10 +14,11 @@ static void requests_show(const struct requests *r, struct status_page *p)
     for (uint32_t i = 0; i < r->all.n; i++) {
         const struct request *q = r->all.v[i];
 
-        v[i] = (struct status_request){
-            arena_strdup(&p->arena, q->owner),
-            arena_strdup(&p->arena, *q->problem ? "" : q->body), q->created_ms,
-            q->expires_ms, arena_strdup(&p->arena, q->problem)};
+        if (q->demand.n_bundles == 0)
+            status_hold_shared(p, q->memory);
+        v[i] = (struct status_request){q->owner, *q->problem ? "" : q->body,
+                                       q->created_ms, q->expires_ms,
+                                       q->problem};
     }
     p->requests = v;
     p->n_requests = r->all.n;

@@ -34,7 +34,7 @@ enum stmt {
     STMT_COUNT
 };
 
-enum { MIRROR_KINDS = 3 };
+enum { MIRROR_KINDS = 4 };
 
 /* A machine's row that cannot be read: it stays as it is. */
 struct left_row {

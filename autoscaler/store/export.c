@@ -81,6 +81,16 @@ static json_t *value(sqlite3_stmt *s, int i, const char *words)
     return text_value(db_text(s, i), column);
 }
 
+/* Why an adopted machine is not ended. */
+static json_t *held(int adoption)
+{
+    switch (adoption) {
+    case ADOPTED_NEW_JOURNAL: return json_string("new_journal");
+    case ADOPTED_OTHER_OWNER: return json_string("other_owner");
+    default: return json_string("");
+    }
+}
+
 static json_t *row(sqlite3_stmt *s, const char *table)
 {
     json_t *o = json_object();
@@ -95,6 +105,8 @@ static json_t *row(sqlite3_stmt *s, const char *table)
 
         if (name)
             json_object_set_new(o, name, value(s, i, words));
+        if (name && strcmp(name, "adopted") == 0)
+            json_object_set_new(o, "held", held(sqlite3_column_int(s, i)));
     }
     return o;
 }

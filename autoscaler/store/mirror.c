@@ -23,6 +23,7 @@ static const struct {
     {"machine", "id"},
     {"request", "owner"},
     {"boot", "type"},
+    {"value", "key"},
 };
 
 static int kind_index(const char *kind)

@@ -12,7 +12,7 @@
 #include "journal.h"
 
 struct mirror_row {
-    const char *kind; /* "machine", "request" or "boot" */
+    const char *kind; /* "machine", "request", "boot" or "value" */
     const char *id;   /* within its kind */
     const char *json; /* an object of its columns; NULL: it is gone */
     int64_t seq;      /* of the change */

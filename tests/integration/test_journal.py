@@ -163,7 +163,7 @@ def test_export_is_all_of_it_under_stable_names(daemon):
     assert sorted(out) == ["boots", "davit_journal", "events", "exported_ms", "machines", "requests"]
     m, = out["machines"]
     names = {"address", "adopted", "cloud_id", "config_hash", "created_ms", "detail", "drain_accepted", "drain_since_ms",
-             "failure", "hold_until_ms", "id", "launch_count", "needed_ms", "previous", "price_micros_hour", "progress_ms",
+             "failure", "held", "hold_until_ms", "id", "launch_count", "needed_ms", "previous", "price_micros_hour", "progress_ms",
              "protected", "provider", "ray_id", "ready_ms", "reason", "request_id", "seen_ms", "since_ms", "spot", "state",
              "type", "zone"}
     assert names <= set(m) and not {"seq", "words", "shielded", "holds", "why"} & set(m), m

@@ -138,6 +138,7 @@ static void test_same_again(void **state)
     struct mirror_row *rows;
     struct fleet f;
     struct err e = {0};
+    const char *value;
     uint32_t n;
 
     (void)state;
@@ -147,9 +148,10 @@ static void test_same_again(void **state)
         j, &(struct journal_request){"a/b", "{\"x\": [\"\\u00e9\"]}", 7, 0},
         NULL);
     journal_put_boot(j, "gpu", 61000, NULL);
+    journal_put_value(j, "place/gke", "somewhere", NULL);
     assert_int_equal(journal_commit(j, NULL), ST_OK);
     n = take(j, &a, &rows);
-    assert_int_equal(n, 4);
+    assert_int_equal(n, 5);
     if (mirror_restore(k, rows, n, &e) != ST_OK)
         fail_msg("%s", e.text);
     fleet_init(&f);
@@ -165,6 +167,8 @@ static void test_same_again(void **state)
     assert_string_equal(requests[0].body, "{\"x\": [\"\\u00e9\"]}");
     assert_int_equal(requests[0].created_ms, 7);
     assert_int_equal(journal_boot(k, "gpu"), 61000);
+    assert_int_equal(journal_value(k, "place/gke", &a, &value, &e), ST_OK);
+    assert_string_equal(value, "somewhere");
     fleet_done(&f);
     arena_done(&a);
     journal_close(j);
