@@ -50,7 +50,7 @@ SUITES = {
     "contract": Suite("make", "-s", "check-contract", "VARIANT=debug"),
     "storm": Suite("make", "-s", "check-storm"),
     "exec": Suite("make", "-s", "check-exec", "VARIANT=debug"),
-    "catalogue": pytest("tests/unit/test_catalogue.py", "tests/unit/test_reasons.py", "tests/unit/test_check.py", "tests/lint"),
+    "catalogue": pytest("tests/unit/test_catalogue.py", "tests/unit/test_reasons.py", "tests/unit/test_events.py", "tests/unit/test_check.py", "tests/lint"),
     "prop": pytest("tests/prop", before=["nice"]),  # it only computes; others look at clocks
     "simulate": pytest("tests/simulate"),
     "ray-cases": Suite(PY, "tests/ray_cases.py", "tests/cases/ray/scheduler-cases.json"),

@@ -191,9 +191,18 @@ route_fn get_status, get_nodes, get_node, get_why, get_snapshot; /* reads.c */
 route_fn get_requests, get_request, get_metrics, get_openapi, get_page;
 route_fn put_request, drop_request; /* changes.c */
 route_fn protect_node, unprotect_node, post_reload;
+route_fn post_apply, post_release, post_adopt, adopt_node,
+    forget_node;               /* held.c */
 route_fn post_plan;            /* whatif.c */
 route_fn get_events;           /* stream.c */
 route_fn get_alive, get_ready; /* health.c */
+/* changes.c: takes the pending and sends it to the control loop. */
+void control_send(struct exchange *ex, struct pending *p, route_fn *answer);
+/* The answer is no, or not known: it is written. */
+bool command_refused(struct exchange *ex);
+/* What came of a reload; done: the key that says so. */
+void configuration_answer(struct exchange *ex, const char *done,
+                          const char *text);
 /* The text of /metrics. */
 void metrics_text(struct server *s, struct buf *ret); /* reads.c */
 /* Does the control loop run? */

@@ -84,6 +84,7 @@ struct config {
     int64_t ha_lease_ms;
     const char *plugin_dir; /* "" : the built-in search path */
     struct snap_limits limits;
+    uint32_t max_ends;        /* unconfirmed ends in ten minutes; 0: a tenth */
     int64_t start_timeout_ms; /* no visible progress for so long: failed */
     int64_t think_ms;         /* how long a launch may wait for a better
                                * plan; limits.think */

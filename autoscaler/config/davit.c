@@ -210,6 +210,9 @@ static const struct key limits_keys[] = {
     {"max_launching", KEY_COUNT, AT(limits.max_launching), .min = 1,
      .max = 1000000, .word = "unlimited",
      .help = "machines on their way at once"},
+    {"max_ends", KEY_COUNT, AT(max_ends), .max = 1000000, .word = "unlimited",
+     .help = "machines ended in ten minutes without anybody's consent; 0: a "
+             "tenth of them"},
     {"upscaling_speed", KEY_FACTOR, AT(limits.upscaling_speed), .max = 100000,
      .help = "new machines at once, as a multiple of those there; 0: no limit"},
     {"upscaling", KEY_CUSTOM, .read = upscaling_read,

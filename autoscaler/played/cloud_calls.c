@@ -470,10 +470,19 @@ static int do_terminate(void *self, struct davit_call *call,
     return silent(luck) ? no_reply(c, e) : DAVIT_OK;
 }
 
+enum { LIST_LAG_MOST_MS = 20000 };
+
+static uint32_t do_settle_ms(void *self)
+{
+    (void)self;
+    return LIST_LAG_MOST_MS + 1000;
+}
+
 const struct davit_provider *cloud_provider(void)
 {
     static const struct davit_kv options[] = {
         {"cloud", "which of the played clouds"}, {0}};
+    static const char *const places[] = {"cloud", NULL};
     static const struct davit_provider table = {.size = sizeof table,
                                                 .name = "played",
                                                 .version = "1",
@@ -483,6 +492,8 @@ const struct davit_provider *cloud_provider(void)
                                                 .close = do_close,
                                                 .list = do_list,
                                                 .launch = do_launch,
-                                                .terminate = do_terminate};
+                                                .terminate = do_terminate,
+                                                .settle_ms = do_settle_ms,
+                                                .places = places};
     return &table;
 }

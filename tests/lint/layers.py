@@ -15,7 +15,8 @@ import sys
 LEVEL = {"base": 0, "model": 1, "codec": 2, "plan": 3, "config": 3, "wire": 3,
          "cloud": 4, "store": 4, "control": 5, "played": 6, "api": 6, "simulate": 7, "cli": 8}
 # A room within a room: the headers it shows and to whom, and what it sees.
-INNER = {"plan/cover": ({"cover.h"}, {"plan"}, {"base", "model", "plan/lp"}),
+INNER = {"plan/cover": ({"cover.h"}, {"plan", "plan/fleet"}, {"base", "model", "plan/lp"}),
+         "plan/fleet": ({"fleet.h"}, {"plan"}, {"base", "model", "plan", "plan/cover"}),
          "plan/lp": ({"lp.h"}, {"plan/cover"}, {"base"}),
          "api/door": ({"door.h"}, {"api"}, {"base"}),
          "wire/ray": ({"ray.h"}, {"control", "cli"}, {"base", "model", "wire"}),

@@ -39,7 +39,8 @@ struct control {
     char owner[8][160], body[8][4096];
     int64_t expires[8];
     uint32_t n;
-    bool protected_;
+    bool protected_, nothing_held;
+    char machine[160]; /* of the last word on one */
     struct mail *lost; /* taken but never answered */
 };
 
@@ -112,6 +113,17 @@ static void fold(struct control *c, struct command *cmd)
     case COMMAND_PROTECT: c->protected_ = cmd->on; break;
     case COMMAND_RELOAD:
         cmd->status = err_set(&cmd->err, ST_INVALID, "davit.yaml:3:1: bad");
+        break;
+    case COMMAND_APPLY:
+    case COMMAND_RELEASE:
+        if (c->nothing_held)
+            cmd->status = err_set(&cmd->err, ST_NOT_FOUND, "nothing is held");
+        cmd->count = 12;
+        break;
+    case COMMAND_ADOPT:
+    case COMMAND_FORGET:
+        snprintf(c->machine, sizeof c->machine, "%s", cmd->machine);
+        cmd->count = *cmd->machine ? 1 : 12;
         break;
     }
 }
@@ -441,6 +453,32 @@ static void protection(void **state)
            "\"protected\":false");
     expect("POST", "/v1/nodes/head/protect", "", 400, "Ray head");
     expect("POST", "/v1/nodes/none/protect", "", 404, NULL);
+}
+
+static void of_machine(const char *path, const char *part, const char *machine)
+{
+    expect("POST", path, "", 200, part);
+    assert_string_equal(control.machine, machine);
+}
+
+/* Each word reaches the loop as it is meant, and its answer comes back. */
+static void what_is_held(void **state)
+{
+    (void)state;
+    expect("POST", "/v1/apply", "", 200, "\"applied\":true");
+    expect("POST", "/v1/release", "", 200,
+           "{\"count\":12,\"text\":\"12 ends that were held go on");
+    of_machine("/v1/adopt", "{\"count\":12,\"text\":\"12 machines are ours",
+               "");
+    of_machine("/v1/nodes/ddeeff/adopt",
+               "{\"count\":1,\"text\":\"1 machine is ours", "t4-1");
+    of_machine("/v1/nodes/t4-1/forget",
+               "{\"count\":1,\"text\":\"t4-1 is forgotten", "t4-1");
+    /* one that the page does not show */
+    of_machine("/v1/nodes/t4-9/forget", "t4-9 is forgotten", "t4-9");
+    control.nothing_held = true;
+    expect("POST", "/v1/apply", "", 404, "nothing is held");
+    expect("POST", "/v1/release", "", 404, "nothing is held");
 }
 
 static void what_if(void **state)
@@ -976,6 +1014,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(refusals, setup, teardown),
         cmocka_unit_test_setup_teardown(a_request_lives, setup, teardown),
         cmocka_unit_test_setup_teardown(protection, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_held, setup, teardown),
         cmocka_unit_test_setup_teardown(what_if, setup, teardown),
         cmocka_unit_test_setup_teardown(status_is_cached_for_a_tick, setup,
                                         teardown),

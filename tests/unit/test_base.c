@@ -1,5 +1,5 @@
 /*
- * test_base.c - alloc, arena, buf, suggest, mailbox and workers.
+ * test_base.c - alloc, arena, buf, harden, suggest, mailbox and workers.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,6 +23,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/harden.h"
 #include "base/suggest.h"
 #include "base/text.h"
 #include "base/worker.h"
@@ -316,6 +319,26 @@ static void times_are_read_back(void **state)
     assert_string_equal(text, cases[0].text);
 }
 
+/* In a child: it cannot be taken back. */
+static void secrets_are_not_dumped(void **state)
+{
+    struct rlimit core;
+    pid_t child = fork();
+    int ws;
+
+    (void)state;
+    if (child == 0) {
+        harden();
+        _exit(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0 &&
+                      prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 &&
+                      getrlimit(RLIMIT_CORE, &core) == 0 && core.rlim_max == 0
+                  ? 0
+                  : 1);
+    }
+    assert_int_equal(waitpid(child, &ws, 0), child);
+    assert_int_equal(ws, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -330,6 +353,7 @@ int main(void)
         cmocka_unit_test(times_are_written_for_people),
         cmocka_unit_test(times_are_read_back),
         cmocka_unit_test(percent_encoding_there_and_back),
+        cmocka_unit_test(secrets_are_not_dumped),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }
