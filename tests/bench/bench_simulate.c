@@ -30,7 +30,6 @@ enum { MINUTE = 60000, HOUR = 60 * MINUTE, STEP = 10 * MINUTE, RUNS = 36 };
 
 static const char settings[] =
     "cluster: large\n"
-    "state: ':memory:'\n"
     "head: {ray: {address: \"played:6379\"}}\n"
     "limits: {max_nodes: 50000, idle_timeout: 5m}\n"
     "providers: {one: {plugin: played}}\n"
@@ -318,6 +317,7 @@ static void begin(struct bench *b, uint64_t seed)
                              .outside = {.arg = b,
                                          .workers = workers,
                                          .config = settings_read,
+                                         .in_memory = true,
                                          .sources = sources}};
     struct config *conf;
     struct buf errors;
