@@ -10,7 +10,7 @@ CC := gcc
 PREFIX ?= /usr/local
 PLUGIN_DIR ?= $(PREFIX)/lib/davit
 
-PKGS := libcurl jansson yaml-0.1 libmicrohttpd openssl libuv sqlite3 libprotobuf-c
+PKGS := libcurl jansson yaml-0.1 libmicrohttpd openssl libuv sqlite3 libprotobuf-c gnutls
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 

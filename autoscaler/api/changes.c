@@ -90,8 +90,8 @@ static void request_drop_answer(struct exchange *ex)
 }
 
 /* The body into the pending's command. */
-static enum status request_fill(struct command *cmd, struct buf *text,
-                                struct err *err)
+static enum status request_fill(struct command *cmd, const struct caller *by,
+                                struct buf *text, struct err *err)
 {
     int64_t now = clock_steady_ms(); /* as the loop counts */
     struct request_in r;
@@ -104,6 +104,8 @@ static enum status request_fill(struct command *cmd, struct buf *text,
         s = request_read(body, "default", now, &cmd->arena, &r, err);
     json_decref(body);
     buf_done(text);
+    if (s == ST_OK)
+        s = caller_may_ask(by, r.owner, r.clear ? "" : r.demand.queue, err);
     if (s != ST_OK)
         return s;
     cmd->owner = r.owner;
@@ -144,7 +146,7 @@ static bool request_job_run(struct task *task)
     struct request_job *j = (struct request_job *)task;
     struct pending *p = task->pending;
 
-    p->cmd.status = request_fill(&p->cmd, &j->body, &p->cmd.err);
+    p->cmd.status = request_fill(&p->cmd, &p->caller, &j->body, &p->cmd.err);
     if (p->cmd.status != ST_OK)
         return true;
     post(p, j->mailbox);
@@ -175,7 +177,7 @@ void put_request(struct exchange *ex)
         return;
     }
     p = pending_new(ex->server->pending, COMMAND_REQUEST_PUT);
-    if (request_fill(&p->cmd, &ex->body, &err) != ST_OK) {
+    if (request_fill(&p->cmd, &ex->caller, &ex->body, &err) != ST_OK) {
         pending_unref(p);
         exchange_err(ex, &err);
         return;

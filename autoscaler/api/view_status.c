@@ -10,7 +10,8 @@
 bool view_ready(const struct view *v)
 {
     const struct status_page *p = v->page;
-    bool ready = p->journal_ok && (p->ray_address[0] == '\0' || p->ray_ok);
+    bool ready = v->n_more == 0 && p->journal_ok &&
+                 (p->ray_address[0] == '\0' || p->ray_ok);
 
     for (uint32_t i = 0; i < p->n_providers; i++)
         ready = ready && p->providers[i].ready;
@@ -55,8 +56,10 @@ uint32_t problems_write(struct out *o, const char *key, struct view *v)
                 "the API server's certificate is not checked "
                 "(insecure-skip-tls-verify in the kubeconfig): whoever is in "
                 "between reads the token and answers in its place");
+    for (uint32_t i = 0; i < v->n_more; i++)
+        out_str(o, NULL, v->more[i]);
     out_close(o);
-    return n;
+    return n + v->n_more;
 }
 
 static void write_head(struct out *o, const struct status_page *p)

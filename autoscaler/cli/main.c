@@ -7,12 +7,13 @@
 
 #include "../base/harden.h"
 #include "cli.h"
+#include "terminal.h"
 
 static const struct cli_command *const commands[] = {
     &cli_run,      &cli_plan,     &cli_request,   &cli_status,    &cli_nodes,
     &cli_why,      &cli_apply,    &cli_release,   &cli_adopt,     &cli_forget,
     &cli_validate, &cli_doctor,   &cli_providers, &cli_catalogue, &cli_journal,
-    &cli_sidecar,  &cli_simulate, &cli_version,
+    &cli_sidecar,  &cli_simulate, &cli_token,     &cli_version,
 };
 
 #define COUNT(v) (sizeof(v) / sizeof *(v))
@@ -112,6 +113,7 @@ int main(int argc, char **argv)
     int rc;
 
     harden();
+    terminal_open();
     rc = called_ray(argv[0]) ? as_ray(argc, argv) : dispatch(argc, argv);
     /* What could not be written did not reach anybody. */
     if ((fflush(stdout) != 0 || ferror(stdout)) && rc == EXIT_OK) {

@@ -448,7 +448,7 @@ json_t *codec_plan_write(const struct problem *s, const struct plan *p)
 static bool dump(json_t *v, size_t skip, struct buf *to)
 {
     char *text = json_dumps(v, JSON_COMPACT | JSON_REAL_PRECISION(15));
-    bool fits = text && buf_str(to, text + skip);
+    bool fits = text && buf_plain(to, text + skip);
 
     free(text);
     json_decref(v);

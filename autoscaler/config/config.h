@@ -75,6 +75,9 @@ struct config {
     const char *metrics_host;     /* /metrics alone, for everybody; "" : not */
     uint32_t metrics_port;
     const char *api_token_file, *api_tls_cert, *api_tls_key; /* "" : none */
+    const char *api_client_ca; /* "" : clients need no certificate */
+    const char *api_tokens;    /* file or folder of who may what; "" : none */
+    const char *api_socket, *api_audit; /* paths that are made; "" : none */
     const char *state;        /* the journal as the file has it, "davit.db":
                                * see config_journal_path() */
     bool ha;                  /* state: kubernetes */

@@ -36,6 +36,7 @@ struct command {
     int64_t expires_ms;        /* PUT: wall, 0 never */
     const char *machine;       /* PROTECT, ADOPT, FORGET: our id */
     bool on;                   /* PROTECT */
+    const char *by;            /* who asks, for events; "" or NULL: not known */
     /* answer */
     uint32_t count; /* ADOPT, FORGET, RELEASE: machines */
     enum status status;

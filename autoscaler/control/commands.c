@@ -7,7 +7,12 @@
 
 _Static_assert((int)MAIL_COMMAND == (int)COMMAND_MAIL, "the API posts it");
 
-static void protect(struct ledger *l, struct command *cmd)
+static const char *asker(const struct command *cmd)
+{
+    return cmd->by && *cmd->by ? cmd->by : "nobody known";
+}
+
+static void protect(struct env *env, struct ledger *l, struct command *cmd)
 {
     struct machine *m = fleet_by_id(&l->fleet, cmd->machine);
 
@@ -16,6 +21,9 @@ static void protect(struct ledger *l, struct command *cmd)
                               cmd->machine);
         return;
     }
+    if (m->protected != cmd->on)
+        emit(env, cmd->on ? "node.protected" : "node.unprotected", m->id, "",
+             "by %s", asker(cmd));
     m->protected = cmd->on;
     fleet_touch(&l->fleet, m);
 }
@@ -29,6 +37,8 @@ static void apply(struct commands *c, struct command *cmd)
         elsewhere = elsewhere || c->providers->all.v[i]->elsewhere;
     if (elsewhere)
         providers_check_places(c->providers, true);
+    if (elsewhere || c->conf->held)
+        emit(c->env, "config.approved", c->conf->path, "", "by %s", asker(cmd));
     if (c->conf->held)
         configuration_approve(c->conf);
     else if (!elsewhere)
@@ -47,8 +57,8 @@ static void adopt(struct commands *c, struct command *cmd)
         m->adopted = ADOPTED;
         m->needed_ms = c->env->now_ms;
         fleet_touch(&c->ledger->fleet, m);
-        emit(c->env, "node.adopted", m->id, "", "%s: a person said so",
-             m->type);
+        emit(c->env, "node.adopted", m->id, "", "%s: by %s", m->type,
+             asker(cmd));
         cmd->count++;
     }
     if (!cmd->count)
@@ -68,8 +78,8 @@ static void forget(struct commands *c, struct command *cmd)
         return;
     }
     emit(c->env, "node.forgotten", m->id, "",
-         "%s %s: a person said so; the machine itself is left alone", m->type,
-         m->cloud_id);
+         "%s %s: by %s; the machine itself is left alone", m->type, m->cloud_id,
+         asker(cmd));
     machine_to(c->ledger, m, STATE_GONE);
     cmd->count = 1;
 }
@@ -88,7 +98,7 @@ static void release(struct commands *c, struct command *cmd)
     }
     if (c->ends->shut) {
         cmd->count = c->ends->held;
-        ends_release(c->ends);
+        ends_release(c->ends, asker(cmd));
     }
     if (!any)
         cmd->status = err_set(&cmd->err, ST_NOT_FOUND, "nothing is held");
@@ -112,8 +122,11 @@ void commands_fold(struct commands *c, struct mail *mail)
     switch (cmd->kind) {
     case COMMAND_REQUEST_PUT:
     case COMMAND_REQUEST_DROP: requests_fold(c->requests, cmd); break;
-    case COMMAND_PROTECT: protect(c->ledger, cmd); break;
-    case COMMAND_RELOAD: configuration_reload(c->conf, 0); break;
+    case COMMAND_PROTECT: protect(c->env, c->ledger, cmd); break;
+    case COMMAND_RELOAD:
+        emit(c->env, "config.asked", "", "", "a reload, by %s", asker(cmd));
+        configuration_reload(c->conf, 0);
+        break;
     case COMMAND_APPLY: apply(c, cmd); break;
     case COMMAND_ADOPT: adopt(c, cmd); break;
     case COMMAND_FORGET: forget(c, cmd); break;

@@ -186,12 +186,12 @@ void ends_finish(struct ends *e)
         e->allowed = 0;
 }
 
-void ends_release(struct ends *e)
+void ends_release(struct ends *e, const char *by)
 {
     uint32_t held = e->held > e->held_last ? e->held : e->held_last;
 
     e->allowed = held;
     e->shut = false;
     emit(e->env, "ends.released", e->conf->now->cluster, "",
-         "%u ends go on: a person said so", held);
+         "%u ends go on, by %s", held, by);
 }

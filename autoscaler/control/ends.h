@@ -51,6 +51,6 @@ uint32_t ends_most(const struct ends *e, const struct config *conf);
 /* So many of the next that are not confirmed go all the same. */
 void ends_allow(struct ends *e, uint32_t n);
 /* A person says: those that are held may go. */
-void ends_release(struct ends *e);
+void ends_release(struct ends *e, const char *by);
 
 #endif

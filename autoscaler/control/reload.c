@@ -44,7 +44,11 @@ static const char *fixed_changed(const struct config *a, const struct config *b)
     if (strcmp(a->api_host, b->api_host) != 0 || a->api_port != b->api_port ||
         strcmp(a->api_token_file, b->api_token_file) != 0 ||
         strcmp(a->api_tls_cert, b->api_tls_cert) != 0 ||
-        strcmp(a->api_tls_key, b->api_tls_key) != 0)
+        strcmp(a->api_tls_key, b->api_tls_key) != 0 ||
+        strcmp(a->api_client_ca, b->api_client_ca) != 0 ||
+        strcmp(a->api_tokens, b->api_tokens) != 0 ||
+        strcmp(a->api_socket, b->api_socket) != 0 ||
+        strcmp(a->api_audit, b->api_audit) != 0)
         return "api: needs a restart";
     if (strcmp(a->metrics_host, b->metrics_host) != 0 ||
         a->metrics_port != b->metrics_port)

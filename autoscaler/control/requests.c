@@ -269,7 +269,8 @@ static void request_drop(struct requests *r, struct command *cmd)
     journal_drop_request(r->env->journal, cmd->owner, NULL);
     count(r, r->all.v[at], false);
     request_remove(r, at);
-    emit(r->env, "request.cleared", cmd->owner, "", "by its owner");
+    emit(r->env, "request.cleared", cmd->owner, "", "by %s",
+         cmd->by && *cmd->by ? cmd->by : "its owner");
 }
 
 void requests_fold(struct requests *r, struct command *cmd)
@@ -291,7 +292,8 @@ void requests_fold(struct requests *r, struct command *cmd)
     request_write(r, q);
     request_put(r, q);
     atomic_fetch_add(&r->env->metrics.requests, 1);
-    emit(r->env, "request.set", q->owner, "", "%.400s", q->body);
+    emit(r->env, "request.set", q->owner, "", "%.300s%s%s", q->body,
+         cmd->by && *cmd->by ? " by " : "", cmd->by ? cmd->by : "");
 }
 
 void requests_expire(struct requests *r)

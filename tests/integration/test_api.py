@@ -305,6 +305,7 @@ def test_requests_survive_kill(daemon_of):
 def test_token(daemon_of, tmp_path):
     token = tmp_path / "token"
     token.write_text("s3cret-of-the-test\n")
+    token.chmod(0o600)
     d = daemon_of(api=f", token_file: {token}").start(wait="/readyz")
     checked(d, "GET", "/v1/status", code=401)
     checked(d, "GET", "/metrics", code=401)

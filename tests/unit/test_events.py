@@ -32,7 +32,8 @@ def test_documented():
     found = emitted()
     assert len(found) > 40
     # an event whose kind is chosen elsewhere in its function
-XX
+    chosen = {k for k in documented - found
+              if any(re.search(f'''["']{re.escape(k)}["']''', text) for text in code().values())}
     assert documented - chosen == found, (documented - chosen) ^ found
 
 

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "../../base/text.h"
 #include "metrics.h"
 
 void metric_head(struct buf *b, const char *name, const char *kind,
@@ -12,17 +13,30 @@ void metric_head(struct buf *b, const char *name, const char *kind,
     buf_printf(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind);
 }
 
-/* A label's value: backslash, quote and newline are escaped. */
+/* A label's value: backslash, quote and newline are escaped; what a terminal
+ * would obey is a number. */
 void metric_label(struct buf *b, const char *key, const char *value)
 {
+    size_t left = strlen(value);
+
     buf_printf(b, "%s=\"", key);
-    for (; *value; value++) {
-        if (*value == '\\' || *value == '"')
+    while (left) {
+        size_t n = text_plain(value, left);
+        char shown[8];
+
+        if (*value == '\\' || *value == '"') {
             buf_printf(b, "\\%c", *value);
-        else if (*value == '\n')
+        } else if (*value == '\n') {
             buf_str(b, "\\n");
-        else
-            buf_add(b, value, 1);
+            n = 1;
+        } else if (n) {
+            buf_add(b, value, n);
+        } else {
+            n = text_escape(value, left, shown);
+            buf_printf(b, "%s%s", *shown == '\\' ? "\\" : "", shown);
+        }
+        value += n;
+        left -= n;
     }
     buf_str(b, "\"");
 }
