@@ -230,8 +230,8 @@ static int run(int argc, char **argv)
 const struct cli_command cli_simulate = {
     "simulate",
     "[--set PATH=VALUE[,VALUE]...]... [--compare CONFIG2] [--json]\n"
-    "             [--svg FILE] [--from TIME] [--to TIME] [--boot TIME] [--seed N]\n"
-    "             CONFIG TRACE",
+    "             [--svg FILE] [--from TIME] [--to TIME] [--boot TIME] [--runs TIME]\n"
+    "             [--seed N] CONFIG TRACE",
     "what a trace of demand would have cost with a configuration", run,
     "The real loop and planner run in played time: a month takes seconds, and\n"
     "no cloud is asked.  TRACE is a CSV of jobs, a public pod list, or a folder\n"

@@ -55,10 +55,14 @@ static void join(struct control *c)
 
 static enum status stored_open(struct control *c, struct buf *errors)
 {
-    const char *path;
+    const char *path = JOURNAL_IN_MEMORY;
     struct err err;
-    enum status s = config_journal_path(c->configuration.now, &c->opened, &path,
-                                        &c->journal_elsewhere, &err);
+    enum status s = ST_OK;
+
+    c->journal_elsewhere = "";
+    if (!c->opts.outside.in_memory)
+        s = config_journal_path(c->configuration.now, &c->opened, &path,
+                                &c->journal_elsewhere, &err);
 
     if (s != ST_OK) {
         buf_printf(errors, "%s: %s\n", c->configuration.path, err.text);

@@ -71,6 +71,7 @@ static void end_late(struct observe *o, struct machine *m)
         return;
     }
     m->maybe.told = true;
+    o->env->news = true; /* for the page */
     emit(o->env, "end.late", m->id, status_name(m->failure),
          "%s is to be ended since %d minutes and still there: it is asked for "
          "again, and counts%s%s",

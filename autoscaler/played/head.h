@@ -22,6 +22,7 @@ struct head_opts {
     bool waits; /* a read returns when something changed: far fewer of them,
                  * for long simulations.  Else each is answered at once, in
                  * full, as a Ray head does */
+    int64_t every_ms; /* with waits: at most one view in so long */
     int64_t join_least_ms, join_most_ms; /* from machine to node */
 };
 

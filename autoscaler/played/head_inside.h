@@ -67,7 +67,8 @@ struct joined { /* a machine that is up */
 
 struct reader { /* a handle */
     struct head *head;
-    uint64_t seen; /* the version it has */
+    uint64_t seen;   /* the version it has */
+    int64_t next_ms; /* no view before */
     struct player_wait wait;
 };
 

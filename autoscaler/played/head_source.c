@@ -177,7 +177,12 @@ static enum status head_read(void *handle, int64_t deadline_mono_ms,
         player_wait(h->player, &r->wait, deadline_mono_ms - clock_mono_ms());
         return ST_OK;
     }
+    if (r->next_ms > player_now_ms(h->player)) {
+        player_takes(h->player, r->next_ms - player_now_ms(h->player));
+        return ST_OK;
+    }
     r->seen = h->version;
+    r->next_ms = player_now_ms(h->player) + h->opts.every_ms;
     *ret = view_make(h);
     player_takes(h->player, READ_US / 1000);
     return ST_OK;

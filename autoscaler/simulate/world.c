@@ -67,7 +67,6 @@ static enum status settings_read(void *arg, const char *path,
 
     if (s != ST_OK)
         return s;
-    (*ret)->state = ":memory:";
     (*ret)->ha = (*ret)->kube = false;
     (*ret)->ray_address = "played";
     played_providers(*ret);
@@ -254,6 +253,7 @@ static enum status control_start(struct world *w, struct buf *errors)
                              .outside = {.arg = w,
                                          .workers = workers,
                                          .config = settings_read,
+                                         .in_memory = true,
                                          .pause_ms = PAUSE,
                                          .sources = sources}};
     struct config *conf;

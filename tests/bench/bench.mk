@@ -11,3 +11,11 @@ $(B)/bench_round: tests/bench/bench_round.c tests/bench/figures.h $(B)/libdavit.
 .PHONY: bench-plan
 bench-plan: $(B)/bench_plan $(B)/bench_round  ## cost, bound and time of plans: CASES=DIR BUDGET_MS= OUT=FILE
 	@BENCH_BIN=$(B)/bench_plan ROUND_BIN=$(B)/bench_round CASES='$(CASES)' BUDGET_MS='$(BUDGET_MS)' OUT='$(OUT)' KNOWN='$(KNOWN)' python3 tests/bench/bench_plan.py
+
+$(B)/bench_simulate: tests/bench/bench_simulate.c tests/bench/figures.h $(B)/libdavit.a $(B)/libkit.a $(B)/flags
+	$(call say,BENCH,$<)
+	$(Q)$(CC) $(CFLAGS) -Wno-conversion $(CPPFLAGS) $(PKG_CFLAGS) $(LDFLAGS) -o $@ $< $(B)/libdavit.a $(B)/libkit.a $(PKG_LIBS) -ldl -lpthread -lm
+
+.PHONY: bench-simulate
+bench-simulate: $(B)/bench_simulate  ## a day of a large fleet in played time: NODES= HOURS=
+	@$(B)/bench_simulate $(or $(NODES),10000) $(or $(HOURS),24)

@@ -239,6 +239,13 @@ def test_the_configuration_as_it_would_run_is_left_alone(tmp_path):
     assert c["done"] == 4 and c["offers"][0]["cost"] == c["cost"] > 0
 
 
+def test_no_file_is_left(tmp_path):
+    for p in (CONFIG, JOBS):
+        (tmp_path / p.name).write_bytes(p.read_bytes())
+    davit(CONFIG.name, JOBS.name, cwd=tmp_path)
+    assert sorted(p.name for p in tmp_path.iterdir()) == [JOBS.name, CONFIG.name]
+
+
 # ---- for people
 
 

@@ -90,6 +90,7 @@ static void list_failed(struct providers *p, struct provider_state *s,
 {
     int64_t wait;
 
+    p->env->news = true;
     s->list_failures++;
     wait = LIST_BUSY_MS << (s->list_failures < 5 ? s->list_failures : 5);
     if (e->retry_after_ms > wait)
