@@ -192,6 +192,8 @@ static const char *settles(struct world *w)
 
     while (!w->law && quiet < LOOKS && world_now(w) < until) {
         world_person(w, COMMAND_RELEASE); /* what asks is answered */
+        world_person(w, COMMAND_APPLY);
+        world_person(w, COMMAND_ADOPT);
         live_until(w, world_now(w) + PIECE_MS);
         open = world_unsettled(w);
         if (!open && world_changes(w) != changes)
@@ -214,6 +216,7 @@ static void must_settle(struct world *w)
     const char *open;
     uint32_t changes;
 
+    live_until(w, world_now(w) + MINUTE);
     requests_end(w);
     open = settles(w);
     changes = world_changes(w);

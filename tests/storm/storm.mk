@@ -28,5 +28,5 @@ storm-seeds: $(B)/storm
 storm-nth: $(B)/storm  ## every outside call of twenty scenarios fails once in each of sixteen ways
 	@$(B)/storm --nth 1
 
-check-storm: $(B)/test_sequences  ## the named bad days, in played time
-	@$(B)/test_sequences
+check-storm: $(B)/test_sequences $(B)/storm  ## named bad days and worlds that broke a law, in played time
+	@$(B)/test_sequences && $(B)/storm --found $(sort $(wildcard tests/storm/found/*.script))

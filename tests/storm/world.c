@@ -290,6 +290,14 @@ struct cloud_machine *world_machine(const struct world *w, uint32_t at,
     return NULL;
 }
 
+/* Will it be had by and by? */
+static bool waits_for_a_while(enum reason why)
+{
+    return why == REASON_BACKOFF || why == REASON_PROVIDER_DOWN ||
+           why == REASON_TYPE_DISABLED || why == REASON_THROTTLE ||
+           why == REASON_UNCONFIRMED || why == REASON_IMPROVING;
+}
+
 static const char *plan_open(const struct status_page *page)
 {
     const struct problem *now = page->now;
@@ -302,9 +310,9 @@ static const char *plan_open(const struct status_page *page)
         const struct plan_bundle *p = &page->plan->bundles[b];
 
         for (uint32_t i = 0; p->waiting && i < p->n_refusals; i++)
-            if (page->plan->refusals[p->first_refusal + i].why ==
-                REASON_BACKOFF)
-                return "work waits for an offer that backs off";
+            if (waits_for_a_while(
+                    page->plan->refusals[p->first_refusal + i].why))
+                return "work waits for an offer that is set aside";
         if (p->launched)
             return "work waits for a launch";
     }
