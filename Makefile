@@ -104,6 +104,7 @@ $(B)/plugins/davit-$(1).so: $(patsubst %.c,$(B)/%.o,$(wildcard providers/$(1)/*.
 	$$(call say,SO,$$@)
 	@mkdir -p $$(@D)
 	$$(Q)$$(CC) $$(PLUGIN_CFLAGS) -shared -Wl,--no-undefined $$(filter -fsanitize%,$$(LDFLAGS)) -Wl,--as-needed -o $$@ $$^ $$(PLUGIN_LIBS) $$(PLUGIN_LIBS_$(1))
+	$$(Q)chmod go-w $$(@D) $$@
 endef
 $(foreach p,$(PLUGINS),$(eval $(call plugin_rule,$(p))))
 

@@ -48,6 +48,7 @@ SUITES = {
     "unit": Suite("make", "-s", "check-unit", "VARIANT=debug"),
     "fuzz": Suite("make", "-s", "check-fuzz", "VARIANT=debug"),
     "contract": Suite("make", "-s", "check-contract", "VARIANT=debug"),
+    "storm": Suite("make", "-s", "check-storm"),
     "exec": Suite("make", "-s", "check-exec", "VARIANT=debug"),
     "catalogue": pytest("tests/unit/test_catalogue.py", "tests/unit/test_reasons.py", "tests/unit/test_check.py", "tests/lint"),
     "prop": pytest("tests/prop", before=["nice"]),  # it only computes; others look at clocks
@@ -70,7 +71,7 @@ SUITES = {
 # Lanes side by side, of about equal length.  The first computes; the others wait
 # for servers most of the time, so that two cores carry them all.
 LANES = [
-    ["lint", "catalogue", "ray-cases", "ray-cases-random", "unit", "fuzz", "contract", "exec", "prop"],
+    ["lint", "storm", "catalogue", "ray-cases", "ray-cases-random", "unit", "fuzz", "contract", "exec", "prop"],
     ["k8s"],
     ["k8s-pods"],
     ["integration", "clouds-aks", "hardening"],
@@ -79,7 +80,7 @@ LANES = [
     ["e2e-eks", "e2e-aks"],
 ]
 # `make check-fast`: the third lane waits more than it computes.
-FAST = [["lint", "unit", "fuzz"], ["ray-cases", "ray-cases-random", "prop"], ["catalogue"]]
+FAST = [["lint", "storm", "unit", "fuzz"], ["ray-cases", "ray-cases-random", "prop"], ["catalogue"]]
 FEWER = "100"  # PLAN_WORLDS; 400 in `make check`
 PRINTING = threading.Lock()
 

@@ -219,7 +219,7 @@ struct server {
     uint32_t n_listeners;
     pthread_mutex_t cache_lock;
     struct cached status, nodes;
-    atomic_ullong seen_ticks; /* metrics.ticks when the reaper looked */
+    atomic_ullong seen_steps; /* metrics.steps when the reaper looked */
     atomic_llong ticked_ms;   /* mono, when that last grew */
     atomic_bool started;
     char mhd_error[300];      /* by libmicrohttpd while it started */

@@ -87,9 +87,9 @@ static void event_added(void *arg)
 
 static void watch_ticks(struct server *s, int64_t now)
 {
-    unsigned long long ticks = atomic_load(&s->metrics->ticks);
+    unsigned long long steps = atomic_load(&s->metrics->steps);
 
-    if (atomic_exchange(&s->seen_ticks, ticks) != ticks)
+    if (atomic_exchange(&s->seen_steps, steps) != steps)
         atomic_store(&s->ticked_ms, now);
 }
 

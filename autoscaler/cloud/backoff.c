@@ -330,6 +330,22 @@ const struct backoff *backoffs_find(const struct backoffs *b,
     return best;
 }
 
+int64_t backoffs_change_ms(const struct backoffs *b, int64_t now_ms)
+{
+    int64_t first = INT64_MAX;
+
+    for (uint32_t i = 0; i < b->all.n; i++) {
+        const struct record *r = b->all.v[i];
+        const int64_t at[] = {r->backoff.until_ms, r->room_until_ms,
+                              r->backoff.failed_ms + FAILURE_KEPT_MS};
+
+        for (size_t k = 0; k < sizeof at / sizeof *at; k++)
+            if (at[k] > now_ms && at[k] < first)
+                first = at[k];
+    }
+    return first;
+}
+
 void backoffs_each(const struct backoffs *b, int64_t now_ms,
                    void (*each)(void *arg, const struct backoff *x), void *arg)
 {

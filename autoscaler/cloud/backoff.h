@@ -60,6 +60,9 @@ int64_t backoffs_failed_ms(const struct backoffs *b, struct offer_key of,
  * its provider's), or NULL. */
 const struct backoff *backoffs_find(const struct backoffs *b,
                                     struct offer_key of, int64_t now_ms);
+/* When the answers of the above change though nothing happens, wall; INT64_MAX:
+ * never. */
+int64_t backoffs_change_ms(const struct backoffs *b, int64_t now_ms);
 /* Every one in force, oldest first. */
 void backoffs_each(const struct backoffs *b, int64_t now_ms,
                    void (*each)(void *arg, const struct backoff *x), void *arg);

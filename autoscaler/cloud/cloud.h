@@ -39,10 +39,13 @@ void plugin_builtin(const struct davit_provider *table);
 /* Loads davit-NAME.so (or conf->plugin), checks the ABI, checks the options
  * against the plug-in's table (unknown ones with "did you mean", as
  * "path:line:col: ..." lines in errors) and opens a handle with the types of
- * this provider.  A .so is never unloaded. */
+ * this provider.  A .so is never unloaded.  Refused are files and folders that
+ * are neither root's nor ours, or that others can write. */
 enum status provider_open(const struct config *c,
                           const struct conf_provider *conf,
                           struct provider **ret, struct buf *errors);
+/* Is its plug-in a path, not a name to look for? */
+bool provider_names_file(const struct conf_provider *conf);
 void provider_close(struct provider *p); /* no call may be running */
 const char *provider_name(const struct provider *p);
 uint64_t provider_caps(const struct provider *p);

@@ -1,7 +1,7 @@
 /*
  * inside.h - what the files of this room share, and nobody else may see.
  *
- * loader.c finds and checks a .so, provider.c opens a handle on it, call.c runs
+ * loader.c finds and checks a .so (elf_file.c, trust.c), provider.c opens a handle on it, call.c runs
  * an operation on a worker, sink.c copies and judges what it hands back, host.c
  * is what the plug-in may ask of us meanwhile.
  */
@@ -43,6 +43,9 @@ uint32_t plugin_dirs(const char *dir, struct arena *a,
 const struct davit_provider *plugin_builtin_find(const char *name); /* or NULL */
 enum status plugin_load(const char *path, const struct davit_provider **ret,
                         struct err *err);
+
+/* trust.c: may code of this open file run here?  path is for messages. */
+enum status plugin_trust(int fd, const char *path, struct err *err);
 
 /* host.c: one running operation, as the plug-in holds it. */
 struct davit_call {

@@ -1,13 +1,13 @@
 /*
  * loader.c - from a path to a plug-in's checked table.
  *
- * dlopen() says little about a file that is no plug-in, and maps a truncated
- * one happily to die of SIGBUS later; so the file is looked at first.  A .so
- * is never unloaded: its threads and atexit handlers would outlive it.
+ * dlopen() says little about a file that is no plug-in, maps a truncated one
+ * happily to die of SIGBUS later, and runs constructors; so the file is judged
+ * first, and what was judged is loaded, by its descriptor.  A .so is never
+ * unloaded: its threads and atexit handlers would outlive it.
  */
 #include <dirent.h>
 #include <dlfcn.h>
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "elf_file.h"
 #include "inside.h"
 
 #define ABI_NOW 1
@@ -24,20 +25,6 @@
 #define TABLE_MAX 65536
 #define PLUGINS_MAX 256
 #define BUILTINS_MAX 8
-
-#if defined(__x86_64__)
-#define OUR_MACHINE EM_X86_64
-#elif defined(__aarch64__)
-#define OUR_MACHINE EM_AARCH64
-#elif defined(__riscv)
-#define OUR_MACHINE EM_RISCV
-#elif defined(__powerpc64__)
-#define OUR_MACHINE EM_PPC64
-#elif defined(__s390x__)
-#define OUR_MACHINE EM_S390
-#else
-#error "add this machine's ELF number"
-#endif
 
 uint32_t plugin_dirs(const char *dir, struct arena *a,
                      const char *ret_dirs[PLUGIN_DIRS])
@@ -61,98 +48,48 @@ uint32_t plugin_dirs(const char *dir, struct arena *a,
     return n;
 }
 
-static const char *machine_name(unsigned m)
-{
-    switch (m) {
-    case EM_X86_64: return "x86-64";
-    case EM_AARCH64: return "arm64";
-    case EM_RISCV: return "RISC-V";
-    case EM_PPC64: return "POWER";
-    case EM_S390: return "s390";
-    case EM_386: return "32-bit x86";
-    case EM_ARM: return "32-bit ARM";
-    default: return "another machine";
-    }
-}
-
-/* All segments must lie in the file, or touching them raises SIGBUS. */
-static enum status elf_whole(int fd, const char *path, const Elf64_Ehdr *h,
-                             off_t size, struct err *err)
-{
-    bool whole = h->e_phentsize == sizeof(Elf64_Phdr) && h->e_phnum > 0;
-    for (unsigned i = 0; whole && i < h->e_phnum; i++) {
-        Elf64_Phdr ph;
-        uint64_t at = h->e_phoff + (uint64_t)i * sizeof ph;
-        whole = at <= (uint64_t)size &&
-                pread(fd, &ph, sizeof ph, (off_t)at) == (ssize_t)sizeof ph &&
-                ph.p_offset <= (uint64_t)size &&
-                ph.p_filesz <= (uint64_t)size - ph.p_offset;
-    }
-    if (!whole)
-        return err_set(err, ST_INVALID,
-                       "%s is cut short or damaged: install it again", path);
-    return ST_OK;
-}
-
-static enum status elf_check(int fd, const char *path, struct err *err)
-{
-    struct stat st;
-    if (fstat(fd, &st) != 0)
-        return err_set(err, ST_INVALID, "%s: %s", path, strerror(errno));
-    if (S_ISDIR(st.st_mode))
-        return err_set(err, ST_INVALID,
-                       "%s is a directory; a plug-in is a .so file", path);
-    if (!S_ISREG(st.st_mode))
-        return err_set(err, ST_INVALID,
-                       "%s is not a regular file; a plug-in is a .so file",
-                       path);
-    Elf64_Ehdr h;
-    ssize_t got = pread(fd, &h, sizeof h, 0);
-    if (got < (ssize_t)SELFMAG || memcmp(h.e_ident, ELFMAG, SELFMAG) != 0)
-        return err_set(err, ST_INVALID,
-                       "%s is not a shared object (no ELF header): a plug-in "
-                       "is compiled with cc -shared -fPIC",
-                       path);
-    if (got < (ssize_t)sizeof h)
-        return err_set(err, ST_INVALID,
-                       "%s is cut short or damaged: install it again", path);
-    if (h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_machine != OUR_MACHINE)
-        return err_set(err, ST_INVALID, "%s is built for %s, this is %s", path,
-                       machine_name(h.e_machine), machine_name(OUR_MACHINE));
-    if (h.e_type != ET_DYN)
-        return err_set(err, ST_INVALID,
-                       "%s is ELF but not a shared object: a plug-in is linked "
-                       "with cc -shared",
-                       path);
-    return elf_whole(fd, path, &h, st.st_size, err);
-}
-
-static enum status file_check(const char *path, struct err *err)
+/* The file by its descriptor, looked at once: what is judged is what is loaded,
+ * whatever happens to the path meanwhile. */
+static enum status file_open(const char *path, int *ret_fd, struct err *err)
 {
     /* O_NONBLOCK: a FIFO of that name must not hold us up. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    enum status s;
+
     if (fd < 0 && errno == ENOENT)
         return err_set(err, ST_NOT_FOUND, "%s does not exist", path);
     if (fd < 0)
         return err_set(err, ST_INVALID, "%s: %s", path, strerror(errno));
-    enum status s = elf_check(fd, path, err);
-    close(fd);
-    return s;
+    s = elf_check(fd, path, err);
+    if (s == ST_OK)
+        s = plugin_trust(fd, path, err);
+    if (s != ST_OK) {
+        close(fd);
+        return s;
+    }
+    *ret_fd = fd;
+    return ST_OK;
 }
 
-static enum status wrong_abi(void *so, const char *path, struct err *err)
+/* By the symbol table, for dlopen() runs constructors. */
+static enum status abi_check(int fd, const char *path, struct err *err)
 {
+    char symbol[40];
+
     for (int v = 0; v <= ABI_LOOKED_FOR; v++) {
-        char symbol[40];
-        snprintf(symbol, sizeof symbol, "davit_provider_v%d", v);
-        if (v == ABI_NOW || !dlsym(so, symbol))
+        int abi = v == 0 ? ABI_NOW : v <= ABI_NOW ? v - 1 : v; /* ours first */
+
+        snprintf(symbol, sizeof symbol, "davit_provider_v%d", abi);
+        if (!elf_exports(fd, symbol))
             continue;
+        if (abi == ABI_NOW)
+            return ST_OK;
         return err_set(err, ST_INVALID,
                        "%s is built for plug-in ABI v%d, this daemon speaks "
                        "v%d: %s",
-                       path, v, ABI_NOW,
-                       v < ABI_NOW ? "build it again with today's provider.h"
-                                   : "use a newer davit or an older plug-in");
+                       path, abi, ABI_NOW,
+                       abi < ABI_NOW ? "build it again with today's provider.h"
+                                     : "use a newer davit or an older plug-in");
     }
     return err_set(err, ST_INVALID,
                    "%s is a shared object but not a Davit plug-in: it does not "
@@ -217,43 +154,99 @@ static enum status table_check(const struct davit_provider *t, const char *path,
     return options_check(t, path, err);
 }
 
+/* ---- what is loaded: a descriptor stays open with its .so, so that its path
+ * below /proc/self/fd, by which the loader knows it, never means another */
+
+static struct loaded {
+    dev_t dev;
+    ino_t ino;
+    void *so;
+} loaded[PLUGINS_MAX];
+static uint32_t n_loaded;
+static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
+
+static enum status so_open(int fd, const char *path, void **ret,
+                           struct err *err)
+{
+    char at[40], clean[300];
+    const char *why;
+
+    snprintf(at, sizeof at, "/proc/self/fd/%d", fd);
+    *ret = dlopen(at, RTLD_NOW | RTLD_LOCAL);
+    if (*ret)
+        return ST_OK;
+    why = dlerror();
+    /* The loader repeats the path first. */
+    if (why && strncmp(why, at, strlen(at)) == 0 &&
+        strncmp(why + strlen(at), ": ", 2) == 0)
+        why += strlen(at) + 2;
+    plugin_text_clean(why ? why : "?", why ? strlen(why) : 1, clean,
+                      sizeof clean);
+    return err_set(err, ST_INVALID, "%s cannot be loaded: %s%s", path, clean,
+                   strstr(clean, "undefined symbol")
+                       ? " (a plug-in must not use the daemon's symbols; "
+                         "link with -Wl,--no-undefined)"
+                       : "");
+}
+
+/* Takes the descriptor. */
+static enum status so_find(int fd, const char *path, void **ret,
+                           struct err *err)
+{
+    enum status s = ST_OK;
+    struct stat st;
+
+    *ret = NULL;
+    if (fstat(fd, &st) != 0)
+        s = err_set(err, ST_INVALID, "%s: %s", path, strerror(errno));
+    for (uint32_t i = 0; s == ST_OK && i < n_loaded; i++)
+        if (loaded[i].dev == st.st_dev && loaded[i].ino == st.st_ino)
+            *ret = loaded[i].so;
+    if (s == ST_OK && !*ret && n_loaded == PLUGINS_MAX)
+        s = err_set(err, ST_INVALID, "%s: %d plug-ins are loaded already", path,
+                    PLUGINS_MAX);
+    if (s != ST_OK || *ret) {
+        close(fd);
+        return s;
+    }
+    s = so_open(fd, path, ret, err);
+    if (s == ST_OK)
+        loaded[n_loaded++] = (struct loaded){st.st_dev, st.st_ino, *ret};
+    else
+        close(fd);
+    return s;
+}
+
 enum status plugin_load(const char *path, const struct davit_provider **ret,
                         struct err *err)
 {
+    const struct davit_provider *(*entry)(void), *t;
+    char symbol[40];
+    void *so, *found;
+    enum status s;
+    int fd = -1;
+
     *ret = NULL;
-    enum status s = file_check(path, err);
+    s = file_open(path, &fd, err);
     if (s != ST_OK)
         return s;
-    /* Without a slash dlopen() would search elsewhere. */
-    char at[PATH_MAX];
-    if (snprintf(at, sizeof at, "%s%s", strchr(path, '/') ? "" : "./", path) >=
-        (int)sizeof at)
-        return err_set(err, ST_INVALID, "the path of a plug-in is too long");
-    void *so = dlopen(at, RTLD_NOW | RTLD_LOCAL);
-    if (!so) {
-        const char *why = dlerror();
-        /* The loader repeats the path first; say it once. */
-        if (why && strncmp(why, at, strlen(at)) == 0 &&
-            strncmp(why + strlen(at), ": ", 2) == 0)
-            why += strlen(at) + 2;
-        char clean[300];
-        plugin_text_clean(why ? why : "?", why ? strlen(why) : 1, clean,
-                          sizeof clean);
-        return err_set(err, ST_INVALID, "%s cannot be loaded: %s%s", path,
-                       clean,
-                       strstr(clean, "undefined symbol")
-                           ? " (a plug-in must not use the daemon's symbols; "
-                             "link with -Wl,--no-undefined)"
-                           : "");
+    s = abi_check(fd, path, err);
+    if (s != ST_OK) {
+        close(fd);
+        return s;
     }
-    char symbol[40];
+    pthread_mutex_lock(&loading);
+    s = so_find(fd, path, &so, err);
+    pthread_mutex_unlock(&loading);
+    if (s != ST_OK)
+        return s;
     snprintf(symbol, sizeof symbol, "davit_provider_v%d", ABI_NOW);
-    void *found = dlsym(so, symbol);
+    found = dlsym(so, symbol);
     if (!found)
-        return wrong_abi(so, path, err);
-    const struct davit_provider *(*entry)(void);
+        return err_set(err, ST_INVALID, "%s: the loader finds no %s()", path,
+                       symbol);
     memcpy(&entry, &found, sizeof entry);
-    const struct davit_provider *t = entry();
+    t = entry();
     s = table_check(t, path, err);
     if (s == ST_OK)
         *ret = t;

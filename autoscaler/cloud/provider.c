@@ -63,12 +63,19 @@ static void tell_missing(struct opening *o, const char *const *dirs,
     buf_str(o->errors, "\n");
 }
 
+bool provider_names_file(const struct conf_provider *conf)
+{
+    size_t n = conf->plugin ? strlen(conf->plugin) : 0;
+
+    return n > 0 && (strchr(conf->plugin, '/') ||
+                     (n > 3 && strcmp(conf->plugin + n - 3, ".so") == 0));
+}
+
 /* A name is looked for in the plug-in directories, a path is taken as it is. */
 static const char *find_so(struct opening *o)
 {
     const char *name = name_of(o);
-    size_t len = strlen(name);
-    if (strchr(name, '/') || (len > 3 && strcmp(name + len - 3, ".so") == 0))
+    if (provider_names_file(o->conf))
         return name;
     const char *dirs[PLUGIN_DIRS];
     uint32_t n = plugin_dirs(o->config->plugin_dir, &o->arena, dirs);

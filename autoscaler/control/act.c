@@ -223,16 +223,20 @@ static void machine_undrain(struct act *a, struct machine *m)
 static void node_act(struct act *a, struct machine *m,
                      const struct plan_node *p)
 {
+    bool needed = p->action == NODE_KEEP &&
+                  (p->why == REASON_KEEP_REQUEST || p->why == REASON_KEEP_MIN ||
+                   p->why == REASON_KEEP_DEMAND);
+
     if (p->until_ms)
         env_wake_wall(a->env, p->until_ms + 1);
     if (p->action == NODE_END) {
         machine_end(a, m, p->why);
     } else if (p->action == NODE_UNDRAIN) {
         machine_undrain(a, m);
-    } else if (p->why == REASON_KEEP_REQUEST || p->why == REASON_KEEP_MIN ||
-               p->why == REASON_KEEP_DEMAND) {
-        m->needed_ms = a->env->now_ms;
     }
+    if (m->needed || needed)
+        m->needed_ms = a->env->now_ms;
+    m->needed = needed;
 }
 
 uint32_t act(struct act *a, const struct taken *taken,

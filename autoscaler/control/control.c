@@ -17,6 +17,17 @@
 #include "publish.h"
 #include "reload.h"
 
+/* Whatever waits for a time says so; what did not is looked at so often.  A
+ * look is cheap, a plan is made anew for those who read the status page. */
+enum { LOOK_MS = 5000, PLAN_MS = 60000, PAGE_MS = 200 };
+
+static int64_t longest_pause(const struct control *c, int64_t usual_ms)
+{
+    int64_t played = c->opts.outside.pause_ms;
+
+    return c->env.mono_ms + (played ? played : usual_ms);
+}
+
 static int64_t cpu_us(void)
 {
     struct timespec t;
@@ -48,7 +59,8 @@ void control_fold(struct control *c)
 
     for (; mail; mail = next) {
         next = mail->next;
-        c->env.news = c->env.news || mail->kind != MAIL_SOURCE;
+        c->env.news = c->env.news ||
+                      (mail->kind != MAIL_SOURCE && mail->kind != MAIL_CALL);
         mail_fold(c, mail);
         if (!c->env.stopping)
             reload(c); /* what follows is of the new one */
@@ -60,7 +72,6 @@ void control_fold(struct control *c)
  * says.) */
 static bool look(struct control *c)
 {
-    uint64_t version = c->ledger.fleet.version;
     bool news;
 
     env_begin(&c->env);
@@ -69,15 +80,28 @@ static bool look(struct control *c)
     requests_expire(&c->requests);
     calls_overdue(&c->providers);
     observe_deadlines(&c->observe);
-    news = c->env.news || c->ledger.fleet.version != version ||
-           c->unconfirmed || c->env.mono_ms >= c->plan_due_ms;
+    news = c->env.news || c->ledger.fleet.version != c->planned_version ||
+           c->unconfirmed || c->env.mono_ms >= c->plan_due_ms ||
+           sources_fresh_set(&c->sources) != c->fresh;
     c->env.news = false;
     return news;
+}
+
+/* What a source shows of us is shown again now and then, plan or none. */
+static void report_again(struct control *c)
+{
+    struct status_page *page;
+
+    if (!sources_report_due(&c->sources) || !(page = status_get(&c->board)))
+        return;
+    sources_report(&c->sources, page);
+    status_unref(page);
 }
 
 /* What is asked of providers, sources and the configuration now and then. */
 static void poll(struct control *c)
 {
+    report_again(c);
     providers_close_retired(&c->providers);
     providers_poll(&c->providers);
     configuration_poll(&c->configuration);
@@ -94,18 +118,23 @@ static bool make_plan(struct control *c, struct status_page *page,
     struct err err;
     int64_t t0;
 
+    c->planned_version = c->ledger.fleet.version;
     *ret = snapshot_take(&c->known, page);
     c->unconfirmed = ret->unconfirmed;
+    c->fresh = sources_fresh_set(&c->sources);
     if (c->unconfirmed)
         sources_hurry(&c->sources);
-    env_wake_wall(&c->env, snapshot_changes_ms(&c->known, ret->snapshot));
+    env_wake_wall(&c->env, snapshot_changes_ms(&c->known));
     if (problem_make(ret->snapshot, &page->arena, &now, &err) != ST_OK) {
         log_error("no snapshot: %s", err.text);
         return false;
     }
     t0 = cpu_us();
-    planner_run(now, PLANNER_AT_ONCE, &page->arena, plan); /* pure */
+    if (settled_plan(&c->settled, now, PLANNER_AT_ONCE, &page->arena, plan))
+        atomic_fetch_add(&c->env.metrics.spared, 1);
     page->planned_us = cpu_us() - t0;
+    if (plan->settled_until_ms)
+        env_wake_wall(&c->env, plan->settled_until_ms);
     page->snapshot = ret->snapshot;
     page->now = now;
     page->plan = plan;
@@ -143,6 +172,19 @@ static void metrics_count(struct metrics *m, int64_t plan_us, int64_t tick_us)
         atomic_store(&m->plan_us_max, (unsigned long long)plan_us);
 }
 
+/* What this step did is soon in a page, if no answer brings one before.  That
+ * what is gone is swept away is no news: it is in no snapshot. */
+static void fleet_swept(struct control *c)
+{
+    bool same = c->ledger.fleet.version == c->planned_version;
+
+    fleet_sweep(&c->ledger.fleet);
+    if (same)
+        c->planned_version = c->ledger.fleet.version;
+    else
+        env_wake_mono(&c->env, c->env.mono_ms + PAGE_MS);
+}
+
 static void tick(struct control *c)
 {
     struct status_page *page = status_new();
@@ -161,9 +203,10 @@ static void tick(struct control *c)
         send_due(&c->send); /* the ledger stays as it is */
     }
     commands_answer(&c->commands, c->planned);
-    c->plan_due_ms = c->env.due_ms;
     sources_forget_gone(&c->sources);
-    fleet_sweep(&c->ledger.fleet);
+    fleet_swept(c);
+    env_wake_mono(&c->env, longest_pause(c, PLAN_MS));
+    c->plan_due_ms = c->env.due_ms;
     metrics_count(&c->env.metrics, page->planned_us, cpu_us() - t0);
     status_unref(page);
 }
@@ -178,5 +221,7 @@ int64_t control_step(struct control *c)
         env_wake_mono(&c->env, c->plan_due_ms);
     poll(c);
     workers_check(c->env.workers, clock_mono_ms());
+    env_wake_mono(&c->env, longest_pause(c, LOOK_MS));
+    atomic_fetch_add(&c->env.metrics.steps, 1);
     return c->env.due_ms;
 }

@@ -16,6 +16,7 @@
 #include "report/kube_texts.h"
 #include "report/unplaced.h"
 #include "send.h"
+#include "settled.h"
 
 struct control {
     struct control_opts opts;
@@ -31,17 +32,20 @@ struct control {
     struct observe observe;
     struct previous previous;
     struct improvement improvement;
+    struct settled settled;
     struct known known; /* the members above, to be read */
     struct act act;
     struct send send;
     struct unplaced unplaced;
     struct kube_texts kube_texts;
     struct status_board board;
-    struct record *record; /* NULL: plans are not recorded */
-    uint64_t tick;         /* plans so far */
-    bool planned;          /* the last one could be made */
-    bool unconfirmed;      /* some demand needs a second view */
-    int64_t plan_due_ms;   /* mono: another one, news or not */
+    struct record *record;    /* NULL: plans are not recorded */
+    uint64_t tick;            /* plans so far */
+    uint64_t planned_version; /* of the fleet that the last one knew */
+    bool planned;             /* the last one could be made */
+    bool unconfirmed;         /* some demand needs a second view */
+    uint32_t fresh;      /* the views it was made on: sources_fresh_set() */
+    int64_t plan_due_ms; /* mono: another one, news or not */
 };
 
 /* Answers are given to their steps. */

@@ -44,9 +44,10 @@ struct env {
     void *arg;
 };
 
-/* A step begins: reads the clocks; due again after the longest pause. */
+/* A step begins: reads the clocks; nothing is due yet. */
 void env_begin(struct env *e);
-/* Runs a step at that time at the latest; INT64_MAX: never. */
+/* Runs a step at that time at the latest; INT64_MAX: never.  Whoever is asked
+ * while a plan is made gets a plan then. */
 void env_wake_mono(struct env *e, int64_t mono_ms);
 void env_wake_wall(struct env *e, int64_t wall_ms);
 

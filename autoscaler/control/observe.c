@@ -36,13 +36,16 @@ static void coming_late(struct observe *o, struct machine *m)
 static void drained_late(struct observe *o, struct machine *m)
 {
     const struct source *h = source_of_machines(o->sources);
+    int64_t until = m->drain_since_ms + DRAIN_DEADLINE_MS + DRAIN_MARGIN_MS;
 
     if (h && h->ops->drains_in_steps)
         return; /* its steps have a limit of their own */
-    if (!m->drain_accepted || !sources_fresh(o->sources) ||
-        o->env->now_ms - m->drain_since_ms <
-            DRAIN_DEADLINE_MS + DRAIN_MARGIN_MS)
+    if (!m->drain_accepted || !sources_fresh(o->sources))
         return;
+    if (o->env->now_ms < until) {
+        env_wake_wall(o->env, until);
+        return;
+    }
     machine_to(o->ledger, m, STATE_STOPPING);
     atomic_fetch_add(&o->env->metrics.ends, 1);
 }

@@ -31,6 +31,9 @@ struct outside {
     struct workers *(*workers)(void *arg, unsigned n_threads,
                                unsigned max_stuck, struct mailbox *answers);
     const char *vfs; /* the journal's file system: store/journal.h */
+    /* The longest time without a step or a plan when nothing is due; 0: as the
+     * daemon does, 5 s and 60 s. */
+    int64_t pause_ms;
     /* Like config_load(): at each reload. */
     enum status (*config)(void *arg, const char *path, struct config **ret,
                           struct buf *errors);

@@ -34,6 +34,8 @@ static uint32_t *firsts(const struct problem *now, const struct plan *plan)
     return n;
 }
 
+enum { LOOK_AGAIN_MS = 5000 };
+
 static void fallback_set(struct env *env, struct request *q,
                          const struct problem *now, const struct pb_demand *d,
                          const uint32_t *had)
@@ -47,6 +49,8 @@ static void fallback_set(struct env *env, struct request *q,
         q->demand.since_ms = env->now_ms;
         return;
     }
+    /* How long a node that comes for it has been silent changes all the time. */
+    env_wake_wall(env, env->now_ms + LOOK_AGAIN_MS);
     for (uint32_t i = d->first_bundle; i < d->first_bundle + d->n_bundles;
          i++) {
         const struct pb_bundle *b = &now->bundles[i];

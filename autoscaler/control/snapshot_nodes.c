@@ -217,7 +217,9 @@ static struct snap_node machine_take(const struct taking *t,
         /* Nothing tells of work on it: it is idle since it was last needed. */
         int64_t since = m->needed_ms > m->ready_ms ? m->needed_ms : m->ready_ms;
 
-        n.idle_ms = k->env->now_ms > since ? k->env->now_ms - since : 0;
+        n.idle_ms = k->env->now_ms > since && !m->needed
+                        ? k->env->now_ms - since
+                        : 0;
     } else if (seen && seen->status != SOURCE_DEAD) {
         room_take(t, m, type, seen, &n);
         n.labels = labels_take(t->arena, seen->labels, node_ids);

@@ -45,22 +45,19 @@ struct taken snapshot_take(const struct known *k, struct status_page *page)
                           t.unconfirmed};
 }
 
-int64_t snapshot_changes_ms(const struct known *k, const struct snapshot *s)
+int64_t snapshot_changes_ms(const struct known *k)
 {
-    int64_t first = INT64_MAX;
+    int64_t now = k->env->now_ms;
+    int64_t first = backoffs_change_ms(k->ledger->backoffs, now);
 
-    for (uint32_t t = 0; t < s->n_types; t++)
-        for (uint32_t o = 0; o < s->types[t].n_offers; o++) {
-            int64_t until = s->types[t].offers[o].backoff_until_ms;
-
-            if (until && until + 1 < first)
-                first = until + 1;
-        }
     for (uint32_t i = 0; i < k->ledger->fleet.n; i++) {
-        int64_t until = devices_until_ms(k, k->ledger->fleet.v[i]);
+        const struct machine *m = k->ledger->fleet.v[i];
+        int64_t devices = devices_until_ms(k, m);
 
-        if (until && until + 1 < first)
-            first = until + 1;
+        if (devices && devices < first)
+            first = devices;
+        if (m->hold_until_ms > now && m->hold_until_ms < first)
+            first = m->hold_until_ms;
     }
-    return first;
+    return first == INT64_MAX ? first : first + 1;
 }

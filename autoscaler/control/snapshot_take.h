@@ -40,6 +40,6 @@ struct taken {
 struct taken snapshot_take(const struct known *k, struct status_page *page);
 /* When it will say something else though nothing happens, wall; INT64_MAX:
  * never. */
-int64_t snapshot_changes_ms(const struct known *k, const struct snapshot *s);
+int64_t snapshot_changes_ms(const struct known *k);
 
 #endif

@@ -127,6 +127,8 @@ struct metrics {
     METRIC_MAP(METRIC_FIELD_)
 #undef METRIC_FIELD_
     atomic_ullong plan_us_sum, plan_us_max, tick_us_sum;
+    atomic_ullong steps;  /* of the loop, with and without a plan */
+    atomic_ullong spared; /* plans that did not try to consolidate again */
 };
 
 #endif

@@ -40,6 +40,7 @@ struct machine {
     int64_t hold_until_ms;  /* a refused drain rests so long */
     int64_t drain_since_ms; /* 0: not draining */
     int64_t needed_ms;      /* last needed by a request or a min, wall */
+    bool needed;            /* it still was by the last plan; not kept */
     uint32_t launch_count;  /* how many its launch request asked for */
     bool drain_accepted;    /* the head agreed: no way back */
     bool protected;         /* a user protected it from being ended */

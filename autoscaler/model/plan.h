@@ -66,6 +66,10 @@ struct plan {
     int64_t cost_micros_hour;  /* of the launches */
     int64_t bound_micros_hour; /* valid lower bound on that, -1 none */
     uint32_t n_launched, n_ended;
+    /* Consolidation was tried and found nothing; until then (wall; INT64_MAX: for
+     * ever) it does not either, unless something but time changes.  0: it was
+     * not tried, or found something. */
+    int64_t settled_until_ms;
     uint64_t work;   /* counted steps spent */
     uint64_t budget; /* counted steps it was given */
 };

@@ -209,6 +209,11 @@ static inline const int64_t *pb_row(const struct problem *s, uint32_t row)
 enum status problem_make(const struct snapshot *snapshot, struct arena *arena,
                          struct problem **ret, struct err *err);
 
+/* The same for two problems that differ in nothing but time that has passed:
+ * now_ms, and how long nodes have been idle as long as their order is the same.
+ * Of one process: not stored.  Pure; sorts in scratch. */
+uint64_t problem_hash(const struct problem *s, struct arena *scratch);
+
 /* What tells the bundle from others of its demand, from one snapshot to the
  * next: a digest of the needs and conditions of all its alternatives. */
 uint64_t problem_digest(const struct problem *s, uint32_t bundle);

@@ -16,6 +16,7 @@
 
 /* Plans made again in one pass: without one, and without two. */
 enum { TRIES = 24, PAIR_TRIES = 12 };
+enum { LOOK_AGAIN_MS = 5000 };
 
 struct attempt {
     const struct tables *t;
@@ -350,10 +351,51 @@ static void end_chosen(const struct attempt *a, const struct choice *c,
     }
 }
 
+/* ---- when nothing was found */
+
+static void sooner(int64_t *first, int64_t at_ms, int64_t now_ms)
+{
+    if (at_ms > now_ms && at_ms < *first)
+        *first = at_ms;
+}
+
+/* Do alternatives wait for their time?  It depends on each node's progress. */
+static bool times_matter(const struct problem *s)
+{
+    for (uint32_t i = 0; i < s->n_bundles; i++)
+        for (uint32_t k = 1; k < s->bundles[i].n_alts; k++)
+            if (s->alts[s->bundles[i].first_alt + k].after_ms > 0)
+                return true;
+    return false;
+}
+
+/* The first moment at which time alone makes another candidate, or gives one
+ * another place to go: all that the planner compares with now_ms, but the idle
+ * times that are over, which end nodes after this. */
+static int64_t settled_until(const struct problem *s)
+{
+    int64_t first = INT64_MAX;
+
+    if (times_matter(s))
+        return s->now_ms + LOOK_AGAIN_MS;
+    for (uint32_t i = 0; i < s->n_nodes; i++) {
+        const struct pb_node *n = &s->nodes[i];
+
+        if (n->created_ms > 0)
+            sooner(&first,
+                   amount_add(n->created_ms, s->limits.consolidate_age_ms),
+                   s->now_ms);
+        sooner(&first, n->hold_until_ms, s->now_ms);
+    }
+    for (uint32_t i = 0; i < s->n_offers; i++)
+        sooner(&first, s->offers[i].backoff_until_ms, s->now_ms);
+    return first;
+}
+
 /* All are tried and the cheapest is done.  What was bought to take a place is
  * tried again when it is there: it is then used as planned, or better. */
-void consolidate(struct candidate *best, struct verdict *verdicts,
-                 struct candidate (*again)(const struct candidate *base))
+int64_t consolidate(struct candidate *best, struct verdict *verdicts,
+                    struct candidate (*again)(const struct candidate *base))
 {
     const struct problem *s = best->t->s;
     struct attempt a = {.t = best->t, .best = again};
@@ -363,7 +405,7 @@ void consolidate(struct candidate *best, struct verdict *verdicts,
 
     if (s->limits.consolidate == CONSOLIDATE_OFF || !s->sources_fresh ||
         !settled(best))
-        return;
+        return 0;
     host_groups_make(s, best->arena, &a.host_groups);
     a.gone = ARENA_ARRAY(best->arena, enum leaving, s->n_nodes);
     for (uint32_t i = 0; i < s->n_nodes; i++)
@@ -372,7 +414,7 @@ void consolidate(struct candidate *best, struct verdict *verdicts,
                         : shrink_leaves(&verdicts[i]);
     candidates(&a, best);
     if (a.n == 0)
-        return;
+        return settled_until(s);
     if (s->limits.n_end_order == 0)
         order_sort(a.order, a.n, dearer, &a, best->arena);
     waits = pending(best);
@@ -385,12 +427,13 @@ void consolidate(struct candidate *best, struct verdict *verdicts,
             try_without(&a, a.order[k], NONE, &choice);
     try_pairs(&a, waits, &choice);
     if (!choice.found)
-        return;
+        return settled_until(s);
     *best = choice.plan;
     if (choice.buys)
-        return;
+        return 0;
     best->bound = 0;
     mark(&a, choice.first, true);
     mark(&a, choice.other, true);
     end_chosen(&a, &choice, verdicts);
+    return 0;
 }

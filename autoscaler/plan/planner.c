@@ -249,6 +249,7 @@ void planner_run(const struct problem *now, uint64_t budget,
     enum leaving *gone = ARENA_ARRAY(arena, enum leaving, now->n_nodes);
     struct tables tables;
     struct candidate base, best;
+    int64_t until;
 
     tables_make(now, arena, &tables);
     shrink_forced(now, arena, verdicts);
@@ -259,7 +260,8 @@ void planner_run(const struct problem *now, uint64_t budget,
     candidate_better(&base, budget, &best);
     best.improvable = best.improvable && budget > 0;
     best.bound = bound_of(&best, &base);
-    consolidate(&best, verdicts, candidate_best);
+    until = consolidate(&best, verdicts, candidate_best);
     report_make(&best, verdicts, ret);
+    ret->settled_until_ms = until;
     ret->budget = budget;
 }

@@ -49,6 +49,8 @@ void cloud_free(struct cloud *c)
     for (int i = 0; i < CLOUDS; i++)
         if (clouds[i] == c)
             clouds[i] = NULL;
+    while (c->late)
+        asked_free(c->late);
     for (uint32_t i = 0; i < c->all.n; i++)
         free(c->all.v[i]);
     for (uint32_t i = 0; i < c->requests.n; i++)
@@ -64,20 +66,6 @@ void cloud_free(struct cloud *c)
 
 /* ---- a machine's life */
 
-static void vm_gone(void *arg)
-{
-    struct vm *vm = arg;
-    struct cloud *c = vm->cloud;
-
-    vm->gone = NULL;
-    for (uint32_t i = 0; i < c->there.n; i++)
-        if (c->there.v[i] == &vm->m) {
-            memmove(c->there.v + i, c->there.v + i + 1,
-                    (--c->there.n - i) * sizeof *c->there.v);
-            return;
-        }
-}
-
 /* Its raylet is no more, and will not come. */
 static void vm_silent(struct vm *vm)
 {
@@ -87,6 +75,21 @@ static void vm_silent(struct vm *vm)
     if (vm->joined && vm->cloud->opts.head)
         head_machine_down(vm->cloud->opts.head, vm->m.id);
     vm->joined = false;
+}
+
+static void vm_gone(void *arg)
+{
+    struct vm *vm = arg;
+    struct cloud *c = vm->cloud;
+
+    vm->gone = NULL;
+    vm_silent(vm);
+    for (uint32_t i = 0; i < c->there.n; i++)
+        if (c->there.v[i] == &vm->m) {
+            memmove(c->there.v + i, c->there.v + i + 1,
+                    (--c->there.n - i) * sizeof *c->there.v);
+            return;
+        }
 }
 
 static void vm_up(void *arg)
@@ -180,6 +183,7 @@ struct vm *vm_new(struct cloud *c, const struct order *o)
     vm->cloud = c;
     *m = (struct cloud_machine){.launched_ms = player_now_ms(c->player),
                                 .gone_ms = INT64_MAX,
+                                .daemon = o->daemon,
                                 .spot = o->spot};
     VEC_PUSH(NULL, &c->all, vm);
     VEC_PUSH(NULL, &c->there, m);
@@ -247,7 +251,10 @@ struct cloud_machine *cloud_add(struct cloud *c, const struct cloud_machine *m,
                       .spot = m->spot,
                       .node = m->node};
 
-    return &vm_new(c, &o)->m;
+    struct vm *vm = vm_new(c, &o);
+
+    vm->m.added = true;
+    return &vm->m;
 }
 
 /* ---- what is true there */

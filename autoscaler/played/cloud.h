@@ -34,6 +34,10 @@ struct cloud_machine {
     bool failed;                    /* its start failed: listed as FAILED */
     bool no_gpu, never_joins, refuses_end;
     bool by_person;           /* deleted by one, or taken back by the cloud */
+    bool added;               /* by a person: no daemon asked for it */
+    uint32_t daemon;          /* whose call it came from: player_who() */
+    uint32_t lists;           /* good lists that had it */
+    int64_t first_list_ms;    /* the first of them was answered; 0 none */
     struct head_machine node; /* what it is as a node */
 };
 
@@ -59,11 +63,12 @@ struct cloud_watch {
     void (*launched)(void *arg, struct cloud *c, struct cloud_machine *m);
     /* An end was asked by a daemon, and takes effect now: its work is lost. */
     void (*ending)(void *arg, struct cloud *c, struct cloud_machine *m);
+    /* A launch left a daemon, whatever comes of it. */
+    void (*sent)(void *arg, struct cloud *c, const char *request_id,
+                 const char *type, uint32_t count);
     /* A launch has come in; again: with an id that was there before. */
     void (*asked)(void *arg, struct cloud *c, const char *request_id,
                   uint32_t count, bool again);
-    /* A list that takes no harm was answered. */
-    void (*listed)(void *arg, struct cloud *c, const char *cluster);
 };
 void cloud_watch(struct cloud *c, const struct cloud_watch *w);
 
@@ -81,9 +86,12 @@ struct cloud_weather {
     uint32_t late_effect;  /* RETRY; the effect comes up to a minute later */
     uint32_t doubled;      /* the request comes in a second time, later */
     uint32_t hangs;        /* its answer comes after hang_ms */
+    uint32_t end_hangs;    /* likewise, terminate alone; it has no effect */
     uint32_t hang_ms;
     uint32_t cut_list;    /* OK, with half of the machines */
     uint32_t partial;     /* a launch gives a part, and an error */
+    bool async;           /* launch says OK, and nothing of its machines */
+    bool invalid_ends;    /* terminate alone answers INVALID */
     uint32_t list_lag_ms; /* a new machine is in no list before */
     uint32_t stockout;    /* a bit for each offer: hash of type, zone, market */
     uint32_t quota;       /* machines alive; 0: no limit */

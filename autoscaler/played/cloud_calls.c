@@ -25,6 +25,7 @@ struct handle {
     struct cloud *cloud;
     const struct davit_host *host;
     char cluster[64], owner[64];
+    uint32_t daemon;
     struct kind *kinds;
     uint32_t n_kinds;
 };
@@ -75,6 +76,7 @@ static int do_open(const struct davit_host *host,
     h = MEM_NEW(struct handle);
     h->cloud = cloud_named(name);
     h->host = host;
+    h->daemon = player_who(h->cloud->player);
     snprintf(h->cluster, sizeof h->cluster, "%s", setup->cluster);
     h->kinds = ARENA_ARRAY(&h->cloud->arena, struct kind, setup->n_types);
     for (size_t i = 0; i < setup->n_types; i++)
@@ -98,6 +100,22 @@ static int fails(struct cloud *c, struct davit_error *e, int status,
     c->faults++;
     snprintf(e->text, sizeof e->text, "%s", text);
     return status;
+}
+
+static bool silent(enum luck luck)
+{
+    return luck == LUCK_UNSEEN || luck == LUCK_NO_REPLY || luck == LUCK_LATE;
+}
+
+/* Most connections are reset soon, others run into the call's time limit. */
+static int64_t silence_draw(const struct handle *h,
+                            const struct davit_call *call)
+{
+    struct player *p = h->cloud->player;
+
+    if (player_chance(p, 5))
+        return 1 + player_chance(p, 2000);
+    return h->host->remaining_ms(call);
 }
 
 /* DAVIT_OK: the call comes in, or seems to: see *luck. */
@@ -137,15 +155,9 @@ static int call_meets(struct handle *h, struct davit_call *call, bool changes,
         *luck = LUCK_TWICE;
         c->faults++;
     }
-    if (*luck == LUCK_UNSEEN || *luck == LUCK_NO_REPLY || *luck == LUCK_LATE)
-        player_takes(c->player,
-                     1 + player_chance(c->player, h->host->remaining_ms(call)));
+    if (silent(*luck) && !player_is_late(c->player))
+        player_takes(c->player, silence_draw(h, call));
     return DAVIT_OK;
-}
-
-static bool silent(enum luck luck)
-{
-    return luck == LUCK_UNSEEN || luck == LUCK_NO_REPLY || luck == LUCK_LATE;
 }
 
 static int no_reply(struct cloud *c, struct davit_error *e)
@@ -183,6 +195,17 @@ static bool list_has(const struct handle *h, const struct cloud_machine *m)
            m->listed_ms <= player_now_ms(h->cloud->player);
 }
 
+/* late: its answer may never be looked at. */
+static void list_counts(const struct cloud *c, struct cloud_machine *m,
+                        bool late)
+{
+    if (late)
+        return;
+    m->lists++;
+    if (!m->first_list_ms)
+        m->first_list_ms = player_now_ms(c->player);
+}
+
 static int do_list(void *self, struct davit_call *call, struct davit_sink *sink,
                    davit_put_machine *put, struct davit_error *e)
 {
@@ -190,6 +213,7 @@ static int do_list(void *self, struct davit_call *call, struct davit_sink *sink,
     struct cloud *c = h->cloud;
     const struct cloud_weather *w = &c->weather;
     bool cut = w->cut_list && player_chance(c->player, 1000) < w->cut_list;
+    bool late;
     enum luck luck;
     int status = call_meets(h, call, false, &luck, e);
 
@@ -197,12 +221,13 @@ static int do_list(void *self, struct davit_call *call, struct davit_sink *sink,
         return status;
     if (w->lists_fail || silent(luck))
         return no_reply(c, e);
+    late = player_is_late(c->player);
     c->faults += cut;
     for (uint32_t i = 0; i < (cut ? c->there.n / 2 : c->there.n); i++)
-        if (list_has(h, c->there.v[i]))
+        if (list_has(h, c->there.v[i])) {
+            list_counts(c, c->there.v[i], late);
             put_machine(c, c->there.v[i], sink, put);
-    if (!cut && c->watch.listed)
-        c->watch.listed(c->watch.arg, c, h->cluster);
+        }
     return DAVIT_OK;
 }
 
@@ -239,6 +264,7 @@ static const struct kind *kind_find(const struct handle *h, const char *type)
 
 /* What was asked, for a request that comes in later. */
 struct asked {
+    struct asked *next; /* of those that are late */
     struct cloud *cloud;
     struct arena arena;
     struct order order;
@@ -294,10 +320,25 @@ static int launch_comes(struct asked *a, struct davit_error *e)
                          : fails(c, e, DAVIT_STOCKOUT, "no capacity for all");
 }
 
-static void asked_free(struct asked *a)
+void asked_free(struct asked *a)
 {
+    struct asked **at = &a->cloud->late;
+
+    while (*at && *at != a)
+        at = &(*at)->next;
+    if (*at)
+        *at = a->next;
     arena_done(&a->arena);
     free(a);
+}
+
+static void asked_later(struct asked *a, void (*comes)(void *arg))
+{
+    struct cloud *c = a->cloud;
+
+    a->next = c->late;
+    c->late = a;
+    player_after(c->player, 1 + player_chance(c->player, LATE_MS), comes, a);
 }
 
 static void launch_comes_late(void *arg)
@@ -323,6 +364,7 @@ static struct asked *launch_asked(const struct handle *h,
         .cluster = arena_strdup(&a->arena, h->cluster),
         .owner = arena_strdup(&a->arena, h->owner),
         .spot = l->spot,
+        .daemon = h->daemon,
         .node = k ? k->node : (struct head_machine){.type = "", .accel = ""}};
     return a;
 }
@@ -334,10 +376,13 @@ static int do_launch(void *self, struct davit_call *call,
     struct handle *h = self;
     struct cloud *c = h->cloud;
     enum luck luck;
-    int status = call_meets(h, call, true, &luck, e);
+    int status;
     struct asked *a;
     struct request *r;
 
+    if (c->watch.sent)
+        c->watch.sent(c->watch.arg, c, l->request_id, l->offer, l->count);
+    status = call_meets(h, call, true, &luck, e);
     if (status != DAVIT_OK)
         return status;
     if (luck == LUCK_UNSEEN)
@@ -346,14 +391,14 @@ static int do_launch(void *self, struct davit_call *call,
     if (luck != LUCK_LATE)
         status = launch_comes(a, e);
     if (luck == LUCK_LATE || luck == LUCK_TWICE)
-        player_after(c->player, 1 + player_chance(c->player, LATE_MS),
-                     launch_comes_late, a);
+        asked_later(a, launch_comes_late);
     else
         asked_free(a);
     if (silent(luck))
         return no_reply(c, e);
     r = request_find(c, l->request_id);
-    for (const struct vm *vm = r ? r->machines : NULL; vm; vm = vm->next)
+    for (const struct vm *vm = r && !c->weather.async ? r->machines : NULL; vm;
+         vm = vm->next)
         if (vm->m.gone_ms > player_now_ms(c->player))
             put_machine(c, &vm->m, sink, put);
     return status;
@@ -389,8 +434,7 @@ static void ends_later(struct cloud *c, const char *const *ids, size_t n)
     a->ids = ARENA_ARRAY(&a->arena, const char *, n);
     for (size_t i = 0; i < n; i++)
         a->ids[i] = arena_strdup(&a->arena, ids[i]);
-    player_after(c->player, 1 + player_chance(c->player, LATE_MS),
-                 ends_come_late, a);
+    asked_later(a, ends_come_late);
 }
 
 static int do_terminate(void *self, struct davit_call *call,
@@ -407,6 +451,12 @@ static int do_terminate(void *self, struct davit_call *call,
         return status;
     if (c->weather.auth_ends)
         return fails(c, e, DAVIT_AUTH, "no right to end machines");
+    if (player_chance(c->player, 1000) < c->weather.end_hangs) {
+        player_takes(c->player, c->weather.hang_ms);
+        return no_reply(c, e);
+    }
+    if (c->weather.invalid_ends)
+        return fails(c, e, DAVIT_INVALID, "below the group's least size");
     if (luck == LUCK_UNSEEN)
         return no_reply(c, e);
     if (luck == LUCK_LATE || luck == LUCK_TWICE)

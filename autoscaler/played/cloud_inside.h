@@ -32,6 +32,7 @@ struct cloud {
     VEC(struct vm *) all; /* ever */
     VEC(struct request *) requests;
     struct hash by_request, by_id;
+    struct asked *late; /* requests that are still to come in */
     uint32_t calls, changes;
     uint64_t faults;
 };
@@ -40,6 +41,7 @@ struct cloud {
 struct order {
     const char *request_id, *type, *zone, *cluster, *owner;
     bool spot;
+    uint32_t daemon;
     struct head_machine node; /* lives as long as the cloud */
 };
 struct vm *vm_new(struct cloud *c, const struct order *o);
@@ -48,6 +50,7 @@ void vm_end(struct vm *vm);
 struct cloud *cloud_named(const char *name); /* or NULL */
 
 /* ---- cloud_calls.c */
+void asked_free(struct asked *a);
 const struct davit_provider *cloud_provider(void);
 
 #endif

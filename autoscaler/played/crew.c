@@ -177,6 +177,11 @@ void player_takes(struct player *p, int64_t ms)
         p->running->takes_ms = ms;
 }
 
+bool player_is_late(const struct player *p)
+{
+    return p->running && p->running->takes_ms >= 0;
+}
+
 void player_wait(struct player *p, struct player_wait *w, int64_t most_ms)
 {
     if (!p->running)

@@ -20,7 +20,8 @@ struct player {
     struct due **heap;
     uint32_t n, room;
     struct clock clock;
-    bool mail;
+    bool mail, broken;
+    uint32_t who;         /* which daemon is at work */
     struct task *running; /* of crew.c: whose job runs at this moment */
 };
 

@@ -139,15 +139,23 @@ void player_cancel(struct due *e)
 
 /* ---- the loop */
 
+struct loop { /* a daemon that is driven */
+    struct player *player;
+    bool mail;
+    int64_t due_ms;
+};
+
 static void mail_came(void *arg)
 {
-    ((struct player *)arg)->mail = true;
+    struct loop *l = arg;
+
+    l->mail = l->player->mail = true;
 }
 
 /* What happens until then, or there is mail. */
 static void happen_until(struct player *p, int64_t until_ms)
 {
-    while (!p->mail && p->n && p->heap[0]->at_ms <= until_ms) {
+    while (!p->mail && !p->broken && p->n && p->heap[0]->at_ms <= until_ms) {
         struct due *e = heap_pop(p);
 
         if (e->at_ms > p->now_ms)
@@ -156,27 +164,71 @@ static void happen_until(struct player *p, int64_t until_ms)
             e->happens(e->arg);
         free(e);
     }
-    if (!p->mail && until_ms > p->now_ms)
+    if (!p->mail && !p->broken && until_ms > p->now_ms)
         p->now_ms = until_ms;
+}
+
+/* Those that have mail or are due; returns when the next one is. */
+static int64_t loops_step(struct player *p, struct loop *v,
+                          struct control *const *c, uint32_t n, uint64_t *steps)
+{
+    int64_t next = INT64_MAX;
+
+    for (uint32_t i = 0; i < n; i++) {
+        if (v[i].mail || v[i].due_ms <= p->now_ms) {
+            v[i].mail = false;
+            p->who = i;
+            v[i].due_ms = control_step(c[i]);
+            ++*steps;
+        }
+        if (v[i].due_ms <= p->now_ms)
+            v[i].due_ms = p->now_ms + 1;
+        next = v[i].due_ms < next ? v[i].due_ms : next;
+    }
+    return next;
+}
+
+uint64_t player_run_all(struct player *p, struct control *const *c, uint32_t n,
+                        int64_t ms, bool (*stop)(void *arg), void *arg)
+{
+    int64_t end = p->now_ms + ms, due;
+    struct loop v[PLAYER_LOOPS] = {0};
+    uint64_t steps = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        v[i].player = p;
+        mailbox_wake_by(control_mailbox(c[i]), mail_came, &v[i]);
+    }
+    p->broken = false;
+    while (p->now_ms < end && !p->broken) {
+        p->mail = false;
+        due = loops_step(p, v, c, n, &steps);
+        if (stop && stop(arg))
+            break;
+        happen_until(p, due < end ? due : end);
+    }
+    for (uint32_t i = 0; i < n; i++)
+        mailbox_wake_by(control_mailbox(c[i]), NULL, NULL);
+    return steps;
 }
 
 uint64_t player_run(struct player *p, struct control *c, int64_t ms,
                     bool (*stop)(void *arg), void *arg)
 {
-    int64_t end = p->now_ms + ms, due;
-    uint64_t steps = 0;
+    return player_run_all(p, &c, 1, ms, stop, arg);
+}
 
-    mailbox_wake_by(control_mailbox(c), mail_came, p);
-    while (p->now_ms < end) {
-        p->mail = false;
-        due = control_step(c);
-        steps++;
-        if (stop && stop(arg))
-            break;
-        if (due <= p->now_ms)
-            due = p->now_ms + 1;
-        happen_until(p, due < end ? due : end);
-    }
-    mailbox_wake_by(control_mailbox(c), NULL, NULL);
-    return steps;
+void player_break(struct player *p)
+{
+    p->broken = true;
+}
+
+uint32_t player_who(const struct player *p)
+{
+    return p->who;
+}
+
+void player_as(struct player *p, uint32_t who)
+{
+    p->who = who;
 }

@@ -42,6 +42,7 @@ struct workers *player_workers(void *player, unsigned n_threads,
 /* For what a job calls, while it runs: its answer comes after so long, in place
  * of a time that is drawn ... */
 void player_takes(struct player *p, int64_t ms);
+bool player_is_late(const struct player *p); /* that was said of this job */
 /* ... or as soon as somebody wakes it.  w is zero at first, and stays where it
  * is as long as the job is under way. */
 struct player_wait {
@@ -55,5 +56,15 @@ void player_wake(struct player_wait *w);
  * Returns how many steps there were. */
 uint64_t player_run(struct player *p, struct control *c, int64_t ms,
                     bool (*stop)(void *arg), void *arg);
+/* The same with several daemons, of which each has its number. */
+enum { PLAYER_LOOPS = 4 };
+uint64_t player_run_all(struct player *p, struct control *const *c, uint32_t n,
+                        int64_t ms, bool (*stop)(void *arg), void *arg);
+/* It ends now: for what happens meanwhile. */
+void player_break(struct player *p);
+/* Which daemon is at work: of the step that runs, or as was said, for one that
+ * starts. */
+uint32_t player_who(const struct player *p);
+void player_as(struct player *p, uint32_t who);
 
 #endif

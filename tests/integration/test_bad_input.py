@@ -104,8 +104,8 @@ PLUGINS = [
 def test_plug_ins(tmp_path, plugin, says):
     plugin = plugin.replace("{guests}", str(GUESTS)).replace("{dir}", str(tmp_path))
     path = config(tmp_path, CONFIG.replace("{sim: {", "{x: {plugin: " + plugin + "}, sim: {"))
-    for command in ("validate", "run"):
-        p = davit(tmp_path, command, path)
+    for command in (["validate", "--plugins"], ["run"]):
+        p = davit(tmp_path, *command, path)
         assert p.returncode == 3, (command, p.returncode, p.stdout, p.stderr)
         assert "davit.yaml:5:" in p.stderr and says in p.stderr.lower(), p.stderr
 

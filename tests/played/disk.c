@@ -148,6 +148,14 @@ static void sectors_survive(struct node *f, const struct change *c,
     }
 }
 
+static void node_unlock(struct node *f)
+{
+    f->reserved = f->exclusive = NULL;
+    f->shared = f->shm_users = 0;
+    memset(f->shm_shared, 0, sizeof f->shm_shared);
+    memset(f->shm_owner, 0, sizeof f->shm_owner);
+}
+
 /* Neither a new name nor a deletion is durable before a sync. */
 static void node_lose(struct node *f, uint64_t *seed)
 {
@@ -167,10 +175,15 @@ static void node_lose(struct node *f, uint64_t *seed)
         node_resize(f, 0);
     node_synced(f);
     f->exists = f->kept = named;
-    f->reserved = f->exclusive = NULL;
-    f->shared = f->shm_users = 0;
-    memset(f->shm_shared, 0, sizeof f->shm_shared);
-    memset(f->shm_owner, 0, sizeof f->shm_owner);
+    node_unlock(f);
+}
+
+static struct node *node_find(struct disk *d, const char *name)
+{
+    for (int i = 0; i < FILES; i++)
+        if (strcmp(d->files[i].name, name) == 0)
+            return &d->files[i];
+    return NULL;
 }
 
 static void shm_free(struct node *f)
@@ -188,6 +201,24 @@ void disk_power_loss(struct disk *d, uint64_t seed)
             node_lose(&d->files[i], &seed);
     d->epoch++;
     d->dead = true;
+}
+
+void disk_process_gone(struct disk *d)
+{
+    for (int i = 0; i < FILES; i++)
+        node_unlock(&d->files[i]);
+    d->epoch++;
+    d->dead = true;
+}
+
+bool disk_damage(struct disk *d, const char *name, int64_t at)
+{
+    struct node *f = node_find(d, name);
+
+    if (!f || at >= f->n)
+        return false;
+    f->v[at] ^= 0x55;
+    return true;
 }
 
 void disk_power_on(struct disk *d)
@@ -411,14 +442,6 @@ static const sqlite3_io_methods methods = {
     NULL};
 
 /* ---- the file system */
-
-static struct node *node_find(struct disk *d, const char *name)
-{
-    for (int i = 0; i < FILES; i++)
-        if (strcmp(d->files[i].name, name) == 0)
-            return &d->files[i];
-    return NULL;
-}
 
 static int v_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file,
                   int flags, int *ret_flags)

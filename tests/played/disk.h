@@ -32,6 +32,11 @@ void disk_readonly(struct disk *d, bool on); /* no change at all */
 /* What is not synced is lost; with a seed other than 0, a part of it.  Whoever
  * has a file open can do no more than close it, before the power is on again. */
 void disk_power_loss(struct disk *d, uint64_t seed);
+/* The processes are killed: what they wrote stays, synced or not.  Then as
+ * after a loss of power. */
+void disk_process_gone(struct disk *d);
+/* One byte of a file is another; false: there is no such byte. */
+bool disk_damage(struct disk *d, const char *name, int64_t at);
 bool disk_is_dead(const struct disk *d); /* DISK_DIES has come */
 void disk_power_on(struct disk *d);
 

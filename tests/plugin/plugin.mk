@@ -8,6 +8,7 @@ $(B)/tests/plugins/davit-%.so: tests/plugin/%.c tests/plugin/misfit.h autoscaler
 	$(call say,SO,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(PLUGIN_CFLAGS) -Iautoscaler -shared $(filter -fsanitize%,$(LDFLAGS)) -o $@ $< -lpthread
+	$(Q)chmod go-w $(@D) $@
 
 .PHONY: plugins-test
 plugins-test: $(TEST_SOS)

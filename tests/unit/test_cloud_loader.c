@@ -42,6 +42,110 @@ static void test_not_a_plugin(void **state)
     refused(rig_test_plugin("undefined"), ST_INVALID, "undefined symbol");
 }
 
+/* Which ABI it has is known before any of its code ran. */
+static void test_no_code_of_another_abi(void **state)
+{
+    struct rig r;
+    const char *left;
+
+    (void)state;
+    rig_init(&r, "sim");
+    left = rig_text("%s/left%s", r.dir, "");
+    setenv("DAVIT_EARLY", left, 1);
+    refused(rig_test_plugin("early"), ST_INVALID,
+            "is built for plug-in ABI v2, this daemon speaks v1");
+    unsetenv("DAVIT_EARLY");
+    assert_int_equal(access(left, F_OK), -1);
+    rig_done(&r);
+}
+
+static const char *copy_of(const char *from, const char *to)
+{
+    static char bytes[1 << 20];
+    FILE *f = fopen(from, "r");
+    size_t n;
+
+    assert_non_null(f);
+    n = fread(bytes, 1, sizeof bytes, f);
+    fclose(f);
+    f = fopen(to, "w");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, n, f), n);
+    fclose(f);
+    return to;
+}
+
+/* Files and folders that others can write, or that belong to strangers. */
+static void test_trust(void **state)
+{
+    struct rig r, good;
+    const char *path;
+
+    (void)state;
+    rig_init(&r, "sim");
+    path = copy_of(rig_test_plugin("tiny_struct"),
+                   rig_text("%s/davit-mine.so%s", r.dir, ""));
+    chmod(path, 0664);
+    refused(path, ST_INVALID, "it can be written by others (mode 0664)");
+    chmod(path, 0606);
+    refused(path, ST_INVALID, "it can be written by others (mode 0606)");
+    chmod(path, 0644);
+    chmod(r.dir, 0770);
+    refused(path, ST_INVALID, "can be written by others (mode 0770)");
+    chmod(r.dir, 01777);
+    refused(path, ST_INVALID, "can be written by others (mode 1777)");
+    chmod(r.dir, 0700);
+    if (geteuid() == 0) { /* else there is no stranger to be had */
+        assert_int_equal(chown(path, 12345, 0), 0);
+        refused(path, ST_INVALID, "it belongs to user 12345");
+        assert_int_equal(chown(path, 0, 0), 0);
+        assert_int_equal(chown(r.dir, 12345, 0), 0);
+        refused(path, ST_INVALID, "belongs to user 12345");
+        assert_int_equal(chown(r.dir, 0, 0), 0);
+    }
+    rig_init(&good, path);
+    assert_int_equal(rig_open(&good), ST_OK);
+    rig_done(&good);
+    rig_done(&r);
+}
+
+/* Through a link it is the real folder that counts. */
+static void test_trust_behind_a_link(void **state)
+{
+    struct rig r;
+    const char *open_dir, *path;
+
+    (void)state;
+    rig_init(&r, "sim");
+    open_dir = rig_text("%s/open%s", r.dir, "");
+    mkdir(open_dir, 0777);
+    chmod(open_dir, 0777);
+    copy_of(rig_test_plugin("tiny_struct"),
+            rig_text("%s/open/davit-x.so%s", r.dir, ""));
+    path = rig_text("%s/davit-x.so%s", r.dir, "");
+    assert_int_equal(symlink("open/davit-x.so", path), 0);
+    refused(path, ST_INVALID, "can be written by others (mode 0777)");
+    rig_done(&r);
+}
+
+/* Two plug-ins, one after the other on the same descriptor number or not. */
+static void test_loaded_ones_are_told_apart(void **state)
+{
+    struct rig a, b;
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        rig_init(&a, rig_test_plugin("tiny_struct"));
+        rig_init(&b, rig_test_plugin("guest"));
+        assert_int_equal(rig_open(&a), ST_OK);
+        assert_int_equal(rig_open(&b), ST_OK);
+        assert_string_equal(provider_plugin(a.p).name, "tiny_struct");
+        assert_string_not_equal(provider_plugin(b.p).name, "tiny_struct");
+        rig_done(&a);
+        rig_done(&b);
+    }
+}
+
 /* A copy with every kind of damage must be refused, never kill us. */
 static void test_damaged(void **state)
 {
@@ -231,16 +335,24 @@ static void test_each(void **state)
     s = (struct seen){0};
     plugins_each(rig_text("%s/tests/plugins%s", rig_build(), ""), see, &s);
     assert_true(s.good >= 6);
-    assert_int_equal(s.bad, 3); /* old_abi, not_a_plugin, undefined */
+    assert_int_equal(s.bad, 4); /* early, old_abi, not_a_plugin, undefined */
     plugins_each("/nonexistent", see, &s);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_not_a_plugin), cmocka_unit_test(test_damaged),
-        cmocka_unit_test(test_bad_tables),   cmocka_unit_test(test_tiny_struct),
-        cmocka_unit_test(test_options),      cmocka_unit_test(test_places),
-        cmocka_unit_test(test_search),       cmocka_unit_test(test_each)};
+        cmocka_unit_test(test_not_a_plugin),
+        cmocka_unit_test(test_no_code_of_another_abi),
+        cmocka_unit_test(test_trust),
+        cmocka_unit_test(test_trust_behind_a_link),
+        cmocka_unit_test(test_loaded_ones_are_told_apart),
+        cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_bad_tables),
+        cmocka_unit_test(test_tiny_struct),
+        cmocka_unit_test(test_options),
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_search),
+        cmocka_unit_test(test_each)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

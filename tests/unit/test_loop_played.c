@@ -21,24 +21,27 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "codec/codec.h"
+#include "plan/planner.h"
 #include "played/cloud.h"
 #include "played/player.h"
 
 enum { OWNERS = 8, SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE };
 #define BEGIN_MS INT64_C(1790000000000)
 
-static const char settings[] =
-    "cluster: played\n"
-    "state: /played/davit.db\n"
-    "limits: {max_nodes: 200, idle_timeout: 5m, start_timeout: 15m,\n"
-    "         consolidate: off}\n"
-    "providers: {played: {}}\n"
-    "node_types:\n"
-    "  cpu: {provider: played, resources: {CPU: 16}, price: 0.8, max: 50}\n"
-    "  t4: {provider: played, resources: {CPU: 8, GPU: 1},\n"
-    "       accelerator_type: T4, price: 0.7, max: 60, zones: [a, b]}\n"
-    "  v100: {provider: played, resources: {CPU: 32, GPU: 4},\n"
-    "         accelerator_type: V100, price: 9.9, max: 20}\n";
+#define SETTINGS(consolidate) \
+    "cluster: played\n" \
+    "state: /played/davit.db\n" \
+    "limits: {max_nodes: 200, idle_timeout: 5m, start_timeout: 15m,\n" \
+    "         consolidate: " consolidate "}\n" \
+    "providers: {played: {}}\n" \
+    "node_types:\n" \
+    "  cpu: {provider: played, resources: {CPU: 16}, price: 0.8, max: 50}\n" \
+    "  t4: {provider: played, resources: {CPU: 8, GPU: 1},\n" \
+    "       accelerator_type: T4, price: 0.7, max: 60, zones: [a, b]}\n" \
+    "  v100: {provider: played, resources: {CPU: 32, GPU: 4},\n" \
+    "         accelerator_type: V100, price: 9.9, max: 20}\n"
+
+static const char *settings = SETTINGS("off");
 
 static const char *const bodies[] = {
     "{\"num_cpus\": 12}",
@@ -65,9 +68,9 @@ struct world {
     struct promise kept[OWNERS], asked[OWNERS];
     bool asking[OWNERS];
     uint32_t acknowledged;
-    int64_t event;     /* the last one in the digest */
-    struct buf digest; /* every event, in words */
-    uint64_t steps;
+    int64_t event;          /* the last one in the digest */
+    struct buf digest;      /* every event, in words */
+    uint64_t steps, judged; /* judged: the last page whose plan was looked at */
 };
 
 /* ---- the daemon */
@@ -175,6 +178,30 @@ static void somebody_asks(void *arg)
                  somebody_asks, w);
 }
 
+/* ---- its hours */
+
+static bool digest(void *arg)
+{
+    struct world *w = arg;
+    struct arena arena = {0};
+    struct event *v;
+    uint32_t n = event_read(control_events(w->control), w->event, EVENT_RING,
+                            &arena, &v);
+
+    for (uint32_t i = 0; i < n; i++)
+        buf_printf(&w->digest, "%lld %s %s %s %s\n", (long long)v[i].at_ms,
+                   v[i].kind, v[i].subject, v[i].reason, v[i].text);
+    if (n)
+        w->event = v[n - 1].id;
+    arena_done(&arena);
+    return disk_is_dead(w->disk);
+}
+
+static void world_run(struct world *w, int64_t ms)
+{
+    w->steps += player_run(w->player, w->control, ms, digest, w);
+}
+
 /* ---- what is to be true */
 
 static const char *standing(const struct status_page *page, uint32_t owner)
@@ -223,10 +250,23 @@ static bool stands_for(const struct snap_node *n, const struct cloud_machine *m)
                         : strcmp(n->request_id, m->request_id) == 0;
 }
 
+/* A page that is not about to be followed by one with its own launches. */
+static struct status_page *page_at_rest(struct world *w)
+{
+    struct status_page *page = status_get(control_board(w->control));
+
+    while (page->plan->n_launches) {
+        status_unref(page);
+        world_run(w, SECOND);
+        page = status_get(control_board(w->control));
+    }
+    return page;
+}
+
 /* Every machine of the cloud is in the ledger. */
 static void machines_check(struct world *w)
 {
-    struct status_page *page = status_get(control_board(w->control));
+    struct status_page *page = page_at_rest(w);
     struct cloud_machine *const *v;
     uint32_t n;
 
@@ -261,23 +301,6 @@ static void settled_check(struct world *w)
 
 /* ---- a world */
 
-static bool digest(void *arg)
-{
-    struct world *w = arg;
-    struct arena arena = {0};
-    struct event *v;
-    uint32_t n = event_read(control_events(w->control), w->event, EVENT_RING,
-                            &arena, &v);
-
-    for (uint32_t i = 0; i < n; i++)
-        buf_printf(&w->digest, "%lld %s %s %s %s\n", (long long)v[i].at_ms,
-                   v[i].kind, v[i].subject, v[i].reason, v[i].text);
-    if (n)
-        w->event = v[n - 1].id;
-    arena_done(&arena);
-    return disk_is_dead(w->disk);
-}
-
 static void world_begin(struct world *w, uint64_t seed)
 {
     memset(w, 0, sizeof *w);
@@ -298,11 +321,6 @@ static void world_end(struct world *w)
     player_free(w->player);
 }
 
-static void world_run(struct world *w, int64_t ms)
-{
-    w->steps += player_run(w->player, w->control, ms, digest, w);
-}
-
 /* What a crash may take from the end of the event list is not told twice. */
 static void world_crash(struct world *w, uint64_t survives)
 {
@@ -312,6 +330,75 @@ static void world_crash(struct world *w, uint64_t survives)
     world_run(w, MINUTE); /* the first good list at the latest */
     requests_check(w);
     machines_check(w);
+}
+
+/* ---- consolidation that is not tried again */
+
+static void plans_same(const struct problem *now, const struct plan *a,
+                       const struct plan *b)
+{
+    assert_int_equal(a->n_launches, b->n_launches);
+    assert_int_equal(a->n_placements, b->n_placements);
+    assert_int_equal(a->n_ended, b->n_ended);
+    assert_int_equal(a->settled_until_ms, b->settled_until_ms);
+    for (uint32_t i = 0; i < a->n_launches; i++) {
+        const struct plan_launch *x = &a->launches[i], *y = &b->launches[i];
+
+        assert_int_equal(x->offer, y->offer);
+        assert_int_equal(x->count, y->count);
+        assert_int_equal(x->why, y->why);
+    }
+    for (uint32_t i = 0; i < now->n_nodes; i++) {
+        const struct plan_node *x = &a->nodes[i], *y = &b->nodes[i];
+
+        assert_int_equal(x->action, y->action);
+        assert_int_equal(x->why, y->why);
+        assert_int_equal(x->until_ms, y->until_ms);
+        assert_int_equal(x->demand, y->demand);
+        assert_int_equal(x->n_placements, y->n_placements);
+    }
+    for (uint32_t i = 0; i < a->n_placements; i++)
+        assert_memory_equal(&a->placements[i], &b->placements[i],
+                            sizeof *a->placements);
+    for (uint32_t i = 0; i < now->n_bundles; i++)
+        assert_memory_equal(&a->bundles[i], &b->bundles[i], sizeof *a->bundles);
+}
+
+/* The plan of this page is the one that the planner makes of its problem. */
+static bool judge_plan(void *arg)
+{
+    struct world *w = arg;
+    struct status_page *page = status_get(control_board(w->control));
+    struct arena arena = {0};
+    struct plan plan;
+
+    if (page && page->tick != w->judged) {
+        w->judged = page->tick;
+        planner_run(page->now, PLANNER_AT_ONCE, &arena, &plan);
+        plans_same(page->now, page->plan, &plan);
+    }
+    arena_done(&arena);
+    status_unref(page);
+    return digest(arg);
+}
+
+static void test_spared(void **state)
+{
+    struct world w;
+
+    (void)state;
+    settings = SETTINGS("on");
+    world_begin(&w, 5);
+    player_after(w.player, MINUTE, somebody_asks, &w);
+    player_run(w.player, w.control, 8 * HOUR, judge_plan, &w);
+    print_message("%llu plans, %llu without trying to consolidate again\n",
+                  (unsigned long long)w.judged,
+                  (unsigned long long)control_metrics(w.control)->spared);
+    assert_true(cloud_launched(w.cloud) > 5);
+    assert_true(control_metrics(w.control)->spared > w.judged / 4);
+    buf_done(&w.digest);
+    world_end(&w);
+    settings = SETTINGS("off");
 }
 
 /* ---- tests */
@@ -453,6 +540,7 @@ int main(void)
         cmocka_unit_test(test_acknowledged_at_the_end),
         cmocka_unit_test(test_day),
         cmocka_unit_test(test_bought_once),
+        cmocka_unit_test(test_spared),
     };
 
     log_setup(LOG_ERROR, false);

@@ -181,6 +181,8 @@ void providers_fold(struct providers *p, struct mail *mail)
     atomic_fetch_add(&p->env->metrics.provider_calls, 1);
     if (call->status != ST_OK)
         atomic_fetch_add(&p->env->metrics.provider_failures, 1);
+    if (call->op != CALL_LIST || call->status != ST_OK)
+        p->env->news = true; /* a good list tells itself */
     if (call->op == CALL_LAUNCH || call->op == CALL_TERMINATE)
         answer(p, s, call);
     else if (s && call->op == CALL_LIST) /* NULL: of an older generation */
@@ -238,9 +240,14 @@ void calls_overdue(struct providers *p)
     for (uint32_t i = 0; i < p->calls.n; i++) {
         struct call_in_flight *f = &p->calls.v[i];
 
-        if (f->overdue || p->env->mono_ms < f->deadline_ms + LAST_CHANCE_MS)
+        if (f->overdue)
             continue;
+        if (p->env->mono_ms < f->deadline_ms + LAST_CHANCE_MS) {
+            env_wake_mono(p->env, f->deadline_ms + LAST_CHANCE_MS);
+            continue;
+        }
         f->overdue = true;
+        p->env->news = true;
         call_hangs(p, f->call);
     }
 }

@@ -44,9 +44,12 @@ static void list_poll(struct providers *p, struct provider_state *s)
 
 static void offers_poll(struct providers *p, struct provider_state *s)
 {
-    if (s->offering || p->env->mono_ms < s->offers_due_ms ||
-        !(provider_caps(s->provider) & DAVIT_CAP_OFFERS))
+    if (s->offering || !(provider_caps(s->provider) & DAVIT_CAP_OFFERS))
         return;
+    if (p->env->mono_ms < s->offers_due_ms) {
+        env_wake_mono(p->env, s->offers_due_ms);
+        return;
+    }
     s->offering = true;
     s->offers_last_ms = p->env->mono_ms;
     call_send(p, call_new(s->provider, CALL_OFFERS, MAIL_CALL),
@@ -89,6 +92,9 @@ void provider_listed(struct providers *p, struct call *call)
         list_failed(p, s, &call->err);
         return;
     }
+    /* What it says of machines changes the fleet, or else nothing. */
+    if (!provider_is_read(s) || *s->problem || s->machines != call->machines.n)
+        p->env->news = true;
     s->list_failures = 0;
     s->list_due_ms = p->env->mono_ms + LIST_QUIET_MS;
     s->listed_ms = now;

@@ -89,7 +89,10 @@ static void progress_seen(struct providers *p, struct machine *m,
 {
     bool moved = *cm->zone && strcmp(m->zone, cm->zone) != 0;
 
-    snprintf(m->host_group, sizeof m->host_group, "%s", cm->unit);
+    if (strcmp(m->host_group, cm->unit) != 0) {
+        snprintf(m->host_group, sizeof m->host_group, "%s", cm->unit);
+        p->env->news = true;
+    }
     if (strcmp(m->address, cm->address) == 0 && !moved &&
         !(m->state < STATE_READY && machine_detail(m, cm->detail)))
         return;

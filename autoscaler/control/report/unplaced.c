@@ -140,8 +140,12 @@ static void note_emit(struct unplaced *u, const struct status_page *page,
 
     if (n->since_ms == 0)
         n->since_ms = now;
-    if (n->emitted || (n->emitted_ms && now - n->emitted_ms < AGAIN_MS))
+    if (n->emitted)
         return;
+    if (n->emitted_ms && now - n->emitted_ms < AGAIN_MS) {
+        env_wake_mono(u->env, n->emitted_ms + AGAIN_MS);
+        return;
+    }
     if (now - n->since_ms < GRACE_MS) {
         env_wake_mono(u->env, n->since_ms + GRACE_MS);
         return;

@@ -120,12 +120,23 @@ bool source_is_fresh(const struct sources *s, const struct source *h)
            s->env->now_ms - h->read_ms < STALE_MS;
 }
 
+int64_t source_stale_ms(const struct source *h)
+{
+    return h->read_ms + STALE_MS;
+}
+
+uint32_t sources_fresh_set(const struct sources *s)
+{
+    uint32_t set = 0;
+
+    for (uint32_t i = 0; i < s->n; i++)
+        set |= (uint32_t)source_is_fresh(s, &s->all[i]) << i;
+    return set;
+}
+
 bool sources_fresh(const struct sources *s)
 {
-    for (uint32_t i = 0; i < s->n; i++)
-        if (!source_is_fresh(s, &s->all[i]))
-            return false;
-    return true;
+    return sources_fresh_set(s) == (UINT32_C(1) << s->n) - 1;
 }
 
 const struct source *source_of_kind(const struct sources *s, const char *kind)

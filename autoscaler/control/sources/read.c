@@ -22,13 +22,22 @@ enum {
     FAILURES_EMITTED = 3,
 };
 
+/* A read that does not return makes its source stale. */
+static void stale_wake(const struct sources *s, const struct source *h)
+{
+    if (source_is_fresh(s, h))
+        env_wake_wall(s->env, source_stale_ms(h));
+}
+
 void sources_poll(struct sources *s)
 {
     for (uint32_t i = 0; i < s->n; i++) {
         struct source *h = &s->all[i];
 
-        if (h->reading)
+        if (h->reading) {
+            stale_wake(s, h);
             continue;
+        }
         if (s->env->mono_ms < h->read_due_ms) {
             env_wake_mono(s->env, h->read_due_ms);
             continue;

@@ -167,6 +167,20 @@ static void report_to(struct sources *s, struct source *h,
     source_job_submit(j);
 }
 
+bool sources_report_due(const struct sources *s)
+{
+    for (uint32_t i = 0; i < s->n; i++) {
+        const struct source *h = &s->all[i];
+
+        if (!h->ops->report || !h->reported_ms)
+            continue;
+        if (s->env->mono_ms - h->reported_ms >= REPORT_MS)
+            return true;
+        env_wake_mono(s->env, h->reported_ms + REPORT_MS);
+    }
+    return false;
+}
+
 void sources_report(struct sources *s, const struct status_page *page)
 {
     for (uint32_t i = 0; i < s->n; i++)

@@ -69,7 +69,9 @@ void sources_fold(struct sources *s, struct mail *mail);
 
 /* ---- nodes.c: queries */
 bool source_is_fresh(const struct sources *s, const struct source *h);
-bool sources_fresh(const struct sources *s); /* all of them */
+int64_t source_stale_ms(const struct source *h); /* wall: when it no longer is */
+uint32_t sources_fresh_set(const struct sources *s); /* a bit each */
+bool sources_fresh(const struct sources *s);         /* all of them */
 /* Whose nodes the machines are, and whose nodes are pods there; or NULL. */
 const struct source *source_of_machines(const struct sources *s);
 const struct source *source_hosted(const struct sources *s);
@@ -92,5 +94,7 @@ void sources_clean_up(struct sources *s);
 /* Machines that are about to leave the ledger. */
 void sources_forget_gone(struct sources *s);
 void sources_report(struct sources *s, const struct status_page *page);
+/* Is it time to show the same again?  Else wakes the loop then. */
+bool sources_report_due(const struct sources *s);
 
 #endif

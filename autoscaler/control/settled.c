@@ -1,0 +1,25 @@
+/*
+ * settled.c - see settled.h.
+ */
+#include "settled.h"
+
+#include "../plan/planner.h"
+
+bool settled_plan(struct settled *k, struct problem *now, uint64_t budget,
+                  struct arena *arena, struct plan *ret)
+{
+    enum consolidate mode = now->limits.consolidate;
+    bool may = mode != CONSOLIDATE_OFF && now->sources_fresh && now->n_nodes;
+    uint64_t hash = may ? problem_hash(now, arena) : 0;
+
+    if (may && now->now_ms < k->until_ms && hash == k->hash) {
+        now->limits.consolidate = CONSOLIDATE_OFF;
+        planner_run(now, budget, arena, ret);
+        now->limits.consolidate = mode;
+        ret->settled_until_ms = k->until_ms;
+        return true;
+    }
+    planner_run(now, budget, arena, ret);
+    *k = (struct settled){hash, ret->settled_until_ms};
+    return false;
+}

@@ -1,0 +1,315 @@
+/*
+ * observer.c - see observer.h.
+ */
+#include "observer.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+enum {
+    KNOWN_MS = 30 * SECOND, /* who joined the head later may not be known */
+    CHECK_MS = 20 * SECOND, /* between two looks at law 4 */
+    GRACE_MS = 90 * SECOND, /* from its first good list to the ledger */
+};
+
+void law_broken(struct world *w, enum law law, const char *fmt, ...)
+{
+    va_list ap;
+
+    if (w->law)
+        return;
+    w->law = (int)law;
+    va_start(ap, fmt);
+    vsnprintf(w->violation, sizeof w->violation, fmt, ap);
+    va_end(ap);
+    player_break(w->player);
+}
+
+/* ---- 1: nothing with work is ended */
+
+static void ending(void *arg, struct cloud *c, struct cloud_machine *m)
+{
+    struct world *w = arg;
+    int64_t now = world_now(w);
+    struct head_node n;
+
+    w->ended++;
+    w->digest = hash_text(hash_number(w->digest, (uint64_t)now), m->id);
+    if (!w->head || !head_node_of(w->head, m->id, &n) || !n.alive)
+        return;
+    if (!n.agreed && now - n.joined_ms > KNOWN_MS)
+        law_broken(w, LAW_WORK,
+                   "cloud %s: %s is ended with %u tasks on it; its node joined "
+                   "%lld s ago and the head was not asked, or did not agree",
+                   cloud_title(c), m->id, n.running,
+                   (long long)(now - n.joined_ms) / 1000);
+    else if (n.agreed && n.running && now < n.deadline_ms)
+        law_broken(w, LAW_WORK,
+                   "cloud %s: %s is ended with %u tasks on it, %lld s before "
+                   "the deadline that they were given",
+                   cloud_title(c), m->id, n.running,
+                   (long long)(n.deadline_ms - now) / 1000);
+}
+
+/* ---- 3: billed counts */
+
+/* The most that any file so far allowed: an older one may be in force still,
+ * and a launch that left under it may come in. */
+static uint32_t max_of(const struct world *w, const char *type)
+{
+    uint32_t most = 0;
+
+    for (uint32_t i = 0; i < w->settings.n; i++) {
+        const struct config *c = w->settings.v[i].conf;
+
+        for (uint32_t k = 0; k < c->n_types; k++)
+            if (strcmp(c->types[k].fact.name, type) == 0 &&
+                c->types[k].fact.max > most)
+                most = c->types[k].fact.max;
+    }
+    return most;
+}
+
+static uint32_t max_nodes(const struct world *w)
+{
+    uint32_t most = 0;
+
+    for (uint32_t i = 0; i < w->settings.n; i++)
+        if (w->settings.v[i].conf->limits.max_nodes > most)
+            most = w->settings.v[i].conf->limits.max_nodes;
+    return most;
+}
+
+/* -1: none. */
+static int64_t max_cost(const struct world *w)
+{
+    int64_t most = 0;
+
+    for (uint32_t i = 0; i < w->settings.n && most >= 0; i++) {
+        int64_t x = w->settings.v[i].conf->limits.max_cost_micros_hour;
+
+        most = x < 0 || x > most ? x : most;
+    }
+    return most;
+}
+
+static int64_t price_of(const struct world *w, const struct cloud_machine *m)
+{
+    for (uint32_t i = w->settings.n; i-- > 0;) {
+        const struct config *c = w->settings.v[i].conf;
+
+        for (uint32_t k = 0; k < c->n_types; k++) {
+            const struct snap_type *t = &c->types[k].fact;
+
+            for (uint32_t o = 0;
+                 strcmp(t->name, m->type) == 0 && o < t->n_offers; o++)
+                if (t->offers[o].spot == m->spot)
+                    return t->offers[o].price_micros_hour;
+        }
+    }
+    return 0;
+}
+
+struct bill { /* of the machines that one daemon bought */
+    uint32_t of_type, all;
+    int64_t micros_hour;
+};
+
+static struct bill bill_of(const struct world *w, uint32_t daemon,
+                           const char *type)
+{
+    struct cloud_machine *m;
+    struct bill b = {0};
+    struct cloud *c;
+
+    for (uint32_t i = 0; (m = world_machine(w, i, &c)); i++) {
+        if (m->added || m->daemon != daemon)
+            continue;
+        b.all++;
+        b.of_type += strcmp(m->type, type) == 0;
+        b.micros_hour += price_of(w, m);
+    }
+    return b;
+}
+
+static void launched(void *arg, struct cloud *c, struct cloud_machine *m)
+{
+    struct world *w = arg;
+    struct bill b = bill_of(w, m->daemon, m->type);
+    int64_t cost = max_cost(w);
+
+    w->launched++;
+    w->digest = hash_text(hash_number(w->digest, (uint64_t)world_now(w)),
+                          m->request_id);
+    if (m->daemon)
+        return; /* its settings are not noted */
+    if (b.of_type > max_of(w, m->type))
+        law_broken(w, LAW_BILL,
+                   "cloud %s: with %s there are %u machines of type %s, max %u",
+                   cloud_title(c), m->id, b.of_type, m->type,
+                   max_of(w, m->type));
+    else if (b.all > max_nodes(w))
+        law_broken(w, LAW_BILL, "with %s there are %u machines, max_nodes %u",
+                   m->id, b.all, max_nodes(w));
+    else if (cost >= 0 && b.micros_hour > cost)
+        law_broken(w, LAW_BILL, "with %s the bill is %lld micros, max %lld",
+                   m->id, (long long)b.micros_hour, (long long)cost);
+}
+
+/* ---- 5: bought once */
+
+static void sent(void *arg, struct cloud *c, const char *request_id,
+                 const char *type, uint32_t count)
+{
+    struct world *w = arg;
+
+    (void)c;
+    (void)type;
+    w->digest = hash_number(hash_text(w->digest, request_id), count);
+}
+
+/* ---- 2: acknowledged requests */
+
+static const char *standing(const struct status_page *page, uint32_t owner)
+{
+    char name[16];
+
+    snprintf(name, sizeof name, "owner-%02u", owner);
+    for (uint32_t i = 0; i < page->n_requests; i++)
+        if (strcmp(page->requests[i].owner, name) == 0)
+            return page->requests[i].body;
+    return "";
+}
+
+/* A clock that is set makes a time to live longer or shorter at the next
+ * start: what has one may be gone by either clock. */
+static bool fits(const struct promise *p, const char *body)
+{
+    bool expired = p->expires_ms && (p->expires_ms <= clock_steady_ms() ||
+                                     p->expires_ms <= clock_wall_ms());
+
+    return strcmp(p->body, body) == 0 || (p->expires_ms && !*body && expired);
+}
+
+static void requests_check(struct daemon *d, const struct status_page *page)
+{
+    struct world *w = d->world;
+
+    for (uint32_t i = 0; i < OWNERS; i++) {
+        struct owner *o = &w->owners[i];
+        const char *body = standing(page, i);
+
+        if (o->asking && fits(&o->asked, body))
+            continue; /* its answer is on its way */
+        if (!fits(&o->kept, body))
+            law_broken(w, LAW_REQUEST,
+                       "owner-%02u was promised \"%s\", there is \"%s\"", i,
+                       o->kept.body, body);
+    }
+}
+
+/* What was under way at a crash stands or does not, and nobody will say. */
+void observer_requests(struct daemon *d)
+{
+    struct status_page *page = status_get(control_board(d->control));
+
+    for (uint32_t i = 0; page && i < OWNERS; i++) {
+        struct owner *o = &d->world->owners[i];
+
+        if (o->asking && fits(&o->asked, standing(page, i)))
+            o->kept = o->asked;
+        o->asking = false;
+    }
+    if (page)
+        requests_check(d, page);
+    status_unref(page);
+}
+
+/* ---- 4: every machine is known */
+
+static bool is_known(const struct status_page *page,
+                     const struct cloud_machine *m)
+{
+    for (uint32_t i = 0; i < page->snapshot->n_nodes; i++) {
+        const struct snap_node *n = &page->snapshot->nodes[i];
+
+        if (!n->unmanaged && strcmp(n->cloud_id, m->id) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void owners_check(struct daemon *d, const struct status_page *page)
+{
+    const struct world *w = d->world;
+    int64_t now = world_now(w);
+    struct cloud_machine *m;
+    struct cloud *c;
+
+    for (uint32_t i = 0; (m = world_machine(w, i, &c)); i++)
+        if (m->lists >= 2 && now - m->first_list_ms > GRACE_MS &&
+            m->gone_ms == INT64_MAX && m->daemon == d->number &&
+            !is_known(page, m))
+            law_broken(d->world, LAW_OWNER,
+                       "cloud %s: %s was in good lists for %lld s, and the "
+                       "ledger does not know it",
+                       cloud_title(c), m->id,
+                       (long long)(now - m->first_list_ms) / 1000);
+}
+
+/* ---- after each step */
+
+static void events_fold(struct daemon *d)
+{
+    struct world *w = d->world;
+    struct arena arena = {0};
+    struct event *v;
+    uint32_t n = event_read(control_events(d->control), d->event, EVENT_RING,
+                            &arena, &v);
+
+    for (uint32_t i = 0; i < n; i++) {
+        w->digest = hash_text(
+            hash_text(hash_number(w->digest, (uint64_t)v[i].at_ms), v[i].kind),
+            v[i].subject);
+        if (w->trace)
+            printf("%10.3f %u %s %s: %s [%s]\n", (double)world_now(w) / 1000,
+                   d->number, v[i].kind, v[i].subject, v[i].text, v[i].reason);
+        if (w->on_event)
+            w->on_event(w->arg, &v[i]);
+    }
+    if (n)
+        d->event = v[n - 1].id;
+    arena_done(&arena);
+}
+
+void observer_step(struct daemon *d)
+{
+    struct world *w = d->world;
+    struct status_page *page = status_get(control_board(d->control));
+
+    events_fold(d);
+    if (!page)
+        return;
+    if (page->tick != d->tick && d->number == 0)
+        requests_check(d, page);
+    d->tick = page->tick;
+    if (world_now(w) - w->checked_ms >= CHECK_MS &&
+        world_now(w) - d->started_ms > GRACE_MS) {
+        w->checked_ms = world_now(w);
+        owners_check(d, page);
+    }
+    status_unref(page);
+}
+
+void observer_joins(struct world *w)
+{
+    struct cloud_watch watch = {
+        .arg = w, .launched = launched, .ending = ending, .sent = sent};
+
+    for (uint32_t i = 0; i < w->n_clouds; i++)
+        cloud_watch(w->clouds[i], &watch);
+}

@@ -1,0 +1,33 @@
+/*
+ * observer.h - the laws of docs/never.md, held against the played world.
+ *
+ * It knows what the clouds bill, what runs on the head, which requests were
+ * acknowledged and what the settings said; of the daemon it reads only what it
+ * shows to everybody, its status page.
+ */
+#ifndef STORM_OBSERVER_H
+#define STORM_OBSERVER_H
+
+#include "world.h"
+
+enum law {
+    LAW_WORK = 1, /* nothing with work is ended */
+    LAW_REQUEST,  /* an acknowledged request is never lost */
+    LAW_BILL,     /* billed counts */
+    LAW_OWNER,    /* every machine with our mark is known */
+    LAW_ONCE,     /* bought once per request id */
+    LAW_SETTLES,  /* it settles and rests */
+    LAW_WEDGE,    /* nothing wedges */
+    LAW_STARTS,   /* a daemon starts on what a daemon left */
+};
+
+/* The first one stays. */
+void law_broken(struct world *w, enum law law, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+void observer_joins(struct world *w); /* the clouds are there */
+void observer_step(struct daemon *d); /* after each step of it */
+/* Requests of a daemon that was just started, or runs. */
+void observer_requests(struct daemon *d);
+
+#endif

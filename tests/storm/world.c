@@ -1,0 +1,386 @@
+/*
+ * world.c - see world.h.
+ */
+#include "world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/request.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "codec/codec.h"
+#include "model/amount.h"
+#include "observer.h"
+
+/* ---- processes */
+
+static enum status settings_read(void *arg, const char *path,
+                                 struct config **ret, struct buf *errors)
+{
+    const struct daemon *d = arg;
+
+    return config_parse(path, d->settings, strlen(d->settings), ret, errors);
+}
+
+static struct workers *workers(void *arg, unsigned n, unsigned stuck,
+                               struct mailbox *answers)
+{
+    return player_workers(((struct daemon *)arg)->world->player, n, stuck,
+                          answers);
+}
+
+static enum status sources(void *arg, const struct config *c,
+                           struct source_opened *ret, uint32_t *ret_n,
+                           struct err *err)
+{
+    const struct daemon *d = arg;
+
+    (void)c;
+    (void)err;
+    *ret_n = d->world->head ? 1 : 0;
+    if (d->world->head)
+        ret[0] = head_open(d->world->head);
+    return ST_OK;
+}
+
+/* What the file says, for the observer; a mistake says nothing. */
+static void settings_note(struct world *w, const char *text)
+{
+    struct settings_then s = {.at_ms = world_now(w)};
+    struct buf errors;
+
+    buf_init(&errors, 4096);
+    if (config_parse("played.yaml", text, strlen(text), &s.conf, &errors) ==
+        ST_OK)
+        VEC_PUSH(NULL, &w->settings, s);
+    buf_done(&errors);
+}
+
+bool daemon_start(struct daemon *d)
+{
+    struct control_opts o = {.config_path = "played.yaml",
+                             .outside = {.arg = d,
+                                         .workers = workers,
+                                         .vfs = "played",
+                                         .config = settings_read,
+                                         .sources = sources}};
+    struct config *conf;
+    struct buf errors;
+    enum status s;
+
+    if (!d->world->daemons[1 - d->number].control)
+        player_process_new(d->world->player);
+    player_as(d->world->player, d->number);
+    buf_init(&errors, 65536);
+    s = settings_read(d, "played.yaml", &conf, &errors);
+    if (s == ST_OK)
+        s = control_new(&o, conf, &d->control, &errors);
+    if (s != ST_OK) {
+        snprintf(d->world->violation, sizeof d->world->violation, "%.500s",
+                 errors.s);
+        d->control = NULL;
+    }
+    buf_done(&errors);
+    d->started_ms = world_now(d->world);
+    d->event = 0;
+    d->tick = 0;
+    d->starts++;
+    return s == ST_OK;
+}
+
+void daemon_stop(struct daemon *d)
+{
+    if (!d->control)
+        return;
+    control_stop(d->control);
+    control_free(d->control);
+    d->control = NULL;
+}
+
+/* What the processes still do while their memory is given back reaches nobody:
+ * their disk is dead, and answers come to no one. */
+void world_crash(struct world *w, bool power, uint64_t survives)
+{
+    w->crashing = true;
+    if (power)
+        disk_power_loss(w->disk, survives);
+    else
+        disk_process_gone(w->disk);
+    for (int i = 0; i < DAEMONS; i++) {
+        if (w->daemons[i].control)
+            control_free(w->daemons[i].control);
+        w->daemons[i].control = NULL;
+    }
+    disk_power_on(w->disk);
+    w->crashing = false;
+}
+
+void daemon_reload(struct daemon *d, const char *settings)
+{
+    free(d->settings);
+    d->settings = mem_strdup(settings);
+    if (d->number == 0)
+        settings_note(d->world, settings);
+    if (d->control)
+        control_reload(d->control, 0);
+}
+
+static bool stepped(void *arg)
+{
+    struct world *w = arg;
+
+    for (int i = 0; i < DAEMONS; i++)
+        if (w->daemons[i].control)
+            observer_step(&w->daemons[i]);
+    return w->law || disk_is_dead(w->disk);
+}
+
+void world_run(struct world *w, int64_t ms)
+{
+    int64_t until = world_now(w) + ms;
+    struct control *v[DAEMONS];
+    uint32_t n = 0;
+
+    for (int i = 0; i < DAEMONS; i++)
+        if (w->daemons[i].control)
+            v[n++] = w->daemons[i].control;
+    if (w->law)
+        return;
+    w->steps += player_run_all(w->player, v, n, ms, stepped, w);
+    if (!w->law && !disk_is_dead(w->disk) && world_now(w) < until && n == 0)
+        clock_sleep_ms(until - world_now(w));
+}
+
+int64_t world_now(const struct world *w)
+{
+    return player_now_ms(w->player);
+}
+
+/* ---- users */
+
+struct ask {
+    struct command cmd; /* first */
+    struct world *world;
+    struct owner *owner;
+};
+
+static void ask_done(struct command *cmd)
+{
+    struct ask *a = (struct ask *)cmd;
+    struct world *w = a->world;
+
+    if (!w->crashing) {
+        a->owner->asking = false;
+        if (cmd->status == ST_OK || cmd->status == ST_NOT_FOUND) {
+            a->owner->kept = a->owner->asked;
+            w->acknowledged++;
+        }
+    }
+    status_unref(cmd->seen);
+    arena_done(&cmd->arena);
+    free(a);
+}
+
+void world_ask(struct world *w, uint32_t owner, const char *text)
+{
+    struct owner *o = &w->owners[owner];
+    int64_t now = clock_steady_ms();
+    struct request_in r;
+    struct ask *a;
+    json_t *body;
+    char name[16];
+
+    if (!w->daemons[0].control || o->asking)
+        return;
+    a = MEM_NEW(struct ask);
+    snprintf(name, sizeof name, "owner-%02u", owner);
+    if (codec_parse(text, strlen(text), &body, NULL) != ST_OK ||
+        request_read(body, name, now, &a->cmd.arena, &r, NULL) != ST_OK)
+        abort(); /* ours are right */
+    json_decref(body);
+    a->cmd.mail.kind = COMMAND_MAIL;
+    a->cmd.kind = r.clear ? COMMAND_REQUEST_DROP : COMMAND_REQUEST_PUT;
+    a->cmd.owner = r.owner;
+    a->cmd.body = r.body;
+    a->cmd.demand = r.demand;
+    a->cmd.expires_ms = r.ttl_ms ? now + r.ttl_ms : 0;
+    a->cmd.done = ask_done;
+    a->world = w;
+    a->owner = o;
+    o->asking = true;
+    o->asked = (struct promise){.expires_ms = a->cmd.expires_ms};
+    if (!r.clear)
+        snprintf(o->asked.body, sizeof o->asked.body, "%s", r.body);
+    mailbox_post(control_mailbox(w->daemons[0].control), &a->cmd.mail);
+}
+
+void world_tasks(struct world *w, const char *resource, int64_t amount,
+                 uint32_t tasks, bool together, int64_t runs_ms)
+{
+    struct qty need[1] = {{resource, amount * AMOUNT_ONE}};
+
+    head_submit(w->head, &(struct head_work){.need = {need, 1},
+                                             .tasks = tasks,
+                                             .together = together,
+                                             .once = true,
+                                             .runs_ms = runs_ms});
+}
+
+/* ---- what is true */
+
+uint32_t world_alive(const struct world *w)
+{
+    uint32_t n, all = 0;
+
+    for (uint32_t i = 0; i < w->n_clouds; i++) {
+        cloud_machines(w->clouds[i], &n);
+        all += n;
+    }
+    return all;
+}
+
+struct cloud_machine *world_machine(const struct world *w, uint32_t at,
+                                    struct cloud **ret)
+{
+    for (uint32_t i = 0; i < w->n_clouds; i++) {
+        uint32_t n;
+        struct cloud_machine *const *v = cloud_machines(w->clouds[i], &n);
+
+        *ret = w->clouds[i];
+        if (at < n)
+            return v[at];
+        at -= n;
+    }
+    return NULL;
+}
+
+static const char *plan_open(const struct status_page *page)
+{
+    const struct problem *now = page->now;
+
+    if (page->plan->n_launches)
+        return "the plan still launches";
+    if (page->plan->n_ended)
+        return "the plan still ends nodes";
+    for (uint32_t b = 0; b < now->n_bundles; b++) {
+        const struct plan_bundle *p = &page->plan->bundles[b];
+
+        for (uint32_t i = 0; p->waiting && i < p->n_refusals; i++)
+            if (page->plan->refusals[p->first_refusal + i].why ==
+                REASON_BACKOFF)
+                return "work waits for an offer that backs off";
+        if (p->launched)
+            return "work waits for a launch";
+    }
+    return NULL;
+}
+
+static const char *page_open(const struct world *w,
+                             const struct status_page *page)
+{
+    uint32_t ours = 0;
+
+    if (!page->plan || !page->now)
+        return "there is no plan";
+    for (uint32_t i = 0; i < page->snapshot->n_nodes; i++) {
+        const struct snap_node *n = &page->snapshot->nodes[i];
+
+        if (n->unmanaged)
+            continue;
+        ours++;
+        if (n->state != STATE_READY)
+            return "a node is on its way or being ended";
+    }
+    if (ours != world_alive(w))
+        return "the ledger has another number of machines than are billed";
+    return plan_open(page);
+}
+
+const char *world_unsettled(struct world *w)
+{
+    struct status_page *page;
+    const char *ret;
+
+    if (!w->daemons[0].control)
+        return "no daemon runs";
+    page = status_get(control_board(w->daemons[0].control));
+    if (!page)
+        return "there is no status";
+    ret = page_open(w, page);
+    status_unref(page);
+    return ret;
+}
+
+uint32_t world_changes(const struct world *w)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < w->n_clouds; i++)
+        n += cloud_changes(w->clouds[i]);
+    return n;
+}
+
+uint64_t world_faults(const struct world *w)
+{
+    uint64_t n = w->head ? head_faults(w->head) : 0;
+
+    for (uint32_t i = 0; i < w->n_clouds; i++)
+        n += cloud_faults(w->clouds[i]);
+    return n;
+}
+
+/* ---- begin, end */
+
+void world_begin(struct world *w, const struct world_opts *o)
+{
+    static const char *const names[] = {"a", "b", "c"};
+
+    memset(w, 0, sizeof *w);
+    w->digest = HASH_SEED;
+    w->player = player_new(o->seed, BEGIN_MS);
+    w->disk = disk_new("played");
+    if (o->head)
+        w->head = head_new(w->player,
+                           &(struct head_opts){.waits = o->waits,
+                                               .join_least_ms = 2 * SECOND,
+                                               .join_most_ms = 10 * SECOND});
+    for (uint32_t i = 0; i < o->clouds; i++)
+        w->clouds[w->n_clouds++] = cloud_new(
+            w->player, &(struct cloud_opts){.name = names[i],
+                                            .boot_least_ms = o->boot_least_ms,
+                                            .boot_most_ms = o->boot_most_ms,
+                                            .end_most_ms = o->end_most_ms,
+                                            .head = w->head});
+    for (uint32_t i = 0; i < DAEMONS; i++)
+        w->daemons[i] = (struct daemon){.world = w,
+                                        .number = i,
+                                        .state = i ? "/b/davit.db" : "",
+                                        .settings = mem_strdup("")};
+    observer_joins(w);
+    daemon_reload(&w->daemons[0], o->settings);
+    if (!daemon_start(&w->daemons[0]))
+        law_broken(w, LAW_STARTS, "the first start: %s", w->violation);
+}
+
+void world_end(struct world *w)
+{
+    w->crashing = true;
+    for (int i = 0; i < DAEMONS; i++) {
+        if (w->daemons[i].control)
+            control_free(w->daemons[i].control);
+        free(w->daemons[i].settings);
+    }
+    for (uint32_t i = 0; i < w->n_clouds; i++)
+        cloud_free(w->clouds[i]);
+    if (w->head)
+        head_free(w->head);
+    for (uint32_t i = 0; i < w->settings.n; i++)
+        config_free(w->settings.v[i].conf);
+    free(w->settings.v);
+    hash_done(&w->sent_by_id);
+    free(w->sent.v);
+    disk_free(w->disk);
+    player_free(w->player);
+}

@@ -1,0 +1,125 @@
+/*
+ * world.h - a played world: clouds, a Ray head, users, a machine with its disk,
+ * and the real daemon on it.
+ *
+ * All of it is in played time, on one thread, and the same for the same seed.
+ * The observer (observer.h) looks at the world after every step of a daemon and
+ * writes down the first law that is broken.  Times are milliseconds.
+ */
+#ifndef STORM_WORLD_H
+#define STORM_WORLD_H
+
+#include "../played/disk.h"
+#include "base/hash.h"
+#include "played/cloud.h"
+
+enum {
+    SECOND = 1000,
+    MINUTE = 60 * SECOND,
+    HOUR = 60 * MINUTE,
+    OWNERS = 8,
+    WORLD_CLOUDS = 3,
+    DAEMONS = 2,
+    SETTLE_MS = 20 * SECOND, /* a played list lags behind no longer */
+};
+#define BEGIN_MS INT64_C(1790000000000)
+
+struct world;
+
+struct daemon { /* a process on the machine, or none */
+    struct world *world;
+    struct control *control; /* NULL: it does not run */
+    const char *state;       /* its journal */
+    char *settings;          /* its file as it is now; heap */
+    uint32_t number;
+    int64_t started_ms, event;
+    uint64_t tick; /* of the page looked at last */
+    uint32_t starts;
+};
+
+/* What an owner was promised. */
+struct promise {
+    char body[512]; /* "" : nothing stands */
+    int64_t expires_ms;
+};
+
+struct owner {
+    struct promise kept, asked;
+    bool asking;
+};
+
+/* A file as it was once: what a limit may go back to. */
+struct settings_then {
+    int64_t at_ms;
+    struct config *conf;
+};
+
+struct asked_for { /* a launch that left a daemon */
+    char id[48];
+    int64_t first_ms;
+};
+
+struct world {
+    struct player *player;
+    struct disk *disk;
+    struct head *head; /* NULL: requests by REST alone */
+    struct cloud *clouds[WORLD_CLOUDS];
+    uint32_t n_clouds;
+    struct daemon daemons[DAEMONS];
+    struct owner owners[OWNERS];
+    bool crashing;
+    VEC(struct settings_then) settings;
+    VEC(struct asked_for) sent;
+    struct hash sent_by_id;
+    uint32_t acknowledged, ended, tasks_lost, launched;
+    int64_t checked_ms; /* law 4 was */
+    uint64_t digest, steps;
+    int law; /* that was broken first; 0 none */
+    char violation[512];
+    bool trace; /* every event is printed */
+    /* called for every event of a daemon; may be NULL */
+    void (*on_event)(void *arg, const struct event *e);
+    void *arg;
+};
+
+struct world_opts {
+    uint64_t seed;
+    const char *settings; /* of the first daemon */
+    bool head;            /* there is a Ray head; else REST demand only */
+    bool waits;           /* see head.h */
+    uint32_t boot_least_ms, boot_most_ms, end_most_ms;
+    uint32_t clouds; /* their names: "a", "b", "c" */
+};
+
+void world_begin(struct world *w, const struct world_opts *o);
+void world_end(struct world *w);
+
+/* ---- processes */
+/* False: it does not start. */
+bool daemon_start(struct daemon *d);
+void daemon_stop(struct daemon *d); /* as with SIGTERM */
+/* kill -9 of all of them; power: the machine's power goes too, and what was not
+ * synced with it; survives as in disk.h. */
+void world_crash(struct world *w, bool power, uint64_t survives);
+void daemon_reload(struct daemon *d, const char *settings);
+/* Until so much time has passed, a law is broken or the disk dies. */
+void world_run(struct world *w, int64_t ms);
+int64_t world_now(const struct world *w);
+
+/* ---- users */
+void world_ask(struct world *w, uint32_t owner, const char *body);
+void world_tasks(struct world *w, const char *resource, int64_t amount,
+                 uint32_t tasks, bool together, int64_t runs_ms);
+
+/* ---- what is true */
+uint32_t world_alive(const struct world *w); /* billed machines, of all clouds */
+/* The machines there, clouds one after the other; NULL: no more. */
+struct cloud_machine *world_machine(const struct world *w, uint32_t i,
+                                    struct cloud **ret);
+/* NULL: it has settled: nothing waits that could be had, ledger and clouds
+ * agree; else what has not. */
+const char *world_unsettled(struct world *w);
+uint32_t world_changes(const struct world *w); /* calls that change things */
+uint64_t world_faults(const struct world *w);
+
+#endif
