@@ -56,6 +56,7 @@ SUITES = {
     "ray-cases-random": Suite(PY, "tests/ray_cases.py", "tests/cases/ray/random-cases.json"),
     "integration": pytest("tests/integration", "--ignore=tests/integration/test_ray_head.py", real=True, before=NETNS),
     "hardening": pytest("tests/hardening", real=True, before=NETNS),
+    "hostile": pytest("tests/hostile", real=True, before=NETNS),
     "ray-head": pytest("tests/integration/test_ray_head.py", real=True, before=NETNS),
     "clouds-eks": pytest("tests/clouds/eks", python=CLOUDS_PY, real=True),
     "clouds-gke": pytest("tests/clouds/gke", python=CLOUDS_PY, real=True),
@@ -77,7 +78,7 @@ LANES = [
     ["integration", "clouds-aks", "hardening"],
     ["e2e", "clouds-eks"],
     ["ray-head", "e2e-gke", "clouds-gke"],
-    ["e2e-eks", "e2e-aks"],
+    ["e2e-eks", "e2e-aks", "hostile"],
 ]
 # `make check-fast`: the third lane waits more than it computes.
 FAST = [["lint", "storm", "unit", "fuzz"], ["ray-cases", "ray-cases-random", "prop"], ["catalogue"]]

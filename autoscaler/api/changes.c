@@ -5,8 +5,10 @@
  * The input is checked here; the control loop does the rest and the reply is
  * made when its effect is on disk and in a plan.
  */
+#include <stdlib.h>
 #include <string.h>
 
+#include "../base/alloc.h"
 #include "../base/clock.h"
 #include "../codec/codec.h"
 #include "inside.h"
@@ -88,37 +90,98 @@ static void request_drop_answer(struct exchange *ex)
         reply_outcome(ex, ex->pending->cmd.owner, true, 0);
 }
 
-void put_request(struct exchange *ex)
+/* The body into the pending's command. */
+static enum status request_fill(struct command *cmd, struct buf *text,
+                                struct err *err)
 {
-    struct pending *p = pending_new(ex->server->pending, COMMAND_REQUEST_PUT);
     int64_t now = clock_steady_ms(); /* as the loop counts */
     struct request_in r;
     json_t *body = NULL;
-    struct err err = {0};
-    enum status s;
+    enum status s = codec_parse(text->s, text->n, &body, err);
 
-    s = codec_parse(ex->body.s, ex->body.n, &body, &err);
     if (s != ST_OK)
-        err_prefix(&err, "body");
+        err_prefix(err, "body");
     else
-        s = request_read(body, "default", now, &p->cmd.arena, &r, &err);
+        s = request_read(body, "default", now, &cmd->arena, &r, err);
     json_decref(body);
-    buf_done(&ex->body);
-    if (s != ST_OK) {
+    buf_done(text);
+    if (s != ST_OK)
+        return s;
+    cmd->owner = r.owner;
+    cmd->kind = r.clear ? COMMAND_REQUEST_DROP : COMMAND_REQUEST_PUT;
+    if (!r.clear) {
+        cmd->body = r.body;
+        cmd->demand = r.demand;
+        cmd->expires_ms = r.ttl_ms ? now + r.ttl_ms : 0;
+    }
+    return ST_OK;
+}
+
+static void request_answer(struct exchange *ex)
+{
+    if (ex->pending->cmd.kind == COMMAND_REQUEST_DROP)
+        request_clear_answer(ex);
+    else
+        request_put_answer(ex);
+}
+
+/* A large one is read on the thread for long work. */
+struct request_job {
+    struct task task;
+    struct buf body;
+    struct mailbox *mailbox;
+};
+
+static void request_job_free(struct task *task)
+{
+    struct request_job *j = (struct request_job *)task;
+
+    buf_done(&j->body);
+    free(j);
+}
+
+static bool request_job_run(struct task *task)
+{
+    struct request_job *j = (struct request_job *)task;
+    struct pending *p = task->pending;
+
+    p->cmd.status = request_fill(&p->cmd, &j->body, &p->cmd.err);
+    if (p->cmd.status != ST_OK)
+        return true;
+    post(p, j->mailbox);
+    return false;
+}
+
+static void put_large(struct exchange *ex)
+{
+    struct request_job *j = MEM_NEW(struct request_job);
+
+    j->task.run = request_job_run;
+    j->task.free = request_job_free;
+    j->body = ex->body;
+    j->mailbox = ex->server->mailbox;
+    buf_init(&ex->body, BODY_MAX);
+    tasks_send(ex, &j->task, COMMAND_REQUEST_PUT, request_answer);
+}
+
+void put_request(struct exchange *ex)
+{
+    struct pending *p;
+    struct err err = {0};
+
+    if (!exchange_charge_tree(ex))
+        return;
+    if (ex->body.n > LARGE) {
+        put_large(ex);
+        return;
+    }
+    p = pending_new(ex->server->pending, COMMAND_REQUEST_PUT);
+    if (request_fill(&p->cmd, &ex->body, &err) != ST_OK) {
         pending_unref(p);
         exchange_err(ex, &err);
         return;
     }
-    p->cmd.owner = r.owner;
-    if (r.clear) {
-        p->cmd.kind = COMMAND_REQUEST_DROP;
-        control_send(ex, p, request_clear_answer);
-        return;
-    }
-    p->cmd.body = r.body;
-    p->cmd.demand = r.demand;
-    p->cmd.expires_ms = r.ttl_ms ? now + r.ttl_ms : 0;
-    control_send(ex, p, request_put_answer);
+    control_send(ex, p, request_answer);
 }
 
 void drop_request(struct exchange *ex)

@@ -43,6 +43,13 @@ struct status_page *exchange_page(struct exchange *ex)
     return p;
 }
 
+static void refuse_memory(struct exchange *ex)
+{
+    exchange_error(ex, 503, "THROTTLED", "",
+                   "too much is on its way to or from clients at once; try "
+                   "again");
+}
+
 void reply_begin(struct buf *ret, struct out *ret_out)
 {
     buf_init(ret, REPLY_MAX);
@@ -61,8 +68,15 @@ void exchange_reply(struct exchange *ex, unsigned code, struct buf *b,
     }
     if (ex->response)
         MHD_destroy_response(ex->response);
-    ex->response = MHD_create_response_from_buffer(n, buf_take(b),
-                                                   MHD_RESPMEM_MUST_FREE);
+    ex->response = n > SMALL ? charged_response(ex->server->door,
+                                                ex->shared ? NULL : ex->peer,
+                                                buf_take(b), n)
+                             : MHD_create_response_from_buffer(
+                                   n, buf_take(b), MHD_RESPMEM_MUST_FREE);
+    if (!ex->response) {
+        refuse_memory(ex);
+        return;
+    }
     ex->code = code;
     MHD_add_response_header(ex->response, MHD_HTTP_HEADER_CONTENT_TYPE,
                             content_type);
@@ -138,6 +152,28 @@ void exchange_err(struct exchange *ex, const struct err *e)
 
 /* ---- the body */
 
+/* Until the exchange is over; false: a 503 is written. */
+static bool charge(struct exchange *ex, size_t n)
+{
+    if (charge_add(&ex->charge, ex->server->door, ex->peer, n))
+        return true;
+    refuse_memory(ex);
+    return false;
+}
+
+bool exchange_charge_tree(struct exchange *ex)
+{
+    size_t n = json_weight(ex->body.s, ex->body.n);
+
+    if (n <= TREE_MAX)
+        return n <= SMALL || charge(ex, n);
+    exchange_error(
+        ex, 413, "INVALID", "body",
+        "the body has too many values; write identical bundles once, "
+        "with a count");
+    return false;
+}
+
 static uint64_t content_length(struct exchange *ex)
 {
     const char *text = exchange_header(ex, MHD_HTTP_HEADER_CONTENT_LENGTH);
@@ -165,21 +201,35 @@ static bool may_answer_now(struct exchange *ex, uint64_t length, uint64_t max)
            (expect && strcasecmp(expect, "100-continue") == 0);
 }
 
+/* The buffer doubles as it grows, and so does what is charged for it. */
+static bool charge_body(struct exchange *ex, size_t n)
+{
+    size_t want = ex->charge.n ? ex->charge.n : 4 * SMALL;
+
+    if (n <= SMALL || n < ex->charge.n)
+        return true;
+    while (want <= n)
+        want *= 2;
+    return charge(ex, want - ex->charge.n);
+}
+
 /* A piece of the body; false ends the connection. */
 static bool take(struct exchange *ex, const char *data, size_t n)
 {
-    uint64_t max = ex->too_large ? DISCARD_MAX : REFUSED_DISCARD_MAX;
+    uint64_t max = ex->drop_body ? DISCARD_MAX : REFUSED_DISCARD_MAX;
 
     if (!ex->code && !(ex->route->flags & ROUTE_BODY)) {
         ex->discarded += n; /* a body nobody asked for, of a DELETE */
         return ex->discarded <= REFUSED_DISCARD_MAX;
     }
-    if (!ex->code && !ex->too_large) {
-        if (buf_add(&ex->body, data, n))
+    if (!ex->code) {
+        if (charge_body(ex, ex->body.n + n) && buf_add(&ex->body, data, n))
             return true;
+        if (!ex->code)
+            refuse_size(ex);
         buf_done(&ex->body);
-        ex->too_large = true;
-        refuse_size(ex);
+        charge_drop(&ex->charge);
+        ex->drop_body = true;
         return true;
     }
     ex->discarded += n;
@@ -200,6 +250,10 @@ static enum MHD_Result send_reply(struct exchange *ex)
     enum MHD_Result rc;
 
     count_reply(ex->server, ex->code);
+    if (ex->close)
+        MHD_add_response_header(ex->response, MHD_HTTP_HEADER_CONNECTION,
+                                "close");
+    seat_enter(ex->seat, ex->stream ? SEAT_STREAM : SEAT_REPLY);
     rc = MHD_queue_response(ex->connection, ex->code, ex->response);
     MHD_destroy_response(ex->response);
     ex->response = NULL;
@@ -214,6 +268,8 @@ static struct exchange *exchange_new(struct server *s,
     atomic_fetch_add(&s->exchanges, 1);
     ex->server = s;
     ex->connection = conn;
+    ex->seat = seat_of(conn);
+    ex->peer = seat_peer(ex->seat);
     buf_init(&ex->body, BODY_MAX);
     return ex;
 }
@@ -225,11 +281,22 @@ static bool is_encoded(struct exchange *ex)
     return how && strcasecmp(how, "identity") != 0;
 }
 
+/* How much of it is to be read cannot be told: nothing more is. */
+static enum MHD_Result refuse_request(struct exchange *ex, const char *fault)
+{
+    exchange_error(ex, 400, "INVALID", "", "%s", fault);
+    ex->close = true;
+    return send_reply(ex);
+}
+
 static enum MHD_Result first_call(struct exchange *ex, const char *url,
                                   const char *method)
 {
     uint64_t length = content_length(ex), max = REFUSED_DISCARD_MAX;
 
+    seat_enter(ex->seat, SEAT_BODY);
+    /* Where a body in pieces ends is what programs agree on least. */
+    ex->close = exchange_header(ex, MHD_HTTP_HEADER_TRANSFER_ENCODING);
     route_find(ex, url, method);
     /* without permission nobody learns which paths there are */
     if (guard_check(ex, ex->route && ex->route->flags & ROUTE_OPEN) == 0 &&
@@ -238,7 +305,7 @@ static enum MHD_Result first_call(struct exchange *ex, const char *url,
             exchange_error(ex, 415, "UNSUPPORTED", "Content-Encoding",
                            "a body must be sent as it is, not compressed");
         else if (length > BODY_MAX) {
-            ex->too_large = true;
+            ex->drop_body = true;
             max = DISCARD_MAX;
             refuse_size(ex);
         }
@@ -277,10 +344,11 @@ enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *connection,
 {
     struct exchange *ex = *con_cls;
 
-    (void)version;
-    if (!ex) {
+    if (!ex || strict_is_mark(ex)) {
+        const char *fault = strict_fault(connection, ex, version);
+
         *con_cls = ex = exchange_new(cls, connection);
-        return first_call(ex, url, method);
+        return fault ? refuse_request(ex, fault) : first_call(ex, url, method);
     }
     if (*upload_size > 0) {
         size_t n = *upload_size;
@@ -305,13 +373,15 @@ void exchange_completed(void *cls, struct MHD_Connection *connection,
     (void)cls;
     (void)connection;
     (void)why;
-    if (!ex)
+    *con_cls = NULL;
+    if (!ex || strict_is_mark(ex))
         return;
+    seat_enter(ex->seat, SEAT_IDLE);
+    charge_drop(&ex->charge);
     if (ex->response)
         MHD_destroy_response(ex->response);
     atomic_fetch_sub(&ex->server->exchanges, 1);
     pending_unref(ex->pending);
     buf_done(&ex->body);
     free(ex);
-    *con_cls = NULL;
 }

@@ -14,8 +14,10 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#include "../base/buf.h"
 #include "../control/command.h"
 #include "../control/event.h"
+#include "door/door.h"
 #include "request.h"
 #include "server.h"
 #include "view.h"
@@ -24,13 +26,18 @@
 /* So much of it is read and dropped, so that the client gets to see the
  * refusal */
 #define DISCARD_MAX (256u << 20)
-#define REPLY_MAX ((size_t)512 << 20)
+#define REPLY_MAX ((size_t)40 << 20)
 #define LISTENERS_MAX 64 /* event streams at once */
-#define PENDING_MAX 1024 /* suspended exchanges at once */
-#define PLANS_MAX 16     /* of them, waiting for the planner */
-#define ANSWER_MS 30000  /* then the reply is: try again */
-#define BEAT_MS 15000    /* comment lines of an idle event stream */
-#define ALIVE_MS 60000   /* no tick for so long: not alive */
+#define PENDING_MAX 384  /* suspended exchanges at once */
+#define PENDING_PEER 256 /* of one client */
+#define TASKS_MAX 16     /* of them, waiting for the thread for long work */
+#define SMALL ((size_t)16 << 10) /* bodies and replies that are not charged */
+#define LARGE ((size_t)64 << 10) /* bodies that are read on that thread */
+/* What the tree of a body may take: 40,000 different bundles. */
+#define TREE_MAX ((size_t)24 << 20)
+#define ANSWER_MS 30000 /* then the reply is: try again */
+#define BEAT_MS 15000   /* comment lines of an idle event stream */
+#define ALIVE_MS 60000  /* no tick for so long: not alive */
 
 struct exchange;
 
@@ -90,8 +97,10 @@ enum pending_state {
     PENDING_STOPPED
 };
 struct pending {
-    struct command cmd;   /* for the control loop; or: */
-    struct plan_job *job; /* for the planner thread */
+    struct command cmd; /* for the control loop */
+    struct task *task;  /* for the thread for long work, or NULL */
+    struct peer *peer;  /* whose share of waiting it takes */
+    struct door *door;
     struct pending_list *list;
     struct pending *next, **link;
     struct MHD_Connection *connection;
@@ -130,7 +139,13 @@ struct exchange {
     char arg[400]; /* the path's {} */
     struct buf body;
     uint64_t discarded;
-    bool too_large;
+    bool drop_body; /* the refusal is decided; the rest is read and dropped */
+    bool close;     /* the connection, after the reply */
+    bool stream;    /* its reply has no end */
+    bool shared;    /* its reply is for others too */
+    struct seat *seat;
+    struct peer *peer;
+    struct charge charge; /* for the body and what is made of it */
     struct pending *pending;
     route_fn *answer; /* after it */
     unsigned code;    /* of the reply; 0: none yet */
@@ -153,6 +168,9 @@ void exchange_error_begin(struct out *o, struct buf *b, const char *status,
                           const char *where, const char *text);
 void exchange_error_end(struct exchange *ex, struct out *o, struct buf *b,
                         unsigned code);
+/* Charges what the tree of the body will take until the exchange is over; false:
+ * a 413 or 503 is written. */
+bool exchange_charge_tree(struct exchange *ex);
 /* From an enum status; a text that begins with a place is split there. */
 void exchange_err(struct exchange *ex, const struct err *e);
 const char *exchange_query(struct exchange *ex, const char *name);
@@ -184,11 +202,24 @@ bool server_alive(const struct server *s); /* health.c */
  * cannot. */
 struct MHD_Daemon *scrape_start(void *server, int listen_fd);
 
-/* ---- whatif.c: the planner thread */
-struct whatif;
-struct whatif *whatif_new(void);
-void whatif_free(struct whatif *t);
-void plan_job_free(struct plan_job *j);
+/* ---- weight.c: at least the bytes that a JSON text's tree takes */
+size_t json_weight(const char *text, size_t n);
+
+/* ---- tasks.c: one thread for what takes long: the threads that serve HTTP must
+ * answer probes meanwhile */
+struct tasks;
+struct task { /* first in the struct of its kind */
+    struct pending *pending;
+    struct task *next;
+    bool (*run)(struct task *); /* on the thread; false: somebody else ends the
+                                * pending, it was passed on */
+    void (*free)(struct task *);
+};
+struct tasks *tasks_new(void);
+void tasks_free(struct tasks *t);
+/* Takes the task over in any case; false: a refusal is written. */
+bool tasks_send(struct exchange *ex, struct task *j, enum command_kind kind,
+                route_fn *answer);
 
 /* ---- stream.c: event streams */
 struct listener;
@@ -198,6 +229,7 @@ void listeners_end(struct server *s);
 
 struct cached { /* a reply that is the same for a tick */
     uint64_t tick;
+    int64_t made_ms, took_ms; /* mono */
     struct MHD_Response *response;
 };
 
@@ -207,7 +239,8 @@ struct server {
     struct event_ring *events;
     struct metrics *metrics;
     struct pending_list *pending;
-    struct whatif *whatif;
+    struct tasks *tasks;
+    struct door *door;
     struct guard guard;
     struct MHD_Daemon *mhd;
     struct MHD_Daemon *metrics_mhd; /* NULL: no port of its own */
@@ -218,7 +251,7 @@ struct server {
     struct listener *listeners;
     uint32_t n_listeners;
     pthread_mutex_t cache_lock;
-    struct cached status, nodes;
+    struct cached status, nodes, snapshot;
     atomic_ullong seen_steps; /* metrics.steps when the reaper looked */
     atomic_llong ticked_ms;   /* mono, when that last grew */
     atomic_bool started;

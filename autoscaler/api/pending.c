@@ -86,7 +86,8 @@ void pending_unref(struct pending *p)
         return;
     status_unref(p->cmd.seen);
     arena_done(&p->cmd.arena);
-    plan_job_free(p->job);
+    if (p->task)
+        p->task->free(p->task);
     free(p);
     pending_list_unref(list);
 }
@@ -100,6 +101,7 @@ static void end(struct pending *p, enum pending_state state)
     if (p->next)
         p->next->link = p->link;
     p->list->n--;
+    peer_waits(p->door, p->peer, -1, 0);
     MHD_resume_connection(p->connection);
 }
 
@@ -109,7 +111,8 @@ bool pending_send(struct pending *p, struct exchange *ex,
     struct pending_list *list = p->list;
 
     pthread_mutex_lock(&list->lock);
-    if (list->stopping || list->n >= PENDING_MAX) {
+    if (list->stopping || list->n >= PENDING_MAX ||
+        !peer_waits(ex->server->door, ex->peer, 1, PENDING_PEER)) {
         pthread_mutex_unlock(&list->lock);
         return false;
     }
@@ -122,6 +125,9 @@ bool pending_send(struct pending *p, struct exchange *ex,
         list->first->link = &p->next;
     list->first = p;
     list->n++;
+    p->peer = ex->peer;
+    p->door = ex->server->door;
+    seat_enter(ex->seat, SEAT_WORK);
     /* before it is sent: the answer may come at once */
     MHD_suspend_connection(ex->connection);
     ex->pending = p;

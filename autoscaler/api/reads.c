@@ -7,8 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/clock.h"
 #include "../codec/codec.h"
 #include "inside.h"
+
+#define COSTLY_MS 50
 
 /* Writes the reply of an exchange; false, with nothing written: its path names
  * something that is not there. */
@@ -59,16 +62,28 @@ static void queue_shared(struct exchange *ex, const struct cached *c)
 {
     ex->queued = MHD_queue_response(ex->connection, 200, c->response) ==
                  MHD_YES;
+    seat_enter(ex->seat, SEAT_REPLY);
     atomic_fetch_add(&ex->server->replies[2], 1);
+}
+
+/* One that takes long to make is shown for a while after its tick: so making it
+ * takes a sixth of the time at most, however often it is asked for. */
+static bool still_good(const struct cached *c, const struct status_page *page)
+{
+    return c->response && (c->tick == page->tick ||
+                           (c->took_ms >= COSTLY_MS &&
+                            clock_mono_ms() - c->made_ms < 5 * c->took_ms));
 }
 
 static void make_cached(struct exchange *ex, struct cached *c,
                         const struct status_page *page, write_fn *fn)
 {
+    int64_t began = clock_mono_ms();
     char etag[64];
     struct buf b;
 
     render(ex, page, fn, &b);
+    ex->shared = true;
     exchange_reply(ex, 200, &b, "application/json");
     if (ex->code != 200)
         return;
@@ -80,6 +95,8 @@ static void make_cached(struct exchange *ex, struct cached *c,
             MHD_destroy_response(c->response);
         c->response = ex->response;
         c->tick = page->tick;
+        c->made_ms = clock_mono_ms();
+        c->took_ms = c->made_ms - began;
         ex->response = NULL;
         ex->code = 0;
         queue_shared(ex, c);
@@ -107,7 +124,7 @@ static void reply_cached(struct exchange *ex, struct cached *c, write_fn *fn)
         }
     }
     pthread_mutex_lock(&ex->server->cache_lock);
-    if (c->response && c->tick == page->tick)
+    if (still_good(c, page))
         queue_shared(ex, c);
     pthread_mutex_unlock(&ex->server->cache_lock);
     if (!ex->queued)
@@ -202,24 +219,22 @@ void get_requests(struct exchange *ex)
     reply_view(ex, write_requests, NULL);
 }
 
+static bool write_snapshot(struct out *o, struct view *v, struct exchange *ex)
+{
+    json_t *snapshot = codec_snapshot_write(v->page->snapshot);
+    char *text = json_dumps(snapshot, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
+
+    (void)ex;
+    json_decref(snapshot);
+    buf_str(o->b, text ? text : "{}");
+    buf_str(o->b, "\n");
+    free(text);
+    return true;
+}
+
 void get_snapshot(struct exchange *ex)
 {
-    struct status_page *page = exchange_page(ex);
-    json_t *snapshot;
-    struct buf b;
-    char *text;
-
-    if (!page)
-        return;
-    snapshot = codec_snapshot_write(page->snapshot);
-    status_unref(page);
-    text = json_dumps(snapshot, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
-    json_decref(snapshot);
-    buf_init(&b, REPLY_MAX);
-    buf_str(&b, text ? text : "{}");
-    buf_str(&b, "\n");
-    free(text);
-    exchange_reply(ex, 200, &b, "application/json");
+    reply_cached(ex, &ex->server->snapshot, write_snapshot);
 }
 
 void metrics_text(struct server *s, struct buf *ret)
@@ -239,6 +254,18 @@ void metrics_text(struct server *s, struct buf *ret)
     for (int i = 2; i < 6; i++)
         buf_printf(ret, "davit_http_replies_total{code=\"%s\"} %llu\n",
                    names[i], (unsigned long long)atomic_load(&s->replies[i]));
+    buf_printf(
+        ret,
+        "# HELP davit_http_ended_total Connections ended because their "
+        "time was over, or for others\n"
+        "# TYPE davit_http_ended_total counter\n"
+        "davit_http_ended_total{why=\"late\"} %llu\n"
+        "davit_http_ended_total{why=\"crowded\"} %llu\n"
+        "# HELP davit_http_held_bytes Of bodies and replies on their way\n"
+        "# TYPE davit_http_held_bytes gauge\n"
+        "davit_http_held_bytes %zu\n",
+        (unsigned long long)door_late(s->door),
+        (unsigned long long)door_evicted(s->door), door_bytes(s->door));
 }
 
 void get_metrics(struct exchange *ex)

@@ -6,20 +6,28 @@
 
 #include "inside.h"
 
-enum { SCRAPERS_MAX = 16, SCRAPE_IDLE_S = 30 };
+enum { SCRAPE_IDLE_S = 30 };
+#define SCRAPE_MEMORY ((size_t)8 << 10) /* of a connection: headers */
 
-static enum MHD_Result send_text(struct MHD_Connection *conn, unsigned code,
-                                 const char *type, struct buf *b)
+static enum MHD_Result send_text(struct server *s, struct MHD_Connection *conn,
+                                 unsigned code, const char *type, struct buf *b)
 {
+    struct seat *seat = seat_of(conn);
     size_t n = b->n;
-    struct MHD_Response *r = MHD_create_response_from_buffer(
-        n, buf_take(b), MHD_RESPMEM_MUST_FREE);
+    struct MHD_Response *r = n > SMALL
+                                 ? charged_response(s->door, seat_peer(seat),
+                                                    buf_take(b), n)
+                                 : MHD_create_response_from_buffer(
+                                       n, buf_take(b), MHD_RESPMEM_MUST_FREE);
     enum MHD_Result rc;
 
     if (!r)
         return MHD_NO;
+    if (code == MHD_HTTP_BAD_REQUEST)
+        MHD_add_response_header(r, "Connection", "close");
     MHD_add_response_header(r, "Content-Type", type);
     MHD_add_response_header(r, "Cache-Control", "no-store");
+    seat_enter(seat, SEAT_REPLY);
     rc = MHD_queue_response(conn, code, r);
     MHD_destroy_response(r);
     return rc;
@@ -31,39 +39,61 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *conn,
                               size_t *body_len, void **ctx)
 {
     static const char text[] = "text/plain; charset=utf-8";
+    const char *fault = strict_fault(conn, *ctx, version);
+    struct server *s = cls;
     struct buf b;
 
-    (void)version, (void)body, (void)ctx;
-    if (*body_len) {
+    (void)body;
+    if (*body_len) { /* of a GET, after its reply: read and dropped */
         *body_len = 0;
         return MHD_YES;
     }
     buf_init(&b, REPLY_MAX);
+    if (fault) {
+        buf_printf(&b, "%s\n", fault);
+        return send_text(s, conn, MHD_HTTP_BAD_REQUEST, text, &b);
+    }
     if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
         buf_str(&b, "only GET is answered here\n");
-        return send_text(conn, MHD_HTTP_METHOD_NOT_ALLOWED, text, &b);
+        return send_text(s, conn, MHD_HTTP_METHOD_NOT_ALLOWED, text, &b);
     }
     if (strcmp(url, "/healthz") == 0 || strcmp(url, "/livez") == 0) {
         bool alive = server_alive(cls);
         buf_str(&b,
                 alive ? "ok\n" : "the control loop has not run for a minute\n");
-        return send_text(
-            conn, alive ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE, text, &b);
+        return send_text(s, conn,
+                         alive ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE,
+                         text, &b);
     }
     if (strcmp(url, "/metrics") != 0 && strcmp(url, "/") != 0) {
         buf_str(&b, "there are /metrics and /healthz here, and nothing else\n");
-        return send_text(conn, MHD_HTTP_NOT_FOUND, text, &b);
+        return send_text(s, conn, MHD_HTTP_NOT_FOUND, text, &b);
     }
     metrics_text(cls, &b);
-    return send_text(conn, MHD_HTTP_OK,
+    return send_text(s, conn, MHD_HTTP_OK,
                      "text/plain; version=0.0.4; charset=utf-8", &b);
+}
+
+static void completed(void *cls, struct MHD_Connection *conn, void **ctx,
+                      enum MHD_RequestTerminationCode why)
+{
+    (void)cls, (void)ctx, (void)why;
+    seat_enter(seat_of(conn), SEAT_IDLE);
 }
 
 struct MHD_Daemon *scrape_start(void *server, int listen_fd)
 {
+    struct server *s = server;
+
     return MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, handle,
         server, MHD_OPTION_LISTEN_SOCKET, listen_fd,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)SCRAPERS_MAX,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SCRAPE_IDLE_S, MHD_OPTION_END);
+        MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)(DOOR_METRICS_SEATS + DOOR_MARGIN),
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, SCRAPE_MEMORY,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SCRAPE_IDLE_S,
+        MHD_OPTION_NOTIFY_CONNECTION, door_notify,
+        door_arg(s->door, DOOR_METRICS), MHD_OPTION_NOTIFY_COMPLETED, completed,
+        NULL, MHD_OPTION_URI_LOG_CALLBACK, strict_uri, NULL, DISCIPLINE,
+        DISCIPLINE_LEVEL, MHD_OPTION_END);
 }

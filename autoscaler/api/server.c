@@ -18,7 +18,7 @@
 #include "inside.h"
 
 #define POOL 2
-#define CONNECTIONS_MAX 1024
+#define CONNECTIONS_MAX 512
 #define CONNECTION_MEMORY (32u * 1024)
 #define IDLE_S 60       /* a connection without a byte is closed */
 #define FAREWELL_MS 500 /* for the last replies to leave */
@@ -59,7 +59,10 @@ static enum status mhd_start(struct server *s, const struct config *c,
             flags | tls.flag, 0, NULL, NULL, exchange_handle, s,
             MHD_OPTION_EXTERNAL_LOGGER, mhd_report, s, MHD_OPTION_LISTEN_SOCKET,
             s->listen_fd, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)POOL,
-            MHD_OPTION_CONNECTION_LIMIT, connections_max(),
+            MHD_OPTION_CONNECTION_LIMIT, connections_max() + POOL * DOOR_MARGIN,
+            MHD_OPTION_NOTIFY_CONNECTION, door_notify,
+            door_arg(s->door, DOOR_API), MHD_OPTION_URI_LOG_CALLBACK,
+            strict_uri, NULL, DISCIPLINE, DISCIPLINE_LEVEL,
             MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
             MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
             MHD_OPTION_NOTIFY_COMPLETED, exchange_completed, NULL,
@@ -134,11 +137,14 @@ static void server_free(struct server *s)
         MHD_destroy_response(s->status.response);
     if (s->nodes.response)
         MHD_destroy_response(s->nodes.response);
-    whatif_free(s->whatif);
+    if (s->snapshot.response)
+        MHD_destroy_response(s->snapshot.response);
+    tasks_free(s->tasks);
     pending_list_unref(s->pending);
     pthread_mutex_destroy(&s->lock);
     pthread_mutex_destroy(&s->cache_lock);
     guard_done(&s->guard);
+    door_free(s->door);
     free(s);
 }
 
@@ -164,7 +170,8 @@ enum status server_start(const struct config *c, struct control *control,
     s->events = control_events(control);
     s->metrics = control_metrics(control);
     s->pending = pending_list_new();
-    s->whatif = whatif_new();
+    s->tasks = tasks_new();
+    s->door = door_new(connections_max());
     pthread_mutex_init(&s->lock, NULL);
     pthread_mutex_init(&s->cache_lock, NULL);
     atomic_store(&s->ticked_ms, clock_mono_ms());

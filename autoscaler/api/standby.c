@@ -18,9 +18,25 @@
 
 struct standby {
     struct MHD_Daemon *mhd, *metrics; /* metrics: NULL, no port of its own */
+    struct door *door;
     pthread_mutex_t lock;
     char text[512];
 };
+
+#define STANDBY_SEATS 256
+
+static enum MHD_Result refuse(struct MHD_Connection *connection,
+                              const char *fault)
+{
+    struct MHD_Response *r = MHD_create_response_from_buffer(
+        strlen(fault), (void *)fault, MHD_RESPMEM_PERSISTENT);
+    enum MHD_Result rc;
+
+    MHD_add_response_header(r, "Connection", "close");
+    rc = MHD_queue_response(connection, 400, r);
+    MHD_destroy_response(r);
+    return rc;
+}
 
 static enum MHD_Result answer(void *cls, struct MHD_Connection *connection,
                               const char *url, const char *method,
@@ -37,11 +53,13 @@ static enum MHD_Result answer(void *cls, struct MHD_Connection *connection,
     char *text;
 
     (void)method;
-    (void)version;
     (void)data;
-    if (!*seen) {
+    if (*seen != &first) {
+        const char *fault = strict_fault(connection, *seen, version);
+
         *seen = &first;
-        return MHD_YES;
+        seat_enter(seat_of(connection), SEAT_BODY);
+        return fault ? refuse(connection, fault) : MHD_YES;
     }
     if (*n_data) {
         *n_data = 0; /* a body is read to its end and dropped */
@@ -62,41 +80,58 @@ static enum MHD_Result answer(void *cls, struct MHD_Connection *connection,
     MHD_add_response_header(r, "Content-Type", "application/json");
     if (!health)
         MHD_add_response_header(r, "Retry-After", "1");
+    seat_enter(seat_of(connection), SEAT_REPLY);
     rc = MHD_queue_response(connection, health ? 200 : 503, r);
     MHD_destroy_response(r);
     return rc;
 }
 
+static void completed(void *cls, struct MHD_Connection *connection, void **seen,
+                      enum MHD_RequestTerminationCode why)
+{
+    (void)cls, (void)seen, (void)why;
+    seat_enter(seat_of(connection), SEAT_IDLE);
+}
+
+static struct MHD_Daemon *start(struct standby *s, int listen_fd,
+                                enum door_port port, const struct tls *tls)
+{
+    static struct MHD_OptionItem none[] = {{MHD_OPTION_END, 0, NULL}};
+
+    return MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | (tls ? tls->flag : 0), 0,
+        NULL, NULL, answer, s, MHD_OPTION_LISTEN_SOCKET, listen_fd,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)(STANDBY_SEATS + DOOR_MARGIN),
+        MHD_OPTION_CONNECTION_TIMEOUT, 10u, MHD_OPTION_NOTIFY_CONNECTION,
+        door_notify, door_arg(s->door, port), MHD_OPTION_NOTIFY_COMPLETED,
+        completed, NULL, MHD_OPTION_URI_LOG_CALLBACK, strict_uri, NULL,
+        DISCIPLINE, DISCIPLINE_LEVEL, MHD_OPTION_ARRAY,
+        tls ? tls->options : none, MHD_OPTION_END);
+}
+
 /* A kubelet's probe goes to the port that is not on loopback. */
 static struct MHD_Daemon *metrics_start(void *arg, int listen_fd)
 {
-    return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0,
-                            NULL, NULL, answer, arg, MHD_OPTION_LISTEN_SOCKET,
-                            listen_fd, MHD_OPTION_CONNECTION_LIMIT, 16u,
-                            MHD_OPTION_CONNECTION_TIMEOUT, 10u, MHD_OPTION_END);
+    return start(arg, listen_fd, DOOR_METRICS, NULL);
 }
 
 enum status standby_start(const struct config *c, struct standby **ret,
                           struct err *err)
 {
-    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC;
     struct standby *s = MEM_NEW(struct standby);
     struct tls tls;
     enum status rc;
     int fd = -1;
 
     pthread_mutex_init(&s->lock, NULL);
+    s->door = door_new(STANDBY_SEATS);
     rc = tls_read(c, &tls, err);
     if (rc == ST_OK)
         rc = socket_listen("api.listen", c->api_host, c->api_port, &fd, err);
     if (rc == ST_OK)
         rc = metrics_listen(c, metrics_start, s, &s->metrics, err);
     if (rc == ST_OK) {
-        s->mhd = MHD_start_daemon(
-            flags | tls.flag, 0, NULL, NULL, answer, s,
-            MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, 64u,
-            MHD_OPTION_CONNECTION_TIMEOUT, 10u, MHD_OPTION_ARRAY, tls.options,
-            MHD_OPTION_END);
+        s->mhd = start(s, fd, DOOR_API, &tls);
         if (!s->mhd)
             rc = err_set(err, ST_INVALID,
                          "api: the HTTP server does not start");
@@ -127,6 +162,7 @@ void standby_stop(struct standby *s)
         MHD_stop_daemon(s->mhd);
     if (s->metrics)
         MHD_stop_daemon(s->metrics);
+    door_free(s->door);
     pthread_mutex_destroy(&s->lock);
     free(s);
 }

@@ -268,6 +268,7 @@ static void reply_stream(struct exchange *ex, int64_t after)
     ex->response = MHD_create_response_from_callback(
         MHD_SIZE_UNKNOWN, 8192, read_events, l, listener_free);
     ex->code = 200;
+    ex->stream = true;
     MHD_add_response_header(ex->response, MHD_HTTP_HEADER_CONTENT_TYPE,
                             "text/event-stream");
     MHD_add_response_header(ex->response, MHD_HTTP_HEADER_CACHE_CONTROL,

@@ -2,9 +2,8 @@
  * whatif.c - POST /v1/plan: the planner on another snapshot, without any
  * effect.
  *
- * Planning a large snapshot takes a while, so it has a thread of its own: the
- * threads that serve HTTP go on.  A job owns its snapshot, or a reference to
- * the page that it comes from.
+ * The body is read and planned for on the thread for long work.  A task owns its
+ * snapshot, or a reference to the page that it comes from.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +14,15 @@
 #include "../plan/planner.h"
 #include "inside.h"
 
+/* Quantities in all rows together: 24 MiB, held two to three times. */
+#define AMOUNTS_MAX (UINT64_C(3) << 20)
+/* Entries of bundles that differ, and two for each demand. */
+#define LINES_MAX 40000u
+
 struct plan_job {
-    struct pending *pending;
-    struct plan_job *next;
+    struct task task;
+    struct status_board *board;
+    struct buf body;
     struct arena arena;
     struct status_page *page; /* of a what-if, or NULL */
     const struct snapshot *snapshot;
@@ -27,19 +32,11 @@ struct plan_job {
     struct buf reply;
 };
 
-struct whatif {
-    pthread_mutex_t lock;
-    pthread_cond_t wake;
-    pthread_t thread;
-    struct plan_job *first, **last;
-    uint32_t n;
-    bool stop;
-};
-
-void plan_job_free(struct plan_job *j)
+static void plan_job_free(struct task *task)
 {
-    if (!j)
-        return;
+    struct plan_job *j = (struct plan_job *)task;
+
+    buf_done(&j->body);
     buf_done(&j->reply);
     status_unref(j->page);
     arena_done(&j->arena);
@@ -49,16 +46,14 @@ void plan_job_free(struct plan_job *j)
 static void write_reply(struct plan_job *j, const struct problem *s,
                         const struct plan *p)
 {
-    json_t *plan = codec_plan_write(s, p);
-    char *text = json_dumps(plan, JSON_COMPACT | JSON_REAL_PRECISION(15));
     struct view v;
     struct out o;
 
-    json_decref(plan);
     out_init(&o, &j->reply);
     out_object(&o, NULL);
-    out_raw(&o, "plan", text ? text : "{}");
-    free(text);
+    out_raw(&o, "plan", "");
+    if (!codec_plan_print(s, p, &j->reply))
+        return;
     if (j->owner) {
         view_open_plan(&v, j->snapshot, s, p);
         outcome_write(&o, "request", &v, j->owner, false, 0);
@@ -67,97 +62,6 @@ static void write_reply(struct plan_job *j, const struct problem *s,
         out_null(&o, "request");
     }
     out_close(&o);
-}
-
-static void run(struct plan_job *j)
-{
-    struct problem *s;
-    struct plan plan;
-
-    j->status = problem_make(j->snapshot, &j->arena, &s, &j->err);
-    if (j->status != ST_OK)
-        return;
-    planner_run(s, 0, &j->arena, &plan);
-    write_reply(j, s, &plan);
-}
-
-static void *thread_main(void *arg)
-{
-    struct whatif *t = arg;
-
-    pthread_mutex_lock(&t->lock);
-    for (;;) {
-        struct plan_job *j;
-
-        while (!t->first && !t->stop)
-            pthread_cond_wait(&t->wake, &t->lock);
-        if (!t->first)
-            break;
-        j = t->first;
-        t->first = j->next;
-        if (!t->first)
-            t->last = &t->first;
-        t->n--;
-        if (!t->stop) {
-            pthread_mutex_unlock(&t->lock);
-            run(j);
-            pthread_mutex_lock(&t->lock);
-        }
-        pending_done(j->pending);
-    }
-    pthread_mutex_unlock(&t->lock);
-    return NULL;
-}
-
-struct whatif *whatif_new(void)
-{
-    struct whatif *t = MEM_NEW(struct whatif);
-
-    pthread_mutex_init(&t->lock, NULL);
-    pthread_cond_init(&t->wake, NULL);
-    t->last = &t->first;
-    if (pthread_create(&t->thread, NULL, thread_main, t) != 0)
-        abort();
-    return t;
-}
-
-/* What waits for it was ended before; what is queued is dropped. */
-void whatif_free(struct whatif *t)
-{
-    if (!t)
-        return;
-    pthread_mutex_lock(&t->lock);
-    t->stop = true;
-    pthread_cond_signal(&t->wake);
-    pthread_mutex_unlock(&t->lock);
-    pthread_join(t->thread, NULL);
-    pthread_cond_destroy(&t->wake);
-    pthread_mutex_destroy(&t->lock);
-    free(t);
-}
-
-static void enqueue(struct pending *p, void *arg)
-{
-    struct whatif *t = arg;
-
-    pthread_mutex_lock(&t->lock);
-    *t->last = p->job;
-    t->last = &p->job->next;
-    t->n++;
-    pthread_cond_signal(&t->wake);
-    pthread_mutex_unlock(&t->lock);
-}
-
-/* ---- the exchange's side */
-
-static void plan_answer(struct exchange *ex)
-{
-    struct plan_job *j = ex->pending->job;
-
-    if (j->status != ST_OK)
-        exchange_err(ex, &j->err);
-    else
-        exchange_reply(ex, 200, &j->reply, "application/json");
 }
 
 /* The present snapshot with one request more, or another one of the same owner.
@@ -198,21 +102,21 @@ static bool is_whatif(const json_t *body)
            json_object_get(body, "num_cpus");
 }
 
-static enum status read_job(struct exchange *ex, struct plan_job *j,
-                            struct err *err)
+static enum status read_job(struct plan_job *j, struct err *err)
 {
     struct status_page *page = NULL;
     struct snapshot *snapshot;
     json_t *body = NULL;
     enum status s;
 
-    s = codec_parse(ex->body.s, ex->body.n, &body, err);
+    s = codec_parse(j->body.s, j->body.n, &body, err);
+    buf_done(&j->body);
     if (s != ST_OK) {
         err_prefix(err, "body");
     } else if (!is_whatif(body)) {
         s = codec_snapshot_read(body, &j->arena, &snapshot, err);
         j->snapshot = snapshot;
-    } else if (!(page = status_get(ex->server->board))) {
+    } else if (!(page = status_get(j->board))) {
         s = err_set(
             err, ST_RETRY,
             "the daemon is starting: there is no snapshot to plan on yet");
@@ -222,38 +126,69 @@ static enum status read_job(struct exchange *ex, struct plan_job *j,
             status_unref(page);
     }
     json_decref(body);
-    buf_done(&ex->body);
     return s;
+}
+
+/* What the planner and the reply will take goes by these. */
+static enum status size_check(const struct snapshot *f, struct err *err)
+{
+    uint64_t lines = 0;
+
+    for (uint32_t i = 0; i < f->n_demands; i++)
+        lines += 2 + (uint64_t)f->demands[i].n_bundles;
+    if (lines <= LINES_MAX)
+        return ST_OK;
+    return err_set(err, ST_QUOTA,
+                   "%llu different bundles, each demand counted as two more, "
+                   "are too many for a plan here: at most %u",
+                   (unsigned long long)lines, LINES_MAX);
+}
+
+static bool run(struct task *task)
+{
+    struct plan_job *j = (struct plan_job *)task;
+    struct problem *s;
+    struct plan plan;
+
+    j->status = read_job(j, &j->err);
+    if (j->status == ST_OK)
+        j->status = size_check(j->snapshot, &j->err);
+    if (j->status == ST_OK)
+        j->status = problem_make_within(j->snapshot, AMOUNTS_MAX, &j->arena, &s,
+                                        &j->err);
+    if (j->status == ST_OK) {
+        planner_run(s, 0, &j->arena, &plan);
+        write_reply(j, s, &plan);
+    }
+    return true;
+}
+
+static void plan_answer(struct exchange *ex)
+{
+    struct plan_job *j = (struct plan_job *)ex->pending->task;
+
+    if (j->status == ST_QUOTA || j->reply.full)
+        exchange_error(
+            ex, 413, "INVALID", "body", "%s; plan it with `davit plan`",
+            j->reply.full ? "the plan would be too large" : j->err.text);
+    else if (j->status != ST_OK)
+        exchange_err(ex, &j->err);
+    else
+        exchange_reply(ex, 200, &j->reply, "application/json");
 }
 
 void post_plan(struct exchange *ex)
 {
-    struct whatif *t = ex->server->whatif;
-    struct plan_job *j = MEM_NEW(struct plan_job);
-    struct err err = {0};
-    struct pending *p;
-    bool full;
+    struct plan_job *j;
 
+    if (!exchange_charge_tree(ex))
+        return;
+    j = MEM_NEW(struct plan_job);
+    j->task.run = run;
+    j->task.free = plan_job_free;
+    j->board = ex->server->board;
+    j->body = ex->body;
+    buf_init(&ex->body, BODY_MAX);
     buf_init(&j->reply, REPLY_MAX);
-    pthread_mutex_lock(&t->lock);
-    full = t->n >= PLANS_MAX;
-    pthread_mutex_unlock(&t->lock);
-    if (full) {
-        exchange_error(ex, 429, "THROTTLED", "",
-                       "%d plans wait already; try again", PLANS_MAX);
-        plan_job_free(j);
-        return;
-    }
-    if (read_job(ex, j, &err) != ST_OK) {
-        exchange_err(ex, &err);
-        plan_job_free(j);
-        return;
-    }
-    j->pending = p = pending_new(ex->server->pending, COMMAND_REQUEST_PUT);
-    p->job = j;
-    ex->answer = plan_answer;
-    if (!pending_send(p, ex, enqueue, t)) {
-        pending_unref(p);
-        exchange_error(ex, 503, "RETRY", "", "the daemon is stopping");
-    }
+    tasks_send(ex, &j->task, COMMAND_REQUEST_PUT, plan_answer);
 }

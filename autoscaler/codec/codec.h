@@ -11,6 +11,7 @@
 #include <jansson.h>
 
 #include "../base/arena.h"
+#include "../base/buf.h"
 #include "../model/plan.h"
 #include "../model/snapshot.h"
 
@@ -61,6 +62,10 @@ json_t *codec_amount(int64_t amount);  /* 1/10,000 */
 json_t *codec_text(const char *s);     /* bytes that are no UTF-8: '?' */
 
 json_t *codec_plan_write(const struct problem *s, const struct plan *p);
+/* Its text, compact, without ever being one tree: that of a plan with 40,000
+ * bundles would take 200 MiB.  False: it does not fit. */
+bool codec_plan_print(const struct problem *s, const struct plan *p,
+                      struct buf *to);
 
 /* Text with libjansson's own message turned into ours: "line 3 column 7: ...";
  * rejects NaN, duplicate keys and depth over 64. */

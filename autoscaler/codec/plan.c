@@ -4,6 +4,7 @@
  * snapshot's order, which "bundles" lists), with what it takes.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../model/amount.h"
@@ -319,21 +320,11 @@ static json_t *gap_write(int64_t cost, int64_t bound)
     return json_real((double)(int64_t)(gap * 100 + 0.5) / 100);
 }
 
-json_t *codec_plan_write(const struct problem *s, const struct plan *p)
+/* What is no list. */
+static void put_sums(const struct out *o, json_t *v)
 {
-    struct out o = {s, p};
-    json_t *launches = json_array(), *nodes = json_array();
-    json_t *bundles = json_array(), *v = json_object();
+    const struct plan *p = o->p;
 
-    for (uint32_t i = 0; i < p->n_launches; i++)
-        json_array_append_new(launches, launch_write(&o, &p->launches[i]));
-    for (uint32_t i = 0; i < s->n_nodes; i++)
-        json_array_append_new(nodes, node_write(&o, i));
-    for (uint32_t i = 0; i < s->n_bundles; i++)
-        json_array_append_new(bundles, bundle_write(&o, i));
-    json_object_set_new(v, "launches", launches);
-    json_object_set_new(v, "nodes", nodes);
-    json_object_set_new(v, "bundles", bundles);
     json_object_set_new(v, "cost_per_hour", codec_dollars(p->cost_micros_hour));
     json_object_set_new(v, "lower_bound", codec_dollars(p->bound_micros_hour));
     json_object_set_new(v, "gap_percent",
@@ -342,5 +333,75 @@ json_t *codec_plan_write(const struct problem *s, const struct plan *p)
     json_object_set_new(v, "ended", json_integer(p->n_ended));
     json_object_set_new(v, "work", json_integer((json_int_t)p->work));
     json_object_set_new(v, "budget", json_integer((json_int_t)p->budget));
+}
+
+static json_t *nth_launch(const struct out *o, uint32_t i)
+{
+    return launch_write(o, &o->p->launches[i]);
+}
+
+/* The lists of a plan, in their order. */
+struct list {
+    const char *name;
+    uint32_t n;
+    json_t *(*write)(const struct out *o, uint32_t i);
+};
+enum { LISTS = 3 };
+
+static void lists_of(const struct out *o, struct list ret[LISTS])
+{
+    ret[0] = (struct list){"launches", o->p->n_launches, nth_launch};
+    ret[1] = (struct list){"nodes", o->s->n_nodes, node_write};
+    ret[2] = (struct list){"bundles", o->s->n_bundles, bundle_write};
+}
+
+json_t *codec_plan_write(const struct problem *s, const struct plan *p)
+{
+    struct out o = {s, p};
+    struct list lists[LISTS];
+    json_t *v = json_object();
+
+    lists_of(&o, lists);
+    for (size_t k = 0; k < LISTS; k++) {
+        json_t *list = json_array();
+
+        for (uint32_t i = 0; i < lists[k].n; i++)
+            json_array_append_new(list, lists[k].write(&o, i));
+        json_object_set_new(v, lists[k].name, list);
+    }
+    put_sums(&o, v);
     return v;
+}
+
+/* One value without its first bytes: "{" of an object that goes on. */
+static bool dump(json_t *v, size_t skip, struct buf *to)
+{
+    char *text = json_dumps(v, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    bool fits = text && buf_str(to, text + skip);
+
+    free(text);
+    json_decref(v);
+    return fits;
+}
+
+bool codec_plan_print(const struct problem *s, const struct plan *p,
+                      struct buf *to)
+{
+    struct out o = {s, p};
+    struct list lists[LISTS];
+    json_t *sums = json_object();
+
+    lists_of(&o, lists);
+    buf_str(to, "{");
+    for (size_t k = 0; k < LISTS; k++) {
+        buf_printf(to, "\"%s\":[", lists[k].name);
+        for (uint32_t i = 0; i < lists[k].n && !to->full; i++) {
+            if (i > 0)
+                buf_str(to, ",");
+            dump(lists[k].write(&o, i), 0, to);
+        }
+        buf_str(to, "],");
+    }
+    put_sums(&o, sums);
+    return dump(sums, 1, to) && !to->full;
 }

@@ -14,6 +14,8 @@
  * for ten million bundles at most, and past that for nobody at all. */
 enum { OWNERS_MAX = 20000 };
 #define BUNDLES_MAX UINT64_C(5000000)
+/* Each that differs from the others costs about 2 KiB in every plan. */
+#define LINES_MAX 20000u
 /* Of a ConfigMap of 1 MiB: quotes count twice, and machines are in it too. */
 #define COPY_BYTES_MAX ((size_t)384 << 10)
 
@@ -221,7 +223,7 @@ static size_t copy_bytes(const struct requests *r, const struct request *q)
 static enum status request_fits(const struct requests *r,
                                 const struct request *q, struct err *err)
 {
-    uint64_t all = bundles_of(q);
+    uint64_t all = bundles_of(q), lines = q->demand.n_bundles;
     bool found;
 
     request_at(r, q->owner, &found);
@@ -231,8 +233,16 @@ static enum status request_fits(const struct requests *r,
                        "there may be; clear some",
                        r->all.n);
     for (uint32_t i = 0; i < r->all.n; i++)
-        if (strcmp(r->all.v[i]->owner, q->owner) != 0)
+        if (strcmp(r->all.v[i]->owner, q->owner) != 0) {
             all += bundles_of(r->all.v[i]);
+            lines += r->all.v[i]->demand.n_bundles;
+        }
+    if (lines > LINES_MAX)
+        return err_set(err, ST_QUOTA,
+                       "bundles: with those of all owners they would be %llu "
+                       "entries; at most %u may be: write identical bundles "
+                       "once, with a count",
+                       (unsigned long long)lines, LINES_MAX);
     if (r->ledger->ha && copy_bytes(r, q) > COPY_BYTES_MAX)
         return err_set(err, ST_INVALID,
                        "bundles: too large: with state: kubernetes requests "

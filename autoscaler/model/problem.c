@@ -10,6 +10,8 @@
 #include "accel.h"
 #include "problem_build.h"
 
+#define MAX_AMOUNTS (UINT64_C(1) << 27)
+
 /* ---- checking and sorting */
 
 static int by_type_name(const void *a, const void *b)
@@ -148,11 +150,13 @@ static void rows_lay(struct builder *m)
     s->n_rows = m->rows.n;
 }
 
-enum status problem_make(const struct snapshot *snapshot, struct arena *arena,
-                         struct problem **ret, struct err *err)
+enum status problem_make_within(const struct snapshot *snapshot, uint64_t max,
+                                struct arena *arena, struct problem **ret,
+                                struct err *err)
 {
     struct problem *s = ARENA_NEW(arena, struct problem);
-    struct builder m = {.snapshot = snapshot, .arena = arena, .s = s};
+    struct builder m = {
+        .snapshot = snapshot, .arena = arena, .s = s, .max_amounts = max};
 
     s->now_ms = snapshot->now_ms;
     s->limits = snapshot->limits;
@@ -163,7 +167,7 @@ enum status problem_make(const struct snapshot *snapshot, struct arena *arena,
         return ST_INVALID;
     builder_strings(&m);
     if (builder_columns(&m, err) != ST_OK)
-        return ST_INVALID;
+        return ST_QUOTA;
     builder_queues_lay(&m);
     if (builder_types(&m, err) != ST_OK)
         return ST_INVALID;
@@ -178,4 +182,16 @@ enum status problem_make(const struct snapshot *snapshot, struct arena *arena,
     builder_previous_lay(&m);
     *ret = s;
     return ST_OK;
+}
+
+enum status problem_make(const struct snapshot *snapshot, struct arena *arena,
+                         struct problem **ret, struct err *err)
+{
+    enum status s = problem_make_within(snapshot, MAX_AMOUNTS, arena, ret, err);
+
+    if (s != ST_QUOTA)
+        return s;
+    if (err)
+        err->status = ST_INVALID;
+    return ST_INVALID;
 }

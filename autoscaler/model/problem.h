@@ -208,6 +208,11 @@ static inline const int64_t *pb_row(const struct problem *s, uint32_t row)
  * a bundle without alternatives and the like; *ret is untouched then. */
 enum status problem_make(const struct snapshot *snapshot, struct arena *arena,
                          struct problem **ret, struct err *err);
+/* The same for whoever has little memory: QUOTA when there could be more than
+ * max quantities, of 8 bytes each and held two to three times. */
+enum status problem_make_within(const struct snapshot *snapshot, uint64_t max,
+                                struct arena *arena, struct problem **ret,
+                                struct err *err);
 
 /* The same for two problems that differ in nothing but time that has passed:
  * now_ms, and how long nodes have been idle as long as their order is the same.

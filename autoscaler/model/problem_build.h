@@ -25,6 +25,7 @@ struct builder {
     const struct snap_node **nodes;   /* by id */
     const struct snap_queue **queues; /* by name */
     bool tainted;                     /* some place has a taint */
+    uint64_t max_amounts;             /* quantities there may be */
     struct intern strings, names, rows, selectors, shapes;
     uint32_t *column_of; /* rank in names -> column, or NONE */
     int64_t *row;        /* scratch: one row */

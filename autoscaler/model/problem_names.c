@@ -16,7 +16,6 @@
 #include "problem_build.h"
 
 #define MAX_UNKNOWN 32 /* names nobody offers that keep their column */
-#define MAX_AMOUNTS (UINT64_C(1) << 27)
 #define OTHER_NAME "other resources"
 
 static const char *const fixed[COL_FIRST_OTHER] = {
@@ -297,12 +296,12 @@ enum status builder_columns(struct builder *m, struct err *err)
     m->column_of = ARENA_ARRAY(m->arena, uint32_t, m->names.n + 1);
     names = ARENA_ARRAY(m->arena, const char *, m->names.n + 4);
     n = columns_choose(m, &seen, names);
-    if (n_rows * n > MAX_AMOUNTS)
-        return err_set(err, ST_INVALID,
+    if (n_rows * n > m->max_amounts)
+        return err_set(err, ST_QUOTA,
                        "%u different resources on %llu node types, nodes and "
                        "bundles are too many: at most %llu quantities in all",
                        n, (unsigned long long)n_rows,
-                       (unsigned long long)MAX_AMOUNTS);
+                       (unsigned long long)m->max_amounts);
     for (uint32_t c = 0; c < n; c++)
         put(m, names[c]);
     strings_lay(m);

@@ -17,6 +17,7 @@ LEVEL = {"base": 0, "model": 1, "codec": 2, "plan": 3, "config": 3, "wire": 3,
 # A room within a room: the headers it shows and to whom, and what it sees.
 INNER = {"plan/cover": ({"cover.h"}, {"plan"}, {"base", "model", "plan/lp"}),
          "plan/lp": ({"lp.h"}, {"plan/cover"}, {"base"}),
+         "api/door": ({"door.h"}, {"api"}, {"base"}),
          "wire/ray": ({"ray.h"}, {"control", "cli"}, {"base", "model", "wire"}),
          "wire/kube": ({"kube.h", "watch.h", "lease.h", "files.h", "nodes.h"},
                        {"wire/pods", "store", "control", "cli"},

@@ -1,0 +1,106 @@
+/*
+ * door.h - the clients of the HTTP servers: who they are, what they hold, and
+ * when their time is over.
+ *
+ * libmicrohttpd closes a connection that is silent.  One that sends a byte now
+ * and then it keeps for ever, and when all places are taken it accepts nobody.
+ * Here every connection has a seat, whose phase says whom it waits for, with an
+ * absolute deadline; a newcomer to a full house takes the seat of the client
+ * that holds the most.  One budget of bytes is shared by all bodies, what is
+ * made of them, and replies on their way.
+ *
+ * All functions may be called on any thread.
+ */
+#ifndef API_DOOR_DOOR_H
+#define API_DOOR_DOOR_H
+
+#include <microhttpd.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct door;
+struct peer; /* a client: an IPv4 address, an IPv6 /64, or a local user */
+struct seat; /* one of its connections */
+
+enum door_port { DOOR_API, DOOR_METRICS, DOOR_PORTS };
+
+/* Bytes that all requests and replies together may hold, and one client. */
+#define DOOR_BYTES_MAX ((size_t)64 << 20)
+#define DOOR_BYTES_PEER ((size_t)48 << 20)
+/* Libmicrohttpd's own limit is above ours by so many for each of its threads:
+ * seats that are given up already, but not closed yet. */
+#define DOOR_MARGIN 64
+#define DOOR_METRICS_SEATS 256
+
+/* max: connections to the API at once; a client may have three quarters. */
+struct door *door_new(uint32_t max);
+/* After the servers that use it have been stopped. */
+void door_free(struct door *d);
+
+/* ---- seats.c: for MHD_OPTION_NOTIFY_CONNECTION, with door_arg() */
+void *door_arg(struct door *d, enum door_port port);
+void door_notify(void *arg, struct MHD_Connection *connection, void **context,
+                 enum MHD_ConnectionNotificationCode what);
+
+enum seat_phase {
+    SEAT_HEADER, /* accepted; no request yet */
+    SEAT_IDLE,   /* replied; the next request may come */
+    SEAT_BODY,
+    SEAT_WORK, /* it waits for us */
+    SEAT_REPLY,
+    SEAT_STREAM, /* a reply without an end */
+    SEAT_PHASES
+};
+/* NULL: libmicrohttpd has none for it (then nothing below does anything). */
+struct seat *seat_of(struct MHD_Connection *connection);
+void seat_enter(struct seat *s, enum seat_phase phase);
+struct peer *seat_peer(struct seat *s); /* lives as long as the seat */
+/* How many connections were ended because their time was over, or for others.
+ */
+uint64_t door_late(const struct door *d);
+uint64_t door_evicted(const struct door *d);
+
+/* An option and its value: since 1.0 the library refuses a bare LF and a NUL,
+ * which 0.9 takes without telling us.  (What 0.9 calls strict is one Host
+ * header, which we look at ourselves.) */
+#if MHD_VERSION >= 0x01000000
+#define DISCIPLINE MHD_OPTION_CLIENT_DISCIPLINE_LVL
+#define DISCIPLINE_LEVEL 2
+#else
+#define DISCIPLINE MHD_OPTION_STRICT_FOR_CLIENT
+#define DISCIPLINE_LEVEL 0
+#endif
+
+/* ---- strict.c: what libmicrohttpd lets pass though two programs could read it
+ * differently, so that a proxy before us may be deceived */
+/* For MHD_OPTION_URI_LOG_CALLBACK: what becomes the exchange's context. */
+void *strict_uri(void *arg, const char *uri, struct MHD_Connection *connection);
+/* Is the context one that strict_uri() gave? */
+bool strict_is_mark(const void *context);
+/* What is wrong with the request; NULL: nothing.  The connection must be closed
+ * after the refusal. */
+const char *strict_fault(struct MHD_Connection *connection, const void *context,
+                         const char *version);
+
+/* ---- budget.c */
+/* A charge is of one peer, or of nobody; it may outlive the peer's seats. */
+struct charge {
+    struct door *door;
+    struct peer *peer;
+    size_t n;
+};
+/* False: it would be too much, and nothing is charged. */
+bool charge_add(struct charge *c, struct door *d, struct peer *p, size_t n);
+void charge_drop(struct charge *c);
+size_t door_bytes(struct door *d);
+/* A reply that is charged until libmicrohttpd drops it; takes over text (heap)
+ * in any case.  NULL: it would be too much. */
+struct MHD_Response *charged_response(struct door *d, struct peer *p,
+                                      char *text, size_t n);
+
+/* ---- peers.c */
+/* Counts one more exchange that waits for another thread, or stream; false: it
+ * has its share already. */
+bool peer_waits(struct door *d, struct peer *p, int more, uint32_t max);
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * inside.h - what the files of this folder share.  All of it is under the
+ * door's lock, but what is said to be constant.
+ */
+#ifndef API_DOOR_INSIDE_H
+#define API_DOOR_INSIDE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/socket.h>
+
+#include "door.h"
+
+struct peer {
+    struct peer *next;
+    unsigned char key[18]; /* constant, with the name */
+    char name[64];
+    uint32_t refs; /* seats and charges */
+    uint32_t seats[DOOR_PORTS];
+    uint32_t waits;
+    size_t bytes;
+};
+
+struct seat {
+    struct door *door; /* constant, with the three after it */
+    struct peer *peer;
+    enum door_port port;
+    int fd;
+    struct seat *next, **link;
+    enum seat_phase phase;
+    int64_t since_ms; /* mono, when the phase began */
+    bool ended;       /* shut down; libmicrohttpd closes it */
+};
+
+struct port {
+    struct door *door;
+    enum door_port which;
+    uint32_t n, max, per_peer; /* n without those that are ended */
+};
+
+struct door {
+    pthread_mutex_t lock;
+    pthread_cond_t wake; /* there is a seat, or the end */
+    pthread_t watch;
+    bool stop;
+    struct peer *peers;
+    struct seat *seats;
+    struct port ports[DOOR_PORTS];
+    size_t bytes;
+    atomic_ullong late, evicted;
+};
+
+/* A reference; under the lock. */
+struct peer *peer_get(struct door *d, const struct sockaddr *a, int fd);
+void peer_ref(struct peer *p);
+void peer_drop(struct door *d, struct peer *p);
+
+/* Ends the seats whose time is over; under the lock. */
+void seats_sweep(struct door *d, int64_t now_ms);
+
+#endif

@@ -1,0 +1,194 @@
+/*
+ * seats.c - every connection, and how long it may take.
+ *
+ * A seat is ended by shutting its socket down: libmicrohttpd then sees the end
+ * of it and closes it on the thread that owns it.  The number of the socket is
+ * ours to use until libmicrohttpd tells that the connection is closed, which
+ * takes the lock.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "../../base/alloc.h"
+#include "../../base/clock.h"
+#include "inside.h"
+
+/* How long each phase may last, in milliseconds; 0: as long as we take. */
+static const int64_t limit[SEAT_PHASES] = {
+    [SEAT_HEADER] = 10000,
+    [SEAT_IDLE] = 60000,
+    [SEAT_BODY] = 30000,
+    [SEAT_REPLY] = 60000,
+};
+
+/* What the kernel keeps for a reader that does not read; it would take 4 MiB. */
+#define SEND_BUFFER (128 << 10)
+
+/* Who sends a request sends it at once. */
+#define YOUNG_MS 1000
+
+/* Who goes first when others need the room; 0: it waits for us, and stays. */
+static int burden(const struct seat *s, int64_t now_ms)
+{
+    switch (s->phase) {
+    case SEAT_IDLE: return 3;
+    case SEAT_HEADER: return now_ms - s->since_ms > YOUNG_MS ? 3 : 1;
+    case SEAT_BODY:
+    case SEAT_REPLY: return 2;
+    default: return 0;
+    }
+}
+
+/* With a reset: what a slow reader has not taken must not stay in the kernel.
+ */
+static void end(struct seat *s)
+{
+    static const struct linger at_once = {.l_onoff = 1};
+
+    s->ended = true;
+    s->door->ports[s->port].n--;
+    s->peer->seats[s->port]--;
+    setsockopt(s->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    shutdown(s->fd, SHUT_RDWR);
+}
+
+void seats_sweep(struct door *d, int64_t now_ms)
+{
+    for (struct seat *s = d->seats; s; s = s->next)
+        if (!s->ended && limit[s->phase] &&
+            now_ms - s->since_ms >= limit[s->phase]) {
+            atomic_fetch_add(&d->late, 1);
+            end(s);
+        }
+}
+
+/* The client with the most seats at this port. */
+static struct peer *greediest(struct door *d, enum door_port port)
+{
+    struct peer *most = d->peers;
+
+    for (struct peer *p = d->peers; p; p = p->next)
+        if (p->seats[port] > most->seats[port])
+            most = p;
+    return most;
+}
+
+/* Of the client's, the one that may go best, but not the newcomer; NULL: none
+ * may. */
+static struct seat *weakest(struct door *d, const struct peer *p,
+                            const struct seat *newcomer)
+{
+    int64_t now = clock_mono_ms();
+    struct seat *best = NULL;
+    int most = 0;
+
+    for (struct seat *s = d->seats; s; s = s->next) {
+        int b = burden(s, now);
+
+        if (s->peer != p || s->port != newcomer->port || s->ended ||
+            s == newcomer || b == 0 || b < most ||
+            (b == most && s->since_ms >= best->since_ms))
+            continue;
+        best = s;
+        most = b;
+    }
+    return best;
+}
+
+/* Room for the newcomer, which is counted already; if need be, its own. */
+static void make_room(struct door *d, struct seat *newcomer)
+{
+    const struct port *port = &d->ports[newcomer->port];
+    struct peer *p = newcomer->peer;
+    struct seat *s;
+
+    if (p->seats[newcomer->port] <= port->per_peer) {
+        if (port->n <= port->max)
+            return;
+        p = greediest(d, newcomer->port);
+    }
+    s = weakest(d, p, newcomer);
+    atomic_fetch_add(&d->evicted, 1);
+    end(s ? s : newcomer);
+}
+
+static void seat_open(struct port *port, struct MHD_Connection *connection,
+                      void **context)
+{
+    const union MHD_ConnectionInfo *fd = MHD_get_connection_info(
+        connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    const union MHD_ConnectionInfo *address = MHD_get_connection_info(
+        connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    struct door *d = port->door;
+    struct seat *s = MEM_NEW(struct seat);
+
+    s->door = d;
+    s->port = port->which;
+    s->fd = fd->connect_fd;
+    s->since_ms = clock_mono_ms();
+    setsockopt(s->fd, SOL_SOCKET, SO_SNDBUF, &(int){SEND_BUFFER}, sizeof(int));
+    pthread_mutex_lock(&d->lock);
+    s->peer = peer_get(d, address ? address->client_addr : NULL, s->fd);
+    s->next = d->seats;
+    s->link = &d->seats;
+    if (s->next)
+        s->next->link = &s->next;
+    d->seats = s;
+    port->n++;
+    s->peer->seats[s->port]++;
+    make_room(d, s);
+    pthread_cond_signal(&d->wake);
+    pthread_mutex_unlock(&d->lock);
+    *context = s;
+}
+
+static void seat_close(struct seat *s)
+{
+    struct door *d = s->door;
+
+    pthread_mutex_lock(&d->lock);
+    *s->link = s->next;
+    if (s->next)
+        s->next->link = s->link;
+    if (!s->ended) {
+        d->ports[s->port].n--;
+        s->peer->seats[s->port]--;
+    }
+    peer_drop(d, s->peer);
+    pthread_mutex_unlock(&d->lock);
+    free(s);
+}
+
+void door_notify(void *arg, struct MHD_Connection *connection, void **context,
+                 enum MHD_ConnectionNotificationCode what)
+{
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        seat_open(arg, connection, context);
+    } else if (*context) {
+        seat_close(*context);
+        *context = NULL;
+    }
+}
+
+struct seat *seat_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *i = MHD_get_connection_info(
+        connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+    return i ? i->socket_context : NULL;
+}
+
+void seat_enter(struct seat *s, enum seat_phase phase)
+{
+    if (!s)
+        return;
+    pthread_mutex_lock(&s->door->lock);
+    s->phase = phase;
+    s->since_ms = clock_mono_ms();
+    pthread_mutex_unlock(&s->door->lock);
+}
+
+struct peer *seat_peer(struct seat *s)
+{
+    return s ? s->peer : NULL;
+}
