@@ -116,8 +116,7 @@ static bool take_at(const struct symbols *s, uint64_t address, void *ret,
         const Elf64_Phdr *p = &s->loads[i];
         uint64_t in = address - p->p_vaddr;
 
-        if (address >= p->p_vaddr && in <= p->p_filesz &&
-            n <= p->p_filesz - in)
+        if (address >= p->p_vaddr && in <= p->p_filesz && n <= p->p_filesz - in)
             return take(s, p->p_offset + in, ret, n);
     }
     return false;
