@@ -4,6 +4,7 @@
 #include "ledger.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../base/log.h"
@@ -73,6 +74,7 @@ void ledger_close(struct ledger *l)
     }
     fleet_done(&l->fleet);
     backoffs_free(l->backoffs);
+    free(l->unhelped.v);
 }
 
 /* ---- machines */
