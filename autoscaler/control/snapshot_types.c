@@ -137,8 +137,7 @@ static void type_take(const struct taking *t, const struct snap_type *from,
     if (ret->boot_ms < 0)
         ret->boot_ms = journal_boot(t->k->env->journal, from->name);
     /* Truth first: nothing is bought where we have not seen what there is. */
-    if (!s || !s->listed_ms || offers_awaited(p, s) ||
-        calls_stuck(p, s->provider))
+    if (!s || !s->listed_ms || calls_stuck(p, s->provider))
         ret->unavailable = REASON_PROVIDER_DOWN;
     for (uint32_t i = 0; i < from->n_offers; i++) {
         struct snap_offer o = from->offers[i];

@@ -50,7 +50,8 @@ static uint32_t witness(const struct sources *sources,
             continue;
         seen = source_node_of(sources, m);
         if (seen && seen->status != SOURCE_UNREADY &&
-            !for_now(&taken->snapshot->nodes[n->from]) && bought_for(m, shape))
+            !for_now(&taken->snapshot->nodes[n->from]) &&
+            bought_for(m, shape))
             return i;
     }
     return NONE;

@@ -184,49 +184,6 @@ static void test_sentences(void **state)
     }
 }
 
-/* What did not help is not bought again, another type is; and it is read back
- * as it was written. */
-static void test_unhelped(void **state)
-{
-    static const char text[] =
-        "{" NOW ", \"node_types\": [" T4 "}, {\"name\": \"l4\", "
-        "\"provider\": \"sim\", \"price\": 0.9, \"resources\": {\"CPU\": 8, "
-        "\"GPU\": 1}}], \"demands\": [{\"resources\": {\"GPU\": 1}}]}";
-    struct snap_unhelped in_vain = {.type = "t4", .until_ms = INT64_MAX};
-    struct world w;
-    struct problem *again;
-    struct snapshot *read;
-    struct plan plan;
-    struct err err;
-    json_t *written;
-
-    (void)state;
-    world_open(&w, text);
-    assert_int_equal(w.plan.n_launches, 1);
-    assert_string_equal(
-        view_str(&w.v, view_offer_type(&w.v, w.plan.launches[0].offer)->name),
-        "t4");
-    in_vain.shape = w.s->shapes[w.s->alts[0].shape].plain;
-    in_vain.until_ms = w.snapshot->now_ms + 1;
-    w.snapshot->unhelped = &in_vain;
-    w.snapshot->n_unhelped = 1;
-    written = codec_snapshot_write(w.snapshot);
-    assert_int_equal(codec_snapshot_read(written, &w.arena, &read, &err),
-                     ST_OK);
-    assert_int_equal(problem_make(read, &w.arena, &again, &err), ST_OK);
-    assert_true(problem_hash(again, &w.arena) != problem_hash(w.s, &w.arena));
-    planner_run(again, 0, &w.arena, &plan);
-    assert_int_equal(plan.n_launches, 1);
-    assert_string_equal(
-        again->str[again->types[again->offers[plan.launches[0].offer].type].name],
-        "l4");
-    json_decref(written);
-    in_vain.until_ms = w.snapshot->now_ms; /* its time is over */
-    assert_int_equal(problem_make(w.snapshot, &w.arena, &again, &err), ST_OK);
-    assert_int_equal(again->n_unhelped, 0);
-    world_close(&w);
-}
-
 /* The rest of what may stand in the way has a sentence too: none falls back on
  * the words of the enum alone. */
 static void test_no_reason_without_a_sentence(void **state)
@@ -236,7 +193,7 @@ static void test_no_reason_without_a_sentence(void **state)
     (void)state;
     world_open(&w, cases[0].problem);
     assert_int_equal(w.plan.n_refusals, 1);
-    for (unsigned r = REASON_LACKS; r <= REASON_UNHELPED; r++) {
+    for (unsigned r = REASON_LACKS; r <= REASON_CLOSED; r++) {
         struct plan_refusal *x = (struct plan_refusal *)w.plan.refusals;
         char plain[256];
         const char *text;
@@ -279,7 +236,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sentences),
-        cmocka_unit_test(test_unhelped),
         cmocka_unit_test(test_a_part_of_a_whole),
         cmocka_unit_test(test_no_reason_without_a_sentence),
     };

@@ -78,7 +78,6 @@ static void offers_poll(struct providers *p, struct provider_state *s)
     }
     s->offering = true;
     s->offers_last_ms = p->env->mono_ms;
-    env_wake_mono(p->env, p->env->mono_ms + OFFERS_FIRST_MS);
     call_send(p, call_new(s->provider, CALL_OFFERS, MAIL_CALL),
               LIST_TIMEOUT_MS);
 }

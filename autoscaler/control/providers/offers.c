@@ -102,13 +102,6 @@ static void closed_tell(struct providers *p, struct provider_state *s,
              o->spot ? ", spot" : "", *o->note ? ": " : "", o->note);
 }
 
-bool offers_awaited(const struct providers *p, const struct provider_state *s)
-{
-    return !s->told && (provider_caps(s->provider) & DAVIT_CAP_OFFERS) &&
-           (!s->offers_last_ms ||
-            p->env->mono_ms < s->offers_last_ms + OFFERS_FIRST_MS);
-}
-
 void offers_soon(struct provider_state *s)
 {
     int64_t soon = s->offers_last_ms + OFFERS_SOON_MS;
@@ -123,7 +116,6 @@ void provider_offered(struct providers *p, const struct call *call)
     bool good = call->status == ST_OK;
 
     s->offering = false;
-    s->told = true;
     s->offers_due_ms = p->env->mono_ms + (good ? OFFERS_MS : OFFERS_AGAIN_MS);
     if (!good)
         return;

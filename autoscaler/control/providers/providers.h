@@ -20,7 +20,6 @@ struct provider_state {
     struct provider *provider;
     const struct conf_provider *conf;
     bool listing;                          /* a list call is in flight */
-    bool told;                             /* an offers call was answered */
     bool offering;                         /* an offers call is in flight */
     int64_t list_due_ms, list_last_ms;     /* mono */
     int64_t offers_due_ms, offers_last_ms; /* mono */
@@ -41,8 +40,6 @@ struct known_offer {
     struct taints taints; /* more than the type's */
     const char *note;     /* what goes on there, or "" */
 };
-
-enum { OFFERS_FIRST_MS = 10000 }; /* their first answer is awaited so long */
 
 /* A call that has left and is not back. */
 struct call_in_flight {
@@ -98,9 +95,6 @@ void provider_listed(struct providers *p, struct call *call);
 
 /* ---- offers.c */
 void provider_offered(struct providers *p, const struct call *call);
-/* Has it not told yet what its machines are?  Nothing is bought before, for ten
- * seconds at most. */
-bool offers_awaited(const struct providers *p, const struct provider_state *s);
 /* Something has changed there: they are asked for again soon. */
 void offers_soon(struct provider_state *s);
 
