@@ -4,7 +4,6 @@
 #include "ledger.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../base/log.h"
@@ -74,7 +73,6 @@ void ledger_close(struct ledger *l)
     }
     fleet_done(&l->fleet);
     backoffs_free(l->backoffs);
-    free(l->unhelped.v);
 }
 
 /* ---- machines */

@@ -22,23 +22,12 @@ struct failure_note {
 };
 enum { FAILURES_KEPT = 16 };
 
-/* A type of which one was bought in vain: for bundles of this shape, or
- * because its nodes have a taint that nobody told us of. */
-struct unhelped_note {
-    char type[64];
-    uint64_t shape; /* pb_shape.plain; 0: it is the taint */
-    char key[320], value[64];
-    enum taint_effect effect;
-    int64_t until_ms, delay_ms;
-};
-
 struct ledger {
     struct env *env;
     struct ha *ha;    /* NULL: we are alone */
     const char *path; /* of the journal, for messages */
     struct fleet fleet;
-    struct backoffs *backoffs;          /* what failed launches taught */
-    VEC(struct unhelped_note) unhelped; /* and those that came: unhelped.h */
+    struct backoffs *backoffs; /* what failed launches taught */
     struct failure_note failures[FAILURES_KEPT];
     uint32_t n_failures; /* ever */
     bool journal_ok;     /* the last commit was good */
