@@ -57,44 +57,6 @@ static void list(const char *const *ids, uint32_t n)
     listed(list_sent(), ids, n);
 }
 
-/* How long after a list the next one is sent. */
-static int64_t next_list(uint32_t machines)
-{
-    static const char *const none[] = {NULL};
-    int64_t from;
-
-    rig_pass(20000);
-    listed(list_sent(), none, 0);
-    rig_site()->machines = machines;
-    from = rig.env.mono_ms;
-    for (rig.n_jobs = 0; rig.n_jobs == 0; rig_pass(100))
-        providers_poll(&rig.providers);
-    from = rig.env.mono_ms - 100 - from;
-    listed((struct call *)rig_job(), none, 0);
-    return from;
-}
-
-/* One that is stuck does not have a large fleet read every second. */
-static void test_lists_by_what_moves(void **state)
-{
-    struct machine *m;
-
-    (void)state;
-    assert_int_equal(next_list(0), 15000);
-    m = rig_machine("m", STATE_INTENDED, "");
-    m->since_ms = rig.env.now_ms + 20000;
-    assert_int_equal(next_list(0), 1000);
-    m->progress_ms = rig.env.now_ms + 20000;
-    assert_int_equal(next_list(5000), 6000);
-    m->progress_ms = m->since_ms = rig.env.now_ms - 60000;
-    assert_int_equal(next_list(0), 5000);
-    m->progress_ms = m->since_ms = rig.env.now_ms - 300000;
-    assert_int_equal(next_list(0), 15000);
-    m->progress_ms = rig.env.now_ms + 20000;
-    m->left_alone = true;
-    assert_int_equal(next_list(0), 15000);
-}
-
 static void test_adopted(void **state)
 {
     const struct machine *m;
@@ -246,7 +208,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
-        TEST(test_lists_by_what_moves),
         TEST(test_adopted),
         TEST(test_lost_after_two_lists),
         TEST(test_failed_list_says_nothing),

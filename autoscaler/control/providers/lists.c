@@ -7,47 +7,21 @@
 #include "providers.h"
 
 enum {
-    LIST_BUSY_MS = 1000, /* something is on its way or going */
-    LIST_SLOW_MS = 5000, /* ... and has not moved for a minute */
+    LIST_BUSY_MS = 1000, /* while something is on its way or going */
     LIST_QUIET_MS = 15000,
-    SLOW_AFTER_MS = 60000,
-    QUIET_AFTER_MS = 300000,
     LIST_TIMEOUT_MS = 60000,
 };
 
-/* When one of its machines on its way moved last, wall; 0: none is. */
-static int64_t moved_ms(const struct providers *p,
-                        const struct provider_state *s)
+static bool provider_busy(const struct providers *p,
+                          const struct provider_state *s)
 {
-    int64_t last = 0;
-
     for (uint32_t i = 0; i < p->ledger->fleet.n; i++) {
         const struct machine *m = p->ledger->fleet.v[i];
-        int64_t at = m->progress_ms > m->since_ms ? m->progress_ms
-                                                  : m->since_ms;
-
         if (m->state != STATE_READY && m->state != STATE_GONE &&
-            !m->left_alone && at > last &&
             strcmp(m->provider, s->conf->name) == 0)
-            last = at;
+            return true;
     }
-    return last;
-}
-
-/* One stuck machine must not have thousands read every second for hours: a list
- * costs the cloud as much as it is long. */
-static int64_t list_gap(const struct providers *p,
-                        const struct provider_state *s)
-{
-    int64_t moved = moved_ms(p, s), still = p->env->now_ms - moved;
-    int64_t gap = LIST_BUSY_MS;
-
-    if (moved == 0 || still >= QUIET_AFTER_MS)
-        return LIST_QUIET_MS;
-    if (still >= SLOW_AFTER_MS)
-        gap = LIST_SLOW_MS;
-    gap += s->machines; /* a millisecond for each */
-    return gap < LIST_QUIET_MS ? gap : LIST_QUIET_MS;
+    return false;
 }
 
 static void list_poll(struct providers *p, struct provider_state *s)
@@ -56,9 +30,9 @@ static void list_poll(struct providers *p, struct provider_state *s)
 
     if (s->listing)
         return;
-    if (s->list_failures == 0 &&
-        s->list_due_ms > s->list_last_ms + list_gap(p, s))
-        s->list_due_ms = s->list_last_ms + list_gap(p, s);
+    if (s->list_failures == 0 && provider_busy(p, s) &&
+        s->list_due_ms > s->list_last_ms + LIST_BUSY_MS)
+        s->list_due_ms = s->list_last_ms + LIST_BUSY_MS;
     if (now < s->list_due_ms) {
         env_wake_mono(p->env, s->list_due_ms);
         return;
