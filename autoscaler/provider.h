@@ -35,8 +35,8 @@
     X(THROTTLED, 2, "provider backs off retry_after_ms, or 2 s to 2 min") \
     X(STOCKOUT, 3, "offer backs off 60 s to 30 min; plan without it") \
     X(QUOTA, 4, "launch half as many; at one it backs off 2 min to 1 h") \
-    X(AUTH, 5, "provider launches nothing for 30 s to 10 min, and says so") \
-    X(INVALID, 6, "the node type is disabled for 60 s to 30 min") \
+    X(AUTH, 5, "the provider launches nothing until the next reload") \
+    X(INVALID, 6, "never again: the node type is disabled until reload") \
     X(NOT_FOUND, 7, "it is gone already: terminate() has succeeded") \
     X(CANCELLED, 8, "drop the answer and list again") \
     X(UNSUPPORTED, 9, "offers() only: never call it again") \

@@ -142,8 +142,8 @@ static const char *const sentences[REASON_COUNT] = {
         "%t has accelerators, which are not bought for work without one "
         "(limits.conserve_accelerators)",
     [REASON_TYPE_DISABLED] =
-        "%t was refused as invalid by %p; it is tried again after a while, or "
-        "when the configuration is loaded",
+        "%t was refused as invalid by %p; a reload of the configuration tries "
+        "it again",
     [REASON_UNCONFIRMED] =
         "it was seen only once so far; nothing is bought before a second look",
     [REASON_IMPROVING] =

@@ -7,12 +7,6 @@
 
 #define LISTED_MAX 100
 
-/* It lists, and still lets us launch nothing. */
-static bool refuses_us(const struct status_backoff *b)
-{
-    return b->why == ST_AUTH && !*b->type;
-}
-
 bool view_ready(const struct view *v)
 {
     const struct status_page *p = v->page;
@@ -20,8 +14,6 @@ bool view_ready(const struct view *v)
 
     for (uint32_t i = 0; i < p->n_providers; i++)
         ready = ready && p->providers[i].ready;
-    for (uint32_t i = 0; i < p->n_backoffs; i++)
-        ready = ready && !refuses_us(&p->backoffs[i]);
     return ready;
 }
 
@@ -42,10 +34,6 @@ uint32_t problems_write(struct out *o, const char *key, struct view *v)
                      p->providers[i].name,
                      p->providers[i].problem[0] ? p->providers[i].problem
                                                 : "no good list yet");
-    for (uint32_t i = 0; i < p->n_backoffs; i++)
-        if (refuses_us(&p->backoffs[i]) && ++n)
-            out_strf(o, NULL, "provider %s refuses our launches: %s",
-                     p->backoffs[i].provider, p->backoffs[i].text);
     if (!p->journal_ok && ++n)
         out_str(
             o, NULL,

@@ -4,14 +4,11 @@
  *   STOCKOUT   the offer      60 s, doubling to 30 min
  *   QUOTA      the offer      room: half of what was asked, down to none;
  *                             then 120 s, doubling to 1 h
- *   INVALID    the node type  60 s, doubling to 30 min
+ *   INVALID    the node type  until reload
  *   RETRY      the offer      1 s, doubling to 60 s (the provider without one)
  *   BROKEN     the provider   1 s, doubling to 60 s
  *   THROTTLED  the provider   what it asks for, else 2 s, doubling to 2 min
- *   AUTH       the provider   30 s, doubling to 10 min
- *
- * A refusal is not for ever: rights spread slowly, tokens and clocks are set
- * right, and a pool that was deleted is made again under its name.
+ *   AUTH       the provider   until reload
  */
 #include "backoff.h"
 
@@ -33,7 +30,7 @@ enum scope { SCOPE_NONE, SCOPE_OFFER, SCOPE_TYPE, SCOPE_PROVIDER };
 
 struct rule {
     enum scope scope;
-    int64_t first_ms, max_ms;
+    int64_t first_ms, max_ms; /* 0: until reload */
 };
 
 static const struct rule rules[ST_COUNT] = {
@@ -41,8 +38,8 @@ static const struct rule rules[ST_COUNT] = {
     [ST_THROTTLED] = {SCOPE_PROVIDER, 2000, 120 * 1000},
     [ST_STOCKOUT] = {SCOPE_OFFER, 60 * 1000, 1800 * 1000},
     [ST_QUOTA] = {SCOPE_OFFER, 120 * 1000, 3600 * 1000},
-    [ST_AUTH] = {SCOPE_PROVIDER, 30 * 1000, 600 * 1000},
-    [ST_INVALID] = {SCOPE_TYPE, 60 * 1000, 1800 * 1000},
+    [ST_AUTH] = {SCOPE_PROVIDER, 0, 0},
+    [ST_INVALID] = {SCOPE_TYPE, 0, 0},
     [ST_BROKEN] = {SCOPE_PROVIDER, 1000, 60 * 1000},
     /* OK, NOT_FOUND, CANCELLED, UNSUPPORTED say nothing about it. */
 };
@@ -194,6 +191,8 @@ static void backoff_begin(struct record *r, const struct err *e, int64_t now_ms)
     bool again = in_force && x->why == e->status;
     int64_t delay;
 
+    if (x->until_ms == INT64_MAX)
+        return;
     x->why = e->status;
     snprintf(x->text, sizeof x->text, "%.*s", (int)sizeof x->text - 1, e->text);
     /* Calls that were under way together fail together: that is one failure,
@@ -201,6 +200,10 @@ static void backoff_begin(struct record *r, const struct err *e, int64_t now_ms)
     if (!in_force)
         x->failures++;
     x->failed_ms = now_ms;
+    if (rule->first_ms == 0) {
+        x->delay_ms = x->until_ms = INT64_MAX;
+        return;
+    }
     delay = delay_of(rule, x->failures);
     if (e->status == ST_THROTTLED) {
         if (e->retry_after_ms > delay)
@@ -217,15 +220,16 @@ static void backoff_begin(struct record *r, const struct err *e, int64_t now_ms)
 }
 
 /* A provider's lists go well between two throttled launches, and must not keep
- * its delay from growing: only a longer quiet counts, as for a type.  An offer's
- * back-off just runs out: a launch sent before it began may still succeed, and
- * many clouds say yes to any launch. */
-static void scope_answered(struct backoffs *b, enum scope scope,
-                           struct offer_key of, int64_t now_ms)
+ * its delay from growing: only a longer quiet counts.  An offer's back-off just
+ * runs out: a launch sent before it began may still succeed, and many
+ * clouds say yes to any launch. */
+static void provider_answered(struct backoffs *b, struct offer_key of,
+                              int64_t now_ms)
 {
-    struct record *r = record_find(b, scope, of);
+    struct record *r = record_find(b, SCOPE_PROVIDER, of);
 
-    if (r && now_ms >= r->backoff.until_ms + r->backoff.delay_ms)
+    if (r && r->backoff.until_ms != INT64_MAX &&
+        now_ms >= r->backoff.until_ms + r->backoff.delay_ms)
         record_forget(b, r);
 }
 
@@ -259,9 +263,7 @@ const struct backoff *backoffs_note_launch(struct backoffs *b,
     struct record *r;
 
     if (e->status == ST_OK)
-        scope_answered(b, SCOPE_PROVIDER, of, now_ms);
-    if (e->status == ST_OK && *of.type)
-        scope_answered(b, SCOPE_TYPE, of, now_ms);
+        provider_answered(b, of, now_ms);
     if (scope == SCOPE_NONE)
         return NULL;
     r = record_get(b, *of.type ? scope : SCOPE_PROVIDER, of);

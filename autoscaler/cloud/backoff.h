@@ -2,10 +2,10 @@
  * backoff.h - offers, node types and providers that are left alone for a while
  * after a failure.
  *
- * An offer backs off after STOCKOUT, QUOTA or RETRY; its node type after
- * INVALID; the provider after THROTTLED, BROKEN and AUTH, and after any failure
- * that has no type.  Loading the configuration again ends them all.  Each failure
- * doubles the delay up to a limit (backoff.c has the
+ * An offer backs off after STOCKOUT, QUOTA or RETRY; its node type, until the
+ * configuration is loaded again, after INVALID; the provider after THROTTLED
+ * and BROKEN, until that load after AUTH, and after any failure that has no
+ * type.  Each failure doubles the delay up to a limit (backoff.c has the
  * table).  Failures that come in while one is in force are the same event and
  * double nothing.  Owned by the control thread.
  */
@@ -25,7 +25,7 @@ struct backoff {
                           * a type: of all its offers */
     enum status why;
     char text[208];
-    int64_t until_ms;  /* wall */
+    int64_t until_ms;  /* wall; INT64_MAX: until reload */
     int64_t delay_ms;  /* the last one */
     int64_t failed_ms; /* wall, the last failure; 0: none */
     uint32_t failures; /* in a row */
@@ -34,7 +34,7 @@ struct backoff {
 
 /* Records a failed or good answer; returns the back-off it led to, or NULL.
  * A machine that FAILED is noted once, not at every list.  A good answer ends a
- * provider's or a type's back-off once it has been quiet for as long as that lasted. */
+ * provider's back-off once it has been quiet for as long as that lasted. */
 const struct backoff *backoffs_note(struct backoffs *b, struct offer_key of,
                                     const struct err *e, int64_t now_ms);
 /* The same for a launch of `asked` machines of which `got` came.  After a QUOTA

@@ -32,7 +32,7 @@ static bool backs_off(const struct send *s, const struct machine *m)
     const struct backoff *b = backoffs_find(s->ledger->backoffs,
                                             machine_offer(m), s->env->now_ms);
 
-    if (!b || b->until_ms <= s->env->now_ms)
+    if (!b || b->until_ms <= s->env->now_ms || b->until_ms == INT64_MAX)
         return false;
     env_wake_wall(s->env, b->until_ms);
     return true;

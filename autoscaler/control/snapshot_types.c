@@ -33,7 +33,7 @@ static void backoff_take(const struct taking *t, const struct snap_type *type,
     o->failed_ms = backoffs_failed_ms(l->backoffs, key, now);
     if (!r)
         return;
-    if (r->why == ST_INVALID || r->why == ST_AUTH) {
+    if (r->until_ms == INT64_MAX) {
         *unavailable = *r->of.type ? REASON_TYPE_DISABLED
                                    : REASON_PROVIDER_DOWN;
     } else if (r->until_ms <= now) {

@@ -275,29 +275,6 @@ def test_a_refusal_of_before_the_reload_says_nothing_after_it(tmp_path):
         d.until(lambda: d.ready("t4") == 1)
 
 
-def test_a_provider_that_refuses_us_is_not_ready_and_tried_again_later(tmp_path):
-    """Not until a reload: rights spread slowly.  Its lists go well meanwhile."""
-    program = tmp_path / "provider.py"
-    program.write_text(REFUSES)
-    text = config().replace("sim: {", "own: {plugin: exec, command: [python3, %s]}\n  sim: {" % program)
-    text = text.replace("node_types:", "node_types:\n  own: {provider: own, resources: {CPU: 1, odd: 1}, price: 1, max: 2}")
-    with Daemon(tmp_path, text) as d:
-        d.until(lambda: d.get("/readyz")[0] == 200)
-        d.post({"bundles": [{"odd": 1}]})
-        d.until(lambda: d.get("/readyz")[0] == 503, 10)
-        assert "refuses our launches: not yours" in d.get("/readyz")[1]["problems"][0]
-        assert [e["text"] for e in d.events("offer.backoff")] == ["own for 30 s"]
-        d.post({"bundles": []})
-
-
-REFUSES = """import json, sys
-for line in sys.stdin:
-    q = json.loads(line)
-    bad = q["op"] == "launch"
-    print(json.dumps({"id": q["id"], "status": "AUTH" if bad else "UNSUPPORTED" if q["op"] == "offers" else "OK", "text": "not yours"}), flush=True)
-"""
-
-
 def faults_when_there(d, name="cloud.json", **kw):
     path = d.dir / name
     c = json.loads(path.read_text()) if path.exists() else {

@@ -97,8 +97,8 @@ static const struct {
     {REASON_TYPE_DISABLED,
      "{" NOW ", \"node_types\": [" T4 ", \"unavailable\": "
      "\"type_disabled\"}], \"demands\": [{\"resources\": {\"GPU\": 1}}]}",
-     "t4 was refused as invalid by sim; it is tried again after a while, or when "
-     "the configuration is loaded"},
+     "t4 was refused as invalid by sim; a reload of the configuration tries it "
+     "again"},
     {REASON_CONSERVE,
      "{" NOW ", \"node_types\": [" T4 "}, " CPU ", \"max\": 1}], "
      "\"demands\": [{\"resources\": {\"CPU\": 8}, \"count\": 2}]}",

@@ -42,8 +42,6 @@ static void test_delays(void **state)
         {ST_STOCKOUT, {60, 120, 240, 480, 960, 1800, 1800, 1800}},
         {ST_QUOTA, {120, 240, 480, 960, 1920, 3600, 3600, 3600}},
         {ST_RETRY, {1, 2, 4, 8, 16, 32, 60, 60}},
-        {ST_AUTH, {30, 60, 120, 240, 480, 600, 600, 600}},
-        {ST_INVALID, {60, 120, 240, 480, 960, 1800, 1800, 1800}},
         {ST_BROKEN, {1, 2, 4, 8, 16, 32, 60, 60}},
         {ST_THROTTLED, {2, 4, 8, 16, 32, 64, 120, 120}}};
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
@@ -100,28 +98,14 @@ static void test_whom(void **state)
             backoffs_find(r, spot, NOW) ? 1 : 0,
             rows[i].hit[1] || rows[i].hit[2]); /* the other market */
         assert_null(backoffs_find(r, eks, NOW));
-        /* None is for ever, also without a reload. */
-        assert_null(find(r, "t4", "a", NOW + 999999999));
+        /* AUTH and INVALID hold until reload, whatever succeeds. */
+        bool forever = rows[i].s == ST_AUTH || rows[i].s == ST_INVALID;
+        note(r, "t4", "a", ST_OK, NOW + 999999999);
+        assert_int_equal(find(r, "t4", "a", NOW + 999999999) ? 1 : 0, forever);
         backoffs_forget_all(r);
         assert_null(find(r, "t4", "a", NOW));
         backoffs_free(r);
     }
-}
-
-/* A type that was mended begins anew, one that fails again goes on. */
-static void test_mended(void **state)
-{
-    (void)state;
-    struct backoffs *r = backoffs_new();
-    const struct backoff *t = note(r, "t4", "a", ST_INVALID, NOW);
-    t = note(r, "t4", "a", ST_INVALID, NOW + 60000);
-    assert_int_equal(t->delay_ms, 120000);
-    note(r, "t4", "a", ST_OK, NOW + 70000); /* sent before it was refused */
-    assert_non_null(find(r, "t4", "b", NOW + 70000));
-    note(r, "t4", "a", ST_OK, NOW + 60000 + 240000);
-    t = note(r, "t4", "a", ST_INVALID, NOW + 310000);
-    assert_int_equal(t->delay_ms, 60000);
-    backoffs_free(r);
 }
 
 /* gardener#370: A,B,A,B and never C, because one success forgave all. */
@@ -214,9 +198,10 @@ static void test_together(void **state)
     assert_int_equal(t->until_ms, NOW + 10 + 60000);
     t = note(r, "", "", ST_THROTTLED, NOW);
     t = note(r, "", "", ST_AUTH, NOW + 1);
-    assert_int_equal(t->until_ms, NOW + 1 + 30000);
+    assert_int_equal(t->until_ms, INT64_MAX);
     t = note(r, "", "", ST_BROKEN, NOW + 2);
-    assert_int_equal(t->until_ms, NOW + 1 + 30000);
+    assert_int_equal(t->until_ms, INT64_MAX);
+    assert_int_equal(t->why, ST_AUTH);
     backoffs_free(r);
 }
 
@@ -350,11 +335,10 @@ static void test_many(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_delays),     cmocka_unit_test(test_whom),
-        cmocka_unit_test(test_success),    cmocka_unit_test(test_yes_and_no),
-        cmocka_unit_test(test_mended),     cmocka_unit_test(test_failed),
-        cmocka_unit_test(test_together),   cmocka_unit_test(test_throttled),
-        cmocka_unit_test(test_quota_room), cmocka_unit_test(test_each),
-        cmocka_unit_test(test_many)};
+        cmocka_unit_test(test_delays),    cmocka_unit_test(test_whom),
+        cmocka_unit_test(test_success),   cmocka_unit_test(test_yes_and_no),
+        cmocka_unit_test(test_failed),    cmocka_unit_test(test_together),
+        cmocka_unit_test(test_throttled), cmocka_unit_test(test_quota_room),
+        cmocka_unit_test(test_each),      cmocka_unit_test(test_many)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

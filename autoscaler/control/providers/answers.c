@@ -40,10 +40,14 @@ static bool refused_for_sure(enum status s)
 static void backoff_emit(struct providers *p, const struct backoff *r,
                          const char *provider)
 {
+    char how_long[40] = "until the configuration is loaded again";
+
+    if (r->until_ms != INT64_MAX)
+        snprintf(how_long, sizeof how_long, "for %lld s",
+                 (long long)(r->until_ms - p->env->now_ms) / 1000);
     emit(p->env, "offer.backoff", *r->of.type ? r->of.type : provider,
-         status_name(r->why), "%s%s%s for %lld s", provider,
-         *r->of.zone ? " " : "", r->of.zone,
-         (long long)(r->until_ms - p->env->now_ms) / 1000);
+         status_name(r->why), "%s%s%s %s", provider, *r->of.zone ? " " : "",
+         r->of.zone, how_long);
 }
 
 /* One machine of a launch that is answered. */
