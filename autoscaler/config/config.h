@@ -85,7 +85,6 @@ struct config {
     const char *plugin_dir; /* "" : the built-in search path */
     struct snap_limits limits;
     int64_t start_timeout_ms; /* no visible progress for so long: failed */
-    bool end_unjoined;        /* also machines that Davit did not launch */
     int64_t think_ms;         /* how long a launch may wait for a better
                                * plan; limits.think */
     const struct conf_provider *providers;

@@ -12,7 +12,7 @@
 
 /* kinds: node.launching node.starting node.ready node.draining node.undrained
  * node.ending node.gone node.failed node.adopted node.lost launch.failed
- * node.held node.released node.unjoined offer.backoff offer.back offer.closed offer.open
+ * node.held node.released offer.backoff offer.back offer.closed offer.open
  * request.set request.cleared request.expired demand.waits demand.infeasible
  * demand.placed source.up source.down head.v1 provider.up provider.down
  * provider.simulated type.differs config.loaded config.refused

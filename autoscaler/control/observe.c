@@ -8,20 +8,6 @@ enum {
     UNSENT_MS = 60000,
 };
 
-/* A pool that Davit was pointed at may hold machines of others, with work that
- * no source of ours sees: they are told of, and nobody's to end. */
-static void leave_alone(struct observe *o, struct machine *m)
-{
-    if (!m->left_alone)
-        emit(o->env, "node.unjoined", m->id, "",
-             "%s: found in %s, not launched by Davit, has not joined for %lld "
-             "s: it is left alone and counts for nothing; "
-             "limits.end_unjoined: true would end it",
-             m->type, m->provider,
-             (long long)(o->conf->now->start_timeout_ms / 1000));
-    m->left_alone = true;
-}
-
 /* A machine on its way that shows no progress for start_timeout has failed; a
  * slow one that moves has not (kuberay issues 4226 and 5233: a fixed time is
  * wrong both ways).  While its provider or a source cannot be read there is no
@@ -37,12 +23,7 @@ static void coming_late(struct observe *o, struct machine *m)
     until = (m->progress_ms > m->since_ms ? m->progress_ms : m->since_ms) +
             limit;
     if (until > now) {
-        m->left_alone = false;
         env_wake_wall(o->env, until);
-        return;
-    }
-    if (machine_not_ours(m) && !o->conf->now->end_unjoined) {
-        leave_alone(o, m);
         return;
     }
     err_set(&e, ST_RETRY, "no progress for %lld s after its launch",

@@ -138,9 +138,7 @@ static void room_take(const struct taking *t, const struct machine *m,
 static void hold_take(const struct known *k, const struct machine *m,
                       struct snap_node *n)
 {
-    if (machine_not_ours(m) && !k->conf->now->end_unjoined) {
-        n->hold = REASON_KEEP_UNMANAGED;
-    } else if (m->protected || m->unread) {
+    if (m->protected || m->unread) {
         n->hold = REASON_KEEP_PROTECTED;
     } else if (*m->held) {
         n->hold = REASON_KEEP_HELD;
@@ -203,10 +201,6 @@ static struct snap_node ledger_take(const struct taking *t,
     };
 }
 
-/* Room for nothing: a node with no amounts at all would have its type's. */
-static const struct qty no_cpu = {"CPU", 0};
-static const struct qtys nothing = {&no_cpu, 1};
-
 static struct snap_node machine_take(const struct taking *t,
                                      struct previous_reader *previous,
                                      const struct machine *m, bool node_ids)
@@ -217,11 +211,6 @@ static struct snap_node machine_take(const struct taking *t,
     struct snap_node n = ledger_take(t, previous, m, type);
 
     hold_take(k, m, &n);
-    if (m->left_alone && n.hold == REASON_KEEP_UNMANAGED) {
-        n.unmanaged = true;
-        n.total = n.available = nothing;
-        n.note = "not launched by Davit, and has not joined";
-    }
     if (m->state != STATE_READY && m->state != STATE_DRAINING)
         return n;
     if (!k->sources->n) {

@@ -204,11 +204,6 @@ struct machine *fleet_by_cloud(const struct fleet *f, const char *provider,
     return m;
 }
 
-bool machine_not_ours(const struct machine *m)
-{
-    return m->adopted && !*m->request_id && m->ready_ms == 0;
-}
-
 struct offer_key machine_offer(const struct machine *m)
 {
     return (struct offer_key){m->provider, m->type, m->zone, m->spot};

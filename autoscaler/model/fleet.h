@@ -50,7 +50,6 @@ struct machine {
     char host_group[64]; /* whose machines end together, by the
                           * provider; "": not known */
     char held[160];      /* why the cloud will not end it now; "": it may */
-    bool left_alone;     /* not ours, and has not joined in time */
     uint32_t missed;     /* good lists in a row without it */
     uint32_t refused;    /* drains in a row */
     uint32_t tries;      /* calls made for it in this state */
@@ -90,9 +89,6 @@ void fleet_bind(struct fleet *f, struct machine *m, const char *cloud_id);
 struct machine *fleet_by_id(const struct fleet *f, const char *id);
 struct machine *fleet_by_cloud(const struct fleet *f, const char *provider,
                                const char *cloud_id);
-/* Found in the cloud, of no launch of ours, and has never joined: it may be
- * somebody else's, at work. */
-bool machine_not_ours(const struct machine *m);
 /* The offer it was launched from; the strings are the machine's. */
 struct offer_key machine_offer(const struct machine *m);
 /* Removes the GONE; returns how many. */

@@ -52,76 +52,6 @@ static void test_late_machine(void **state)
         backoffs_find(rig.ledger.backoffs, machine_offer(m), rig.env.now_ms));
 }
 
-static uint32_t events_of(const char *kind)
-{
-    struct arena a = {0};
-    struct event *v;
-    uint32_t n = event_read(&rig.env.events, 0, 100, &a, &v), found = 0;
-
-    for (uint32_t i = 0; i < n; i++)
-        found += strcmp(v[i].kind, kind) == 0;
-    arena_done(&a);
-    return found;
-}
-
-/* One that somebody else made: it is told, and no room, and not ended; nor is
- * one that the cloud itself calls failed. */
-static void test_not_ours_is_left_alone(void **state)
-{
-    struct machine *m = rig_machine("m", STATE_STARTING, "i-1");
-    struct machine *asked = rig_machine("k", STATE_STARTING, "i-2");
-    struct call_machine failed = {.id = "i-1",
-                                  .request_id = "",
-                                  .type = "t",
-                                  .zone = "",
-                                  .address = "",
-                                  .detail = "no stock",
-                                  .unit = "",
-                                  .held = "",
-                                  .failure = ST_STOCKOUT,
-                                  .phase = DAVIT_FAILED};
-    struct status_page *page = status_new();
-    const struct snapshot *s;
-
-    (void)state;
-    m->adopted = asked->adopted = true; /* by a ledger that was lost */
-    snprintf(asked->request_id, sizeof asked->request_id, "davit-1");
-    s = snapshot_take(&rig.known, page).snapshot;
-    assert_int_equal(s->nodes[0].hold, REASON_KEEP_UNMANAGED);
-    assert_int_equal(s->nodes[1].hold, REASON_NONE);
-    rig_pass(600000);
-    observe_deadlines(&observe);
-    observe_deadlines(&observe);
-    assert_int_equal(m->state, STATE_STARTING);
-    assert_int_equal(asked->state, STATE_STOPPING);
-    assert_int_equal(events_of("node.unjoined"), 1);
-    machine_seen(&rig.providers, rig_site(), &failed);
-    assert_int_equal(m->state, STATE_STARTING);
-    s = snapshot_take(&rig.known, page).snapshot;
-    assert_true(s->nodes[0].unmanaged && s->nodes[0].total.n > 0);
-    assert_int_equal(s->nodes[0].total.v[0].amount, 0);
-    status_unref(page);
-}
-
-static void test_not_ours_is_ended_when_told_so(void **state)
-{
-    struct machine *m;
-
-    (void)state;
-    stop(state);
-    rig_start("cluster: c\nproviders: {rig: {}}\n"
-              "limits: {start_timeout: 10m, end_unjoined: true}\n"
-              "node_types: {t: {provider: rig, resources: {CPU: 4}, max: 9}}\n",
-              NULL, 0);
-    status_board_init(&board);
-    rig_site()->listed_ms = rig.env.now_ms;
-    m = rig_machine("m", STATE_STARTING, "i-1");
-    m->adopted = true;
-    rig_pass(600000);
-    observe_deadlines(&observe);
-    assert_int_equal(m->state, STATE_STOPPING);
-}
-
 /* What cannot be seen is not late. */
 static void test_unseen_is_not_late(void **state)
 {
@@ -351,20 +281,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
-        TEST(test_late_machine),
-        TEST(test_not_ours_is_left_alone),
-        TEST(test_not_ours_is_ended_when_told_so),
-        TEST(test_unseen_is_not_late),
-        TEST(test_unsent_intent),
-        TEST(test_command_is_answered_at_the_end),
-        TEST(test_protect),
-        TEST(test_reload),
-        TEST(test_reload_refused),
-        TEST(test_changed_file_settles),
-        TEST(test_request_expires),
-        TEST(test_request_is_refused),
-        TEST(test_fallback),
-        TEST(test_unplaced),
+        TEST(test_late_machine),    TEST(test_unseen_is_not_late),
+        TEST(test_unsent_intent),   TEST(test_command_is_answered_at_the_end),
+        TEST(test_protect),         TEST(test_reload),
+        TEST(test_reload_refused),  TEST(test_changed_file_settles),
+        TEST(test_request_expires), TEST(test_request_is_refused),
+        TEST(test_fallback),        TEST(test_unplaced),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -109,8 +109,6 @@ static void failure_seen(struct providers *p, struct machine *m,
 {
     struct err e = {.status = cm->failure == ST_OK ? ST_RETRY : cm->failure};
 
-    if (machine_not_ours(m) && !p->conf->now->end_unjoined)
-        return; /* what its owner asked for; see observe.c */
     snprintf(e.text, sizeof e.text, "%s", cm->detail);
     /* One that had joined tells nothing about the next launch. */
     if (m->state < STATE_READY)
