@@ -10,7 +10,7 @@ CC := gcc
 PREFIX ?= /usr/local
 PLUGIN_DIR ?= $(PREFIX)/lib/davit
 
-PKGS := libcurl jansson yaml-0.1 libmicrohttpd openssl libuv sqlite3 libprotobuf-c
+PKGS := libcurl jansson yaml-0.1 libmicrohttpd openssl libuv sqlite3 libprotobuf-c gnutls
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 
@@ -31,7 +31,7 @@ CPPFLAGS := -I$(B)/gen -DDAVIT_VERSION='"$(VERSION)"' -DPLUGIN_DIR='"$(PLUGIN_DI
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
 
-ROOMS := base model codec plan config wire cloud store control played api cli
+ROOMS := base model codec plan config wire cloud store control played simulate api cli
 SRCS := $(sort $(foreach r,$(ROOMS),$(wildcard autoscaler/$(r)/*.c autoscaler/$(r)/*/*.c)))
 MAIN := autoscaler/cli/main.c
 .SECONDARY:

@@ -35,8 +35,8 @@
     X(THROTTLED, 2, "provider backs off retry_after_ms, or 2 s to 2 min") \
     X(STOCKOUT, 3, "offer backs off 60 s to 30 min; plan without it") \
     X(QUOTA, 4, "launch half as many; at one it backs off 2 min to 1 h") \
-    X(AUTH, 5, "the provider launches nothing until the next reload") \
-    X(INVALID, 6, "never again: the node type is disabled until reload") \
+    X(AUTH, 5, "the provider backs off 30 s to 10 min: then a launch probes") \
+    X(INVALID, 6, "the node type backs off 5 min to 1 h, or until reload") \
     X(NOT_FOUND, 7, "it is gone already: terminate() has succeeded") \
     X(CANCELLED, 8, "drop the answer and list again") \
     X(UNSUPPORTED, 9, "offers() only: never call it again") \
@@ -226,6 +226,15 @@ struct davit_provider {
                      struct davit_error *);
     int (*offers)(void *self, struct davit_call *, struct davit_sink *,
                   davit_put_offer *, struct davit_error *);
+    /* ms after which list() shows every machine whose launch has left: until
+     * then its absence says nothing, and a request id is not forgotten.  NULL:
+     * 30 s.  Clouds' lists lag (docs.aws.amazon.com/ec2/latest/devguide/
+     * eventual-consistency.html). */
+    uint32_t (*settle_ms)(void *self);
+    /* Options that say where machines are (an account, a project, a cluster);
+     * NULL ends.  When one of them changes, machines that are known are held
+     * and told, not taken for lost.  NULL: none. */
+    const char *const *places;
 };
 
 #define DAVIT_EXPORT __attribute__((visibility("default")))

@@ -50,8 +50,9 @@ SUITES = {
     "contract": Suite("make", "-s", "check-contract", "VARIANT=debug"),
     "storm": Suite("make", "-s", "check-storm"),
     "exec": Suite("make", "-s", "check-exec", "VARIANT=debug"),
-    "catalogue": pytest("tests/unit/test_catalogue.py", "tests/unit/test_reasons.py", "tests/unit/test_check.py", "tests/lint"),
+    "catalogue": pytest("tests/unit/test_catalogue.py", "tests/unit/test_reasons.py", "tests/unit/test_events.py", "tests/unit/test_check.py", "tests/lint"),
     "prop": pytest("tests/prop", before=["nice"]),  # it only computes; others look at clocks
+    "simulate": pytest("tests/simulate"),
     "ray-cases": Suite(PY, "tests/ray_cases.py", "tests/cases/ray/scheduler-cases.json"),
     "ray-cases-random": Suite(PY, "tests/ray_cases.py", "tests/cases/ray/random-cases.json"),
     "integration": pytest("tests/integration", "--ignore=tests/integration/test_ray_head.py", real=True, before=NETNS),
@@ -72,7 +73,7 @@ SUITES = {
 # Lanes side by side, of about equal length.  The first computes; the others wait
 # for servers most of the time, so that two cores carry them all.
 LANES = [
-    ["lint", "storm", "catalogue", "ray-cases", "ray-cases-random", "unit", "fuzz", "contract", "exec", "prop"],
+    ["lint", "storm", "catalogue", "simulate", "ray-cases", "ray-cases-random", "unit", "fuzz", "contract", "exec", "prop"],
     ["k8s"],
     ["k8s-pods"],
     ["integration", "clouds-aks", "hardening"],

@@ -10,6 +10,7 @@ import json
 import sys
 from collections import Counter, defaultdict
 
+import check_bound
 from plan_world import (ACCEL, DENIED, DEVICES, INF, ONE,
                         World, fits, matches, millis, new_row, row_of,
                         tolerates, tolerations_of)
@@ -55,6 +56,8 @@ class Check:
         self.quotas()
         self.ends()
         self.unplaced()
+        for text in check_bound.check(self.w, self.plan, self.shape_of):
+            self.say(text)
         return self.bad
 
     # Every bundle asked for is in the plan, and no other.
@@ -79,6 +82,9 @@ class Check:
                 tuple(sorted(tolerations_of(e.get("tolerations"))))
                 if self.w.tainted else (),
                 DENIED if e.get("queue_denied") else e.get("queue"))
+
+    def shape_of(self, b, alt):
+        return self.shape(self.alternatives(b)[alt])
 
     def key_of(self, b):
         """What tells a bundle of the plan from others."""

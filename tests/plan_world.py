@@ -159,6 +159,7 @@ class Offer:
         self.room = o.get("room")
         self.until = o.get("backoff_until_ms") or 0
         self.failed = o.get("failed_ms") or 0
+        self.closed = bool(o.get("closed"))
         self.tried = self.failed
         self.labels = labels_of(t.get("resources"), own_labels(t),
                                 place_labels(self.zone, self.spot))

@@ -18,8 +18,7 @@ static void post(struct pending *p, void *mailbox)
     mailbox_post(mailbox, &p->cmd.mail);
 }
 
-static void control_send(struct exchange *ex, struct pending *p,
-                         route_fn *answer)
+void control_send(struct exchange *ex, struct pending *p, route_fn *answer)
 {
     ex->answer = answer;
     if (!pending_send(p, ex, post, ex->server->mailbox)) {
@@ -49,7 +48,7 @@ static void reply_outcome(struct exchange *ex, const char *owner, bool cleared,
 }
 
 /* Without a page the outcome is not known. */
-static bool refused(struct exchange *ex)
+bool command_refused(struct exchange *ex)
 {
     const struct command *cmd = &ex->pending->cmd;
     struct err e = cmd->err;
@@ -65,7 +64,7 @@ static bool refused(struct exchange *ex)
 
 static void request_put_answer(struct exchange *ex)
 {
-    if (!refused(ex))
+    if (!command_refused(ex))
         reply_outcome(ex, ex->pending->cmd.owner, false,
                       ex->pending->cmd.expires_ms);
 }
@@ -80,19 +79,19 @@ static void request_clear_answer(struct exchange *ex)
         if (!cmd->seen)
             cmd->seen = status_get(ex->server->board);
     }
-    if (!refused(ex))
+    if (!command_refused(ex))
         reply_outcome(ex, cmd->owner, true, 0);
 }
 
 static void request_drop_answer(struct exchange *ex)
 {
-    if (!refused(ex))
+    if (!command_refused(ex))
         reply_outcome(ex, ex->pending->cmd.owner, true, 0);
 }
 
 /* The body into the pending's command. */
-static enum status request_fill(struct command *cmd, struct buf *text,
-                                struct err *err)
+static enum status request_fill(struct command *cmd, const struct caller *by,
+                                struct buf *text, struct err *err)
 {
     int64_t now = clock_steady_ms(); /* as the loop counts */
     struct request_in r;
@@ -105,6 +104,8 @@ static enum status request_fill(struct command *cmd, struct buf *text,
         s = request_read(body, "default", now, &cmd->arena, &r, err);
     json_decref(body);
     buf_done(text);
+    if (s == ST_OK)
+        s = caller_may_ask(by, r.owner, r.clear ? "" : r.demand.queue, err);
     if (s != ST_OK)
         return s;
     cmd->owner = r.owner;
@@ -145,7 +146,7 @@ static bool request_job_run(struct task *task)
     struct request_job *j = (struct request_job *)task;
     struct pending *p = task->pending;
 
-    p->cmd.status = request_fill(&p->cmd, &j->body, &p->cmd.err);
+    p->cmd.status = request_fill(&p->cmd, &p->caller, &j->body, &p->cmd.err);
     if (p->cmd.status != ST_OK)
         return true;
     post(p, j->mailbox);
@@ -176,7 +177,7 @@ void put_request(struct exchange *ex)
         return;
     }
     p = pending_new(ex->server->pending, COMMAND_REQUEST_PUT);
-    if (request_fill(&p->cmd, &ex->body, &err) != ST_OK) {
+    if (request_fill(&p->cmd, &ex->caller, &ex->body, &err) != ST_OK) {
         pending_unref(p);
         exchange_err(ex, &err);
         return;
@@ -214,7 +215,7 @@ static void protect_answer(struct exchange *ex)
     struct buf b;
     struct out o;
 
-    if (refused(ex))
+    if (command_refused(ex))
         return;
     reply_begin(&b, &o);
     out_object(&o, NULL);
@@ -269,28 +270,34 @@ void unprotect_node(struct exchange *ex)
 
 /* ---- reload */
 
-static void reload_answer(struct exchange *ex)
+void configuration_answer(struct exchange *ex, const char *done,
+                          const char *text)
 {
     struct command *cmd = &ex->pending->cmd;
     struct buf b;
     struct out o;
 
-    if (cmd->status != ST_OK) {
+    if (cmd->status == ST_INVALID || cmd->status == ST_RETRY) {
         /* the message is the file's own: path:line:column: ... */
         exchange_error(ex, cmd->status == ST_INVALID ? 400 : 503,
                        status_name(cmd->status), "", "%s", cmd->err.text);
         return;
     }
-    if (refused(ex))
+    if (command_refused(ex))
         return;
     reply_begin(&b, &o);
     out_object(&o, NULL);
-    out_bool(&o, "reloaded", true);
+    out_bool(&o, done, true);
     out_str(&o, "path", cmd->seen->config_path);
     out_time(&o, "loaded_at", cmd->seen->config_loaded_ms);
-    out_str(&o, "text", "the configuration is taken over");
+    out_str(&o, "text", text);
     out_close(&o);
     exchange_reply(ex, 200, &b, "application/json");
+}
+
+static void reload_answer(struct exchange *ex)
+{
+    configuration_answer(ex, "reloaded", "the configuration is taken over");
 }
 
 void post_reload(struct exchange *ex)

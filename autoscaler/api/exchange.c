@@ -7,6 +7,7 @@
  * the body was read and dropped: a client that is still sending would not see
  * it.
  */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +30,18 @@ const char *exchange_query(struct exchange *ex, const char *name)
 const char *exchange_header(struct exchange *ex, const char *name)
 {
     return MHD_lookup_connection_value(ex->connection, MHD_HEADER_KIND, name);
+}
+
+int64_t exchange_number(const char *text)
+{
+    long long v;
+    char *end;
+
+    if (!text || !text[0])
+        return -1;
+    errno = 0;
+    v = strtoll(text, &end, 10);
+    return errno || *end || v < 0 ? -2 : v;
 }
 
 struct status_page *exchange_page(struct exchange *ex)
@@ -82,7 +95,25 @@ void exchange_reply(struct exchange *ex, unsigned code, struct buf *b,
                             content_type);
     MHD_add_response_header(ex->response, MHD_HTTP_HEADER_CACHE_CONTROL,
                             "no-store");
+    exchange_headers(ex);
+}
+
+void exchange_headers(struct exchange *ex)
+{
+    const struct guard *g = &ex->server->guard;
+
     MHD_add_response_header(ex->response, "X-Content-Type-Options", "nosniff");
+    if (g->tls && !g->loopback) /* a browser must not try without TLS again */
+        MHD_add_response_header(ex->response, "Strict-Transport-Security",
+                                "max-age=31536000");
+}
+
+void exchange_forget(struct exchange *ex)
+{
+    if (ex->response)
+        MHD_destroy_response(ex->response);
+    ex->response = NULL;
+    ex->code = 0;
 }
 
 void exchange_error_begin(struct out *o, struct buf *b, const char *status,
@@ -125,7 +156,7 @@ static unsigned code_of(enum status s)
 {
     switch (s) {
     case ST_INVALID: return 400;
-    case ST_AUTH: return 401;
+    case ST_AUTH: return 403;
     case ST_NOT_FOUND: return 404;
     case ST_QUOTA:
     case ST_THROTTLED: return 429;
@@ -250,6 +281,7 @@ static enum MHD_Result send_reply(struct exchange *ex)
     enum MHD_Result rc;
 
     count_reply(ex->server, ex->code);
+    record_change(ex);
     if (ex->close)
         MHD_add_response_header(ex->response, MHD_HTTP_HEADER_CONNECTION,
                                 "close");
@@ -382,6 +414,7 @@ void exchange_completed(void *cls, struct MHD_Connection *connection,
         MHD_destroy_response(ex->response);
     atomic_fetch_sub(&ex->server->exchanges, 1);
     pending_unref(ex->pending);
+    caller_done(&ex->caller);
     buf_done(&ex->body);
     free(ex);
 }

@@ -15,8 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
+#include "../base/log.h"
+#include "door/secret.h"
 #include "inside.h"
 
 #define TOKEN_MAX 4096
@@ -60,51 +61,61 @@ static enum status find_loopback(const char *host, bool *ret, struct err *err)
 static enum status read_token(struct guard *g, const char *path,
                               struct err *err)
 {
-    char text[TOKEN_MAX + 2];
-    FILE *f = fopen(path, "re");
-    struct stat st = {0};
-    size_t n;
+    struct stamp stamp = stamp_of(path);
+    struct buf text;
+    enum status s = secret_read(path, "api.token_file", true, TOKEN_MAX, &text,
+                                err);
+    size_t n = text.n;
 
-    if (!f)
-        return err_set(err, ST_INVALID, "api.token_file: cannot read %s: %s",
-                       path, strerror(errno));
-    fstat(fileno(f), &st);
-    n = fread(text, 1, sizeof text - 1, f);
-    fclose(f);
-    while (n > 0 && strchr(" \t\r\n", text[n - 1]))
+    if (s != ST_OK)
+        return s;
+    while (n > 0 && strchr(" \t\r\n", text.s[n - 1]))
         n--;
-    if (n > TOKEN_MAX)
-        return err_set(
-            err, ST_INVALID,
-            "api.token_file: %s holds more than %d bytes; a token is one line",
-            path, TOKEN_MAX);
-    if (n < 8)
-        return err_set(
-            err, ST_INVALID,
-            "api.token_file: the token in %s has %zu characters, at least 8 "
-            "are needed; `openssl rand -hex 32` makes a good one",
-            path, n);
-    pthread_mutex_lock(&g->lock);
-    SHA256((const unsigned char *)text, n, g->token);
-    g->changed = st.st_mtim;
-    pthread_mutex_unlock(&g->lock);
-    OPENSSL_cleanse(text, sizeof text);
-    return ST_OK;
+    if (n < 8) {
+        s = err_set(err, ST_INVALID,
+                    "api.token_file: the token in %s has %zu characters, at "
+                    "least 8 are needed; `openssl rand -hex 32` makes a good "
+                    "one",
+                    path, n);
+    } else {
+        pthread_mutex_lock(&g->lock);
+        SHA256((const unsigned char *)text.s, n, g->token);
+        g->stamp = stamp;
+        pthread_mutex_unlock(&g->lock);
+    }
+    secret_done(&text);
+    return s;
 }
 
 void guard_refresh(struct guard *g)
 {
-    struct stat st;
-    bool same;
+    struct stamp now;
+    struct err err;
+    enum status s;
 
-    if (!g->has_token || stat(g->path, &st) != 0)
+    if (!g->has_token)
         return;
+    now = stamp_of(g->path);
+    if (stamp_same(&now, &g->stamp))
+        return;
+    g->stamp = now;
+    s = read_token(g, g->path, &err);
     pthread_mutex_lock(&g->lock);
-    same = st.st_mtim.tv_sec == g->changed.tv_sec &&
-           st.st_mtim.tv_nsec == g->changed.tv_nsec;
+    snprintf(g->problem, sizeof g->problem, "%s", s == ST_OK ? "" : err.text);
     pthread_mutex_unlock(&g->lock);
-    if (!same)
-        read_token(g, g->path, NULL);
+    if (s == ST_OK)
+        log_info("api.token_file: the new token is in force");
+    else
+        log_error("%s; the token before stays in force", err.text);
+}
+
+const char *guard_problem(struct guard *g, char *buf, size_t n)
+{
+    pthread_mutex_lock(&g->lock);
+    snprintf(buf, n, "%s%s", g->problem,
+             *g->problem ? "; the token before is in force" : "");
+    pthread_mutex_unlock(&g->lock);
+    return buf;
 }
 
 void guard_done(struct guard *g)
@@ -132,34 +143,27 @@ enum status guard_init(struct guard *g, const struct config *c, struct err *err)
             return s;
         g->has_token = true;
     }
-    if (!g->loopback && !g->has_token && !g->tls)
+    g->closed = g->has_token || c->api_tokens[0] || c->api_client_ca[0];
+    if (!g->loopback && !g->closed && !g->tls)
         return err_set(
             err, ST_INVALID,
             "api.listen: %s can be reached from other machines, and whoever "
-            "reaches it could order machines at your cost; set api.token_file "
-            "(or api.tls_cert and api.tls_key), or listen on 127.0.0.1",
+            "reaches it could order machines at your cost; set api.tokens "
+            "or api.token_file (or api.tls), or listen on 127.0.0.1",
             c->api_host);
     return ST_OK;
 }
 
-/* Hashed first, so that neither time nor length says anything. */
-static bool token_fits(struct guard *g, const char *header)
+bool guard_token_fits(struct guard *g, const unsigned char digest[32])
 {
-    unsigned char digest[32], ours[32];
-    size_t n;
+    bool fits;
 
-    if (!header || strncasecmp(header, "Bearer", 6) != 0 ||
-        (header[6] != ' ' && header[6] != '\t'))
+    if (!g->has_token)
         return false;
-    header += 6 + strspn(header + 6, " \t");
-    n = strlen(header);
-    while (n > 0 && (header[n - 1] == ' ' || header[n - 1] == '\t'))
-        n--;
-    SHA256((const unsigned char *)header, n, digest);
     pthread_mutex_lock(&g->lock);
-    memcpy(ours, g->token, sizeof ours);
+    fits = CRYPTO_memcmp(digest, g->token, sizeof g->token) == 0;
     pthread_mutex_unlock(&g->lock);
-    return CRYPTO_memcmp(digest, ours, sizeof digest) == 0;
+    return fits;
 }
 
 /* "[::1]:8790" and "localhost:8790" to the name alone. */
@@ -191,28 +195,15 @@ static bool origin_is_ours(const char *origin, const char *host)
     return p && host && strcasecmp(p + 3, host) == 0;
 }
 
-unsigned guard_check(struct exchange *ex, bool open)
+/* Who needs no token to be let in may be sent here by a page of another site:
+ * his browser has a certificate, or is on this machine. */
+static unsigned check_browser(struct exchange *ex, bool by_host)
 {
     struct guard *g = &ex->server->guard;
     const char *host = exchange_header(ex, MHD_HTTP_HEADER_HOST);
     const char *origin = exchange_header(ex, MHD_HTTP_HEADER_ORIGIN);
-    const char *auth = exchange_header(ex, MHD_HTTP_HEADER_AUTHORIZATION);
 
-    if (g->has_token) {
-        ex->trusted = token_fits(g, auth);
-        if (ex->trusted || open)
-            return 0;
-        exchange_error(
-            ex, 401, "AUTH", "Authorization",
-            auth ? "the token is not the one in api.token_file"
-                 : "this API needs the header `Authorization: Bearer <token>`, "
-                   "with the token in api.token_file");
-        MHD_add_response_header(ex->response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
-                                "Bearer realm=\"davit\"");
-        return 401;
-    }
-    ex->trusted = true;
-    if (g->loopback && host && !host_is_ours(g, host)) {
+    if (by_host && g->loopback && host && !host_is_ours(g, host)) {
         exchange_error(
             ex, 403, "AUTH", "Host",
             "the Host header is \"%.200s\", but this API without a token "
@@ -228,4 +219,22 @@ unsigned guard_check(struct exchange *ex, bool open)
         return 403;
     }
     return 0;
+}
+
+unsigned guard_check(struct exchange *ex, bool open)
+{
+    unsigned code = caller_find(ex);
+
+    if (code == 0 && strcmp(ex->caller.via, "token") != 0)
+        code = check_browser(ex, strcmp(ex->caller.via, "open") == 0);
+    if (code == 0)
+        ex->trusted = principal_reads(ex->caller.who);
+    /* a probe is answered to everybody, but for pages of other sites */
+    if (code != 0 && open && ex->server->guard.closed) {
+        exchange_forget(ex);
+        return 0;
+    }
+    if (code == 0 && ex->route && !open)
+        code = caller_may(ex);
+    return code;
 }

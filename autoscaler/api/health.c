@@ -36,6 +36,22 @@ static void reply(struct exchange *ex, unsigned code, const char *status,
     exchange_reply(ex, code, &b, "application/json");
 }
 
+void server_problems(struct server *s, struct view *v)
+{
+    char text[512];
+
+    if (*guard_problem(&s->guard, text, sizeof text))
+        v->more[v->n_more++] = arena_strdup(&v->arena, text);
+    if (s->access && *access_problem(s->access, text, sizeof text))
+        v->more[v->n_more++] = arena_printf(
+            &v->arena, "%s; the tokens before are in force", text);
+    if (*audit_problem(s->audit, text, sizeof text))
+        v->more[v->n_more++] = arena_strdup(&v->arena, text);
+    if (s->certs && *certs_problem(s->certs, text, sizeof text))
+        v->more[v->n_more++] = arena_printf(
+            &v->arena, "%s; the certificate before is in use", text);
+}
+
 bool server_alive(const struct server *s)
 {
     return still_for(s) < ALIVE_MS;
@@ -56,7 +72,8 @@ void get_alive(struct exchange *ex)
 
 void get_ready(struct exchange *ex)
 {
-    struct status_page *p = status_get(ex->server->board);
+    struct server *s = ex->server;
+    struct status_page *p = status_get(s->board);
     struct view v;
     bool ready;
 
@@ -65,6 +82,7 @@ void get_ready(struct exchange *ex)
         return;
     }
     view_open(&v, p);
+    server_problems(s, &v);
     ready = view_ready(&v);
     reply(ex, ready ? 200 : 503, ready ? "ok" : "failing", &v, NULL);
     view_done(&v);

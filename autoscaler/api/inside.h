@@ -17,7 +17,11 @@
 #include "../base/buf.h"
 #include "../control/command.h"
 #include "../control/event.h"
+#include "caller.h"
+#include "door/audit.h"
+#include "door/certs.h"
 #include "door/door.h"
+#include "door/secret.h"
 #include "request.h"
 #include "server.h"
 #include "view.h"
@@ -44,11 +48,13 @@ struct exchange;
 /* ---- guard.c: who may use the API */
 struct guard {
     bool loopback, tls, has_token;
+    bool closed;             /* whoever shows nothing is nobody */
     char host[256];          /* as configured */
     char path[1024];         /* of the token's file */
+    struct stamp stamp;      /* of the file when it was read */
     pthread_mutex_t lock;    /* of the two below */
     unsigned char token[32]; /* SHA-256 of it */
-    struct timespec changed; /* the file's time when it was read */
+    char problem[432];       /* why the newest file is not in force */
 };
 enum status guard_init(struct guard *g, const struct config *c,
                        struct err *err);
@@ -56,27 +62,27 @@ void guard_done(struct guard *g);
 /* Takes a new token over when the file changed; a file that cannot be read, or
  * holds none, leaves the old one in force. */
 void guard_refresh(struct guard *g);
-/* 0, or the status code after the refusal was written. */
+/* "" or what is wrong with the newest file; buf of n bytes. */
+const char *guard_problem(struct guard *g, char *buf, size_t n);
+bool guard_token_fits(struct guard *g, const unsigned char digest[32]);
+/* Finds the caller and his rights; open: everybody has them.  0, or the status
+ * code after the refusal was written. */
 unsigned guard_check(struct exchange *ex, bool open);
 
 /* ---- socket.c */
 enum status socket_listen(const char *key, const char *host, uint32_t port,
                           int *ret_fd, struct err *err);
 uint32_t socket_port(int fd);
+/* A Unix socket that every user may connect to: who it is decides. */
+enum status socket_local(const char *path, int *ret_fd, struct err *err);
 /* Starts what answers at api.metrics, if there is such a port; *ret is NULL if
  * not.  start() takes the socket over. */
 enum status metrics_listen(const struct config *c,
                            struct MHD_Daemon *(*start)(void *arg, int fd),
                            void *arg, struct MHD_Daemon **ret, struct err *err);
-/* The certificate and key of api.tls_*, as libmicrohttpd takes them (copies are
- * made while a daemon starts); without them, no options. */
-struct tls {
-    char *cert, *key;
-    unsigned flag; /* MHD_USE_TLS or 0 */
-    struct MHD_OptionItem options[3];
-};
-enum status tls_read(const struct config *c, struct tls *ret, struct err *err);
-void tls_done(struct tls *t);
+/* The certificates of api.tls; *ret is NULL without them. */
+enum status certs_of(const struct config *c, struct certs **ret,
+                     struct err *err);
 
 /* ---- pending.c
  * A pending is counted: its exchange has one reference, whoever works on it the
@@ -97,9 +103,10 @@ enum pending_state {
     PENDING_STOPPED
 };
 struct pending {
-    struct command cmd; /* for the control loop */
-    struct task *task;  /* for the thread for long work, or NULL */
-    struct peer *peer;  /* whose share of waiting it takes */
+    struct command cmd;   /* for the control loop */
+    struct task *task;    /* for the thread for long work, or NULL */
+    struct caller caller; /* a copy: it may outlive the exchange */
+    struct peer *peer;    /* whose share of waiting it takes */
     struct door *door;
     struct pending_list *list;
     struct pending *next, **link;
@@ -129,9 +136,13 @@ struct route {
     unsigned flags;
 };
 enum {
-    ROUTE_OPEN = 1, /* needs no token */
-    ROUTE_BODY = 2
-}; /* takes a body */
+    ROUTE_OPEN = 1,    /* for everybody; else it needs the right to read */
+    ROUTE_BODY = 2,    /* takes a body */
+    ROUTE_OWNER = 4,   /* its {} is an owner, who may read it too */
+    ROUTE_REQUEST = 8, /* needs the right to ask for the owner */
+    ROUTE_ADMIN = 16,
+    ROUTE_CHANGE = 32, /* goes into the audit */
+};
 struct exchange {
     struct server *server;
     struct MHD_Connection *connection;
@@ -151,7 +162,8 @@ struct exchange {
     unsigned code;    /* of the reply; 0: none yet */
     struct MHD_Response *response;
     bool queued;  /* a shared reply is on its way already */
-    bool trusted; /* has the token, or none is needed */
+    bool trusted; /* may read everything */
+    struct caller caller;
 };
 /* Sets ex->route and ex->arg, or writes the refusal. */
 void route_find(struct exchange *ex, const char *url, const char *method);
@@ -160,6 +172,8 @@ void route_find(struct exchange *ex, const char *url, const char *method);
 void reply_begin(struct buf *ret, struct out *ret_out);
 void exchange_reply(struct exchange *ex, unsigned code, struct buf *b,
                     const char *content_type);
+/* Headers of every reply: for ex->response. */
+void exchange_headers(struct exchange *ex);
 void exchange_error(struct exchange *ex, unsigned code, const char *status,
                     const char *where, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
@@ -175,6 +189,10 @@ bool exchange_charge_tree(struct exchange *ex);
 void exchange_err(struct exchange *ex, const struct err *e);
 const char *exchange_query(struct exchange *ex, const char *name);
 const char *exchange_header(struct exchange *ex, const char *name);
+/* A number that is not negative; -1 when there is none, -2 when it is wrong. */
+int64_t exchange_number(const char *text);
+/* Drops a reply that is written but not sent. */
+void exchange_forget(struct exchange *ex);
 /* A reference to the newest page; NULL: a 503 is written. */
 struct status_page *exchange_page(struct exchange *ex);
 
@@ -186,16 +204,33 @@ enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *connection,
 void exchange_completed(void *cls, struct MHD_Connection *connection,
                         void **con_cls, enum MHD_RequestTerminationCode why);
 
+/* ---- record.c: changes into the audit, as their replies go out */
+void record_change(struct exchange *ex);
+route_fn get_audit;
+
 /* ---- the handlers */
 route_fn get_status, get_nodes, get_node, get_why, get_snapshot; /* reads.c */
 route_fn get_requests, get_request, get_metrics, get_openapi, get_page;
 route_fn put_request, drop_request; /* changes.c */
 route_fn protect_node, unprotect_node, post_reload;
+route_fn post_apply, post_release, post_adopt, adopt_node,
+    forget_node;               /* held.c */
 route_fn post_plan;            /* whatif.c */
 route_fn get_events;           /* stream.c */
 route_fn get_alive, get_ready; /* health.c */
+/* changes.c: takes the pending and sends it to the control loop. */
+void control_send(struct exchange *ex, struct pending *p, route_fn *answer);
+/* The answer is no, or not known: it is written. */
+bool command_refused(struct exchange *ex);
+/* What came of a reload; done: the key that says so. */
+void configuration_answer(struct exchange *ex, const char *done,
+                          const char *text);
 /* The text of /metrics. */
 void metrics_text(struct server *s, struct buf *ret); /* reads.c */
+/* metrics/metrics_server.c */
+void server_metrics(struct server *s, uint32_t problems, struct buf *b);
+/* What is wrong with the server's own files; they keep it from being ready. */
+void server_problems(struct server *s, struct view *v); /* health.c */
 /* Does the control loop run? */
 bool server_alive(const struct server *s); /* health.c */
 /* scrape.c: /metrics and /healthz of this server, and nothing else; NULL: it
@@ -241,9 +276,14 @@ struct server {
     struct pending_list *pending;
     struct tasks *tasks;
     struct door *door;
+    struct certs *certs;         /* NULL: no TLS */
+    struct access_store *access; /* NULL: no api.tokens */
+    struct audit *audit;
     struct guard guard;
     struct MHD_Daemon *mhd;
     struct MHD_Daemon *metrics_mhd; /* NULL: no port of its own */
+    struct MHD_Daemon *local_mhd;   /* of api.socket, or NULL */
+    char *local_path;
     int listen_fd;
     pthread_t reaper;
     pthread_mutex_t lock; /* of the three below */

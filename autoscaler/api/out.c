@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "../base/clock.h"
+#include "../base/text.h"
 #include "../model/amount.h"
 #include "../model/snapshot.h"
 
@@ -19,49 +20,34 @@ void out_init(struct out *o, struct buf *b)
     *o = (struct out){.b = b};
 }
 
-/* Length of the UTF-8 sequence at s (never beyond its NUL), 0 when it is none:
- * overlong forms, surrogates and what lies above U+10FFFF are none. */
-static size_t utf8(const unsigned char *s)
-{
-    size_t n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
-
-    if (s[0] < 0xc2 || s[0] > 0xf4)
-        return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-        (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-        return 0;
-    return n;
-}
-
+/* Nothing that a terminal obeys leaves raw, also behind curl. */
 static void put_string(struct buf *b, const char *text)
 {
-    const unsigned char *s = (const unsigned char *)text, *run = s;
+    size_t left = strlen(text);
+    const char *s = text, *run = text;
 
     buf_add(b, "\"", 1);
-    while (*s) {
-        size_t n = 1;
+    while (left) {
+        size_t n = text_plain(s, left);
+        char shown[8];
 
-        if (*s >= 0x80)
-            n = utf8(s);
-        if (n > 0 && *s >= 0x20 && *s != '"' && *s != '\\') {
+        if (n > 0 && *s != '"' && *s != '\\') {
             s += n;
+            left -= n;
             continue;
         }
         buf_add(b, run, (size_t)(s - run));
-        if (n == 0)
-            buf_str(b, "\xef\xbf\xbd");
-        else if (*s == '"' || *s == '\\')
-            buf_printf(b, "\\%c", *s);
-        else if (*s == '\n')
-            buf_str(b, "\\n");
-        else if (*s == '\t')
-            buf_str(b, "\\t");
+        if (n > 0)
+            snprintf(shown, sizeof shown, "\\%c", *s);
+        else if (*s == '\n' || *s == '\t')
+            snprintf(shown, sizeof shown, "\\%c", *s == '\n' ? 'n' : 't');
         else
-            buf_printf(b, "\\u%04x", *s);
-        run = ++s;
+            n = text_escape(s, left, shown);
+        n = n ? n : 1;
+        buf_str(b, shown);
+        s += n;
+        left -= n;
+        run = s;
     }
     buf_add(b, run, (size_t)(s - run));
     buf_add(b, "\"", 1);
@@ -156,7 +142,7 @@ void out_null(struct out *o, const char *key)
 void out_raw(struct out *o, const char *key, const char *json)
 {
     begin(o, key);
-    buf_str(o->b, json);
+    buf_plain(o->b, json);
 }
 
 char *out_decimal(int64_t v, int64_t parts, char *buf)

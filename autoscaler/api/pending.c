@@ -60,7 +60,7 @@ struct pending *pending_new(struct pending_list *list, enum command_kind kind)
 
     p->cmd.mail.kind = COMMAND_MAIL;
     p->cmd.kind = kind;
-    p->cmd.owner = p->cmd.body = p->cmd.machine = "";
+    p->cmd.owner = p->cmd.body = p->cmd.machine = p->cmd.by = "";
     p->cmd.done = command_answered;
     p->cmd.arg = p;
     p->list = list;
@@ -85,6 +85,7 @@ void pending_unref(struct pending *p)
     if (!last)
         return;
     status_unref(p->cmd.seen);
+    caller_done(&p->caller);
     arena_done(&p->cmd.arena);
     if (p->task)
         p->task->free(p->task);
@@ -125,6 +126,8 @@ bool pending_send(struct pending *p, struct exchange *ex,
         list->first->link = &p->next;
     list->first = p;
     list->n++;
+    caller_copy(&p->caller, &ex->caller);
+    p->cmd.by = p->caller.text;
     p->peer = ex->peer;
     p->door = ex->server->door;
     seat_enter(ex->seat, SEAT_WORK);

@@ -25,6 +25,7 @@ static bool render(struct exchange *ex, const struct status_page *page,
     bool found;
 
     view_open(&v, page);
+    server_problems(ex->server, &v);
     reply_begin(ret, &o);
     found = fn(&o, &v, ex);
     view_done(&v);
@@ -226,7 +227,7 @@ static bool write_snapshot(struct out *o, struct view *v, struct exchange *ex)
 
     (void)ex;
     json_decref(snapshot);
-    buf_str(o->b, text ? text : "{}");
+    buf_plain(o->b, text ? text : "{}");
     buf_str(o->b, "\n");
     free(text);
     return true;
@@ -239,33 +240,19 @@ void get_snapshot(struct exchange *ex)
 
 void metrics_text(struct server *s, struct buf *ret)
 {
-    static const char *const names[6] = {"", "1xx", "2xx", "3xx", "4xx", "5xx"};
     struct status_page *page = status_get(s->board);
     struct view v = {0};
 
     if (page)
         view_open(&v, page);
+    server_problems(s, &v);
     metrics_write(ret, page ? &v : NULL, s->metrics);
+    server_metrics(s, v.n_more, ret);
     if (page)
         view_done(&v);
+    else
+        arena_done(&v.arena);
     status_unref(page);
-    buf_str(ret, "# HELP davit_http_replies_total Replies of this API\n"
-                 "# TYPE davit_http_replies_total counter\n");
-    for (int i = 2; i < 6; i++)
-        buf_printf(ret, "davit_http_replies_total{code=\"%s\"} %llu\n",
-                   names[i], (unsigned long long)atomic_load(&s->replies[i]));
-    buf_printf(
-        ret,
-        "# HELP davit_http_ended_total Connections ended because their "
-        "time was over, or for others\n"
-        "# TYPE davit_http_ended_total counter\n"
-        "davit_http_ended_total{why=\"late\"} %llu\n"
-        "davit_http_ended_total{why=\"crowded\"} %llu\n"
-        "# HELP davit_http_held_bytes Of bodies and replies on their way\n"
-        "# TYPE davit_http_held_bytes gauge\n"
-        "davit_http_held_bytes %zu\n",
-        (unsigned long long)door_late(s->door),
-        (unsigned long long)door_evicted(s->door), door_bytes(s->door));
 }
 
 void get_metrics(struct exchange *ex)
@@ -285,7 +272,7 @@ static void reply_static(struct exchange *ex, const char *from, const char *to,
     ex->code = 200;
     MHD_add_response_header(ex->response, MHD_HTTP_HEADER_CONTENT_TYPE,
                             content_type);
-    MHD_add_response_header(ex->response, "X-Content-Type-Options", "nosniff");
+    exchange_headers(ex);
 }
 
 void get_openapi(struct exchange *ex)

@@ -46,34 +46,71 @@ static unsigned connections_max(void)
     return l.rlim_cur < 64 ? 32 : (unsigned)(l.rlim_cur / 2);
 }
 
+/* threads: 0 for one that is not of a pool. */
+static struct MHD_Daemon *serve(struct server *s, int fd, unsigned threads,
+                                struct certs *certs)
+{
+    static struct MHD_OptionItem none[] = {{MHD_OPTION_END, 0, NULL}};
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME |
+                     MHD_USE_ERROR_LOG | MHD_USE_ITC;
+    struct MHD_OptionItem pool[] = {
+        {MHD_OPTION_THREAD_POOL_SIZE, threads, NULL},
+        {MHD_OPTION_END, 0, NULL}};
+
+    return MHD_start_daemon(
+        flags | (certs ? MHD_USE_TLS : 0), 0, NULL, NULL, exchange_handle, s,
+        MHD_OPTION_EXTERNAL_LOGGER, mhd_report, s, MHD_OPTION_LISTEN_SOCKET, fd,
+        MHD_OPTION_CONNECTION_LIMIT,
+        connections_max() + (threads ? threads : 1) * DOOR_MARGIN,
+        MHD_OPTION_NOTIFY_CONNECTION, door_notify, door_arg(s->door, DOOR_API),
+        MHD_OPTION_URI_LOG_CALLBACK, strict_uri, NULL, DISCIPLINE,
+        DISCIPLINE_LEVEL, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)IDLE_S, MHD_OPTION_NOTIFY_COMPLETED, exchange_completed, NULL,
+        MHD_OPTION_ARRAY, threads ? pool : none, MHD_OPTION_ARRAY,
+        certs ? certs_options(certs) : none, MHD_OPTION_END);
+}
+
+static enum status refused(struct server *s, struct err *err)
+{
+    return err_set(err, ST_INVALID, "api: the HTTP server does not start%s%s",
+                   s->mhd_error[0] ? ": " : "", s->mhd_error);
+}
+
+static enum status local_start(struct server *s, const char *path,
+                               struct err *err)
+{
+    enum status rc;
+    int fd;
+
+    if (!*path)
+        return ST_OK;
+    rc = socket_local(path, &fd, err);
+    if (rc != ST_OK)
+        return rc;
+    s->local_path = mem_strdup(path);
+    s->local_mhd = serve(s, fd, 0, NULL);
+    if (s->local_mhd)
+        return ST_OK;
+    close(fd);
+    return refused(s, err);
+}
+
 static enum status mhd_start(struct server *s, const struct config *c,
                              struct err *err)
 {
-    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME |
-                     MHD_USE_ERROR_LOG | MHD_USE_ITC;
-    struct tls tls;
-    enum status rc = tls_read(c, &tls, err);
+    enum status rc = certs_of(c, &s->certs, err);
 
-    if (rc == ST_OK) {
-        s->mhd = MHD_start_daemon(
-            flags | tls.flag, 0, NULL, NULL, exchange_handle, s,
-            MHD_OPTION_EXTERNAL_LOGGER, mhd_report, s, MHD_OPTION_LISTEN_SOCKET,
-            s->listen_fd, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)POOL,
-            MHD_OPTION_CONNECTION_LIMIT, connections_max() + POOL * DOOR_MARGIN,
-            MHD_OPTION_NOTIFY_CONNECTION, door_notify,
-            door_arg(s->door, DOOR_API), MHD_OPTION_URI_LOG_CALLBACK,
-            strict_uri, NULL, DISCIPLINE, DISCIPLINE_LEVEL,
-            MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
-            MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
-            MHD_OPTION_NOTIFY_COMPLETED, exchange_completed, NULL,
-            MHD_OPTION_ARRAY, tls.options, MHD_OPTION_END);
-        if (!s->mhd)
-            rc = err_set(err, ST_INVALID,
-                         "api: the HTTP server does not start%s%s",
-                         s->mhd_error[0] ? ": " : "", s->mhd_error);
-    }
-    tls_done(&tls);
-    return rc;
+    if (rc == ST_OK && *c->api_tokens)
+        rc = access_open(c->api_tokens, &s->access, err);
+    if (rc == ST_OK)
+        rc = audit_open(c->api_audit, &s->audit, err);
+    if (rc == ST_OK)
+        rc = local_start(s, c->api_socket, err);
+    if (rc != ST_OK)
+        return rc;
+    s->mhd = serve(s, s->listen_fd, POOL, s->certs);
+    return s->mhd ? ST_OK : refused(s, err);
 }
 
 /* ---- the reaper */
@@ -125,6 +162,10 @@ static void *reaper_main(void *arg)
         if (now - guarded >= 1000) {
             guarded = now;
             guard_refresh(&s->guard);
+            if (s->certs)
+                certs_refresh(s->certs);
+            if (s->access)
+                access_refresh(s->access);
         }
     }
 }
@@ -145,6 +186,12 @@ static void server_free(struct server *s)
     pthread_mutex_destroy(&s->cache_lock);
     guard_done(&s->guard);
     door_free(s->door);
+    certs_close(s->certs);
+    access_close(s->access);
+    audit_close(s->audit);
+    if (s->local_path)
+        unlink(s->local_path);
+    free(s->local_path);
     free(s);
 }
 
@@ -180,6 +227,8 @@ enum status server_start(const struct config *c, struct control *control,
     if (rc != ST_OK || (rc = mhd_start(s, c, err)) != ST_OK) {
         if (s->metrics_mhd)
             MHD_stop_daemon(s->metrics_mhd);
+        if (s->local_mhd)
+            MHD_stop_daemon(s->local_mhd);
         close(fd);
         server_free(s);
         return rc;
@@ -195,20 +244,28 @@ enum status server_start(const struct config *c, struct control *control,
     return ST_OK;
 }
 
+/* No new clients; but the threads look at the socket a moment longer, and
+ * libmicrohttpd aborts when it is closed under them: to be closed later. */
+static int quiesce(struct MHD_Daemon *mhd)
+{
+    int fd = mhd ? MHD_quiesce_daemon(mhd) : -1;
+
+    if (fd >= 0)
+        shutdown(fd, SHUT_RDWR);
+    return fd;
+}
+
 void server_stop(struct server *s)
 {
-    int fd = -1;
+    int fd, local;
 
     if (!s)
         return;
     pthread_mutex_lock(&s->events->lock);
     s->events->on_add = NULL;
     pthread_mutex_unlock(&s->events->lock);
-    /* No new clients; but the threads look at the socket a moment longer, and
-     * libmicrohttpd aborts when it is closed under them. */
-    fd = MHD_quiesce_daemon(s->mhd);
-    if (fd >= 0)
-        shutdown(fd, SHUT_RDWR);
+    fd = quiesce(s->mhd);
+    local = quiesce(s->local_mhd);
     pthread_mutex_lock(&s->pending->lock);
     s->pending->stopping = true;
     pthread_cond_signal(&s->pending->wake);
@@ -220,8 +277,12 @@ void server_stop(struct server *s)
     for (int i = 0; i < FAREWELL_MS / 5 && atomic_load(&s->exchanges) > 0; i++)
         clock_sleep_ms(5);
     MHD_stop_daemon(s->mhd);
+    if (s->local_mhd)
+        MHD_stop_daemon(s->local_mhd);
     if (fd >= 0)
         close(fd);
+    if (local >= 0)
+        close(local);
     if (s->metrics_mhd)
         MHD_stop_daemon(s->metrics_mhd);
     server_free(s);

@@ -1,20 +1,19 @@
 /*
- * socket.c - where the API listens, and the files that TLS needs.
+ * socket.c - where the API listens, and with which certificate.
  */
 #include <errno.h>
 #include <netdb.h>
-#include <openssl/crypto.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
-#include "../base/buf.h"
 #include "inside.h"
 
 #define BACKLOG 256
-#define PEM_MAX ((size_t)1 << 20)
 
 enum status socket_listen(const char *key, const char *host, uint32_t port,
                           int *ret_fd, struct err *err)
@@ -57,6 +56,49 @@ enum status socket_listen(const char *key, const char *host, uint32_t port,
     return ST_OK;
 }
 
+/* A socket that nobody listens at any more is in the way of the next one. */
+static void clear_stale(const struct sockaddr_un *a)
+{
+    struct stat st;
+    int fd;
+
+    if (lstat(a->sun_path, &st) != 0 || !S_ISSOCK(st.st_mode))
+        return;
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0 &&
+        connect(fd, (const struct sockaddr *)(const void *)a, sizeof *a) != 0 &&
+        errno == ECONNREFUSED)
+        unlink(a->sun_path);
+    if (fd >= 0)
+        close(fd);
+}
+
+enum status socket_local(const char *path, int *ret_fd, struct err *err)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    int fd;
+
+    if (strlen(path) >= sizeof a.sun_path)
+        return err_set(err, ST_INVALID,
+                       "api.socket: %s is longer than a socket's path may be "
+                       "(%zu)",
+                       path, sizeof a.sun_path - 1);
+    snprintf(a.sun_path, sizeof a.sun_path, "%s", path);
+    clear_stale(&a);
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0 ||
+        bind(fd, (const struct sockaddr *)(const void *)&a, sizeof a) != 0 ||
+        chmod(path, 0666) != 0 || listen(fd, BACKLOG) != 0) {
+        err_set(err, errno == EADDRINUSE ? ST_RETRY : ST_INVALID,
+                "api.socket: cannot listen at %s: %s", path, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return err->status;
+    }
+    *ret_fd = fd;
+    return ST_OK;
+}
+
 uint32_t socket_port(int fd)
 {
     struct sockaddr_storage a = {0};
@@ -91,53 +133,12 @@ enum status metrics_listen(const struct config *c,
                    "api.metrics: the HTTP server does not start");
 }
 
-static enum status pem_read(const char *path, const char *key, char **ret,
-                            struct err *err)
+enum status certs_of(const struct config *c, struct certs **ret,
+                     struct err *err)
 {
-    FILE *f = fopen(path, "re");
-    struct buf b;
-    char part[4096];
-    size_t n;
-
-    if (!f)
-        return err_set(err, ST_INVALID, "%s: cannot read %s: %s", key, path,
-                       strerror(errno));
-    buf_init(&b, PEM_MAX);
-    while ((n = fread(part, 1, sizeof part, f)) > 0)
-        buf_add(&b, part, n);
-    fclose(f);
-    if (b.full || !strstr(b.s, "-----BEGIN ")) {
-        buf_done(&b);
-        return err_set(err, ST_INVALID, "%s: %s is no PEM file", key, path);
-    }
-    *ret = buf_take(&b);
-    return ST_OK;
-}
-
-enum status tls_read(const struct config *c, struct tls *ret, struct err *err)
-{
-    enum status s;
-
-    *ret = (struct tls){.options = {{MHD_OPTION_END, 0, NULL}}};
+    *ret = NULL;
     if (!*c->api_tls_cert)
         return ST_OK;
-    if ((s = pem_read(c->api_tls_cert, "api.tls_cert", &ret->cert, err)) !=
-            ST_OK ||
-        (s = pem_read(c->api_tls_key, "api.tls_key", &ret->key, err)) != ST_OK)
-        return s;
-    ret->flag = MHD_USE_TLS;
-    ret->options[0] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0,
-                                              ret->cert};
-    ret->options[1] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0,
-                                              ret->key};
-    ret->options[2] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
-    return ST_OK;
-}
-
-void tls_done(struct tls *t)
-{
-    free(t->cert);
-    if (t->key)
-        OPENSSL_cleanse(t->key, strlen(t->key));
-    free(t->key);
+    return certs_open(c->api_tls_cert, c->api_tls_key,
+                      c->api_client_ca ? c->api_client_ca : "", ret, err);
 }

@@ -14,11 +14,14 @@
 #include <unistd.h>
 
 #include "../base/alloc.h"
+#include "../base/clock.h"
 #include "inside.h"
 
 struct standby {
     struct MHD_Daemon *mhd, *metrics; /* metrics: NULL, no port of its own */
     struct door *door;
+    struct certs *certs; /* NULL: no TLS */
+    int64_t refreshed_ms;
     pthread_mutex_t lock;
     char text[512];
 };
@@ -36,6 +39,17 @@ static enum MHD_Result refuse(struct MHD_Connection *connection,
     rc = MHD_queue_response(connection, 400, r);
     MHD_destroy_response(r);
     return rc;
+}
+
+/* For the next handshake; on the one thread of this port. */
+static void refresh(struct standby *s)
+{
+    int64_t now = clock_mono_ms();
+
+    if (!s->certs || now - s->refreshed_ms < 1000)
+        return;
+    s->refreshed_ms = now;
+    certs_refresh(s->certs);
 }
 
 static enum MHD_Result answer(void *cls, struct MHD_Connection *connection,
@@ -59,6 +73,8 @@ static enum MHD_Result answer(void *cls, struct MHD_Connection *connection,
 
         *seen = &first;
         seat_enter(seat_of(connection), SEAT_BODY);
+        if (seat_port(seat_of(connection)) == DOOR_API)
+            refresh(s);
         return fault ? refuse(connection, fault) : MHD_YES;
     }
     if (*n_data) {
@@ -71,7 +87,7 @@ static enum MHD_Result answer(void *cls, struct MHD_Connection *connection,
                : json_pack("{s:{s:s,s:s}}", "error", "code", "standby",
                            "message", s->text);
     pthread_mutex_unlock(&s->lock);
-    text = json_dumps(json, JSON_COMPACT);
+    text = json_dumps(json, JSON_COMPACT | JSON_ENSURE_ASCII);
     json_decref(json);
     if (!text)
         return MHD_NO;
@@ -94,19 +110,19 @@ static void completed(void *cls, struct MHD_Connection *connection, void **seen,
 }
 
 static struct MHD_Daemon *start(struct standby *s, int listen_fd,
-                                enum door_port port, const struct tls *tls)
+                                enum door_port port, struct certs *certs)
 {
     static struct MHD_OptionItem none[] = {{MHD_OPTION_END, 0, NULL}};
 
     return MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | (tls ? tls->flag : 0), 0,
-        NULL, NULL, answer, s, MHD_OPTION_LISTEN_SOCKET, listen_fd,
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | (certs ? MHD_USE_TLS : 0),
+        0, NULL, NULL, answer, s, MHD_OPTION_LISTEN_SOCKET, listen_fd,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)(STANDBY_SEATS + DOOR_MARGIN),
         MHD_OPTION_CONNECTION_TIMEOUT, 10u, MHD_OPTION_NOTIFY_CONNECTION,
         door_notify, door_arg(s->door, port), MHD_OPTION_NOTIFY_COMPLETED,
         completed, NULL, MHD_OPTION_URI_LOG_CALLBACK, strict_uri, NULL,
         DISCIPLINE, DISCIPLINE_LEVEL, MHD_OPTION_ARRAY,
-        tls ? tls->options : none, MHD_OPTION_END);
+        certs ? certs_options(certs) : none, MHD_OPTION_END);
 }
 
 /* A kubelet's probe goes to the port that is not on loopback. */
@@ -119,24 +135,22 @@ enum status standby_start(const struct config *c, struct standby **ret,
                           struct err *err)
 {
     struct standby *s = MEM_NEW(struct standby);
-    struct tls tls;
     enum status rc;
     int fd = -1;
 
     pthread_mutex_init(&s->lock, NULL);
     s->door = door_new(STANDBY_SEATS);
-    rc = tls_read(c, &tls, err);
+    rc = certs_of(c, &s->certs, err);
     if (rc == ST_OK)
         rc = socket_listen("api.listen", c->api_host, c->api_port, &fd, err);
     if (rc == ST_OK)
         rc = metrics_listen(c, metrics_start, s, &s->metrics, err);
     if (rc == ST_OK) {
-        s->mhd = start(s, fd, DOOR_API, &tls);
+        s->mhd = start(s, fd, DOOR_API, s->certs);
         if (!s->mhd)
             rc = err_set(err, ST_INVALID,
                          "api: the HTTP server does not start");
     }
-    tls_done(&tls);
     if (rc != ST_OK) {
         if (fd >= 0)
             close(fd);
@@ -163,6 +177,7 @@ void standby_stop(struct standby *s)
     if (s->metrics)
         MHD_stop_daemon(s->metrics);
     door_free(s->door);
+    certs_close(s->certs);
     pthread_mutex_destroy(&s->lock);
     free(s);
 }

@@ -6,8 +6,8 @@
  * due; a client that has gone is noticed then.  The lost wake-up is excluded
  * by the generation: a listener sleeps only if no event came since it read.
  */
-#include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +25,7 @@ struct listener {
     int64_t after;   /* the last event sent */
     int64_t sent_ms; /* mono, when something was sent last */
     bool suspended, over;
+    char who[200];  /* whose it is */
     struct buf out; /* what is being sent */
     size_t from;
 };
@@ -164,7 +165,8 @@ static void listener_free(void *cls)
     *l->link = l->next;
     if (l->next)
         l->next->link = l->link;
-    l->server->n_listeners--;
+    if (!l->over)
+        l->server->n_listeners--;
     pthread_mutex_unlock(&l->server->lock);
     buf_done(&l->out);
     free(l);
@@ -181,34 +183,28 @@ void listeners_wake(struct server *s, bool events, int64_t mono_ms)
     pthread_mutex_unlock(&s->lock);
 }
 
+/* Under the lock. */
+static void end(struct listener *l)
+{
+    if (!l->over)
+        l->server->n_listeners--;
+    l->over = true;
+    if (l->suspended) {
+        l->suspended = false;
+        MHD_resume_connection(l->connection);
+    }
+}
+
 void listeners_end(struct server *s)
 {
     pthread_mutex_lock(&s->lock);
     s->closing = true;
-    for (struct listener *l = s->listeners; l; l = l->next) {
-        l->over = true;
-        if (l->suspended) {
-            l->suspended = false;
-            MHD_resume_connection(l->connection);
-        }
-    }
+    for (struct listener *l = s->listeners; l; l = l->next)
+        end(l);
     pthread_mutex_unlock(&s->lock);
 }
 
 /* ---- the exchange's side */
-
-/* A number that is not negative; -1 when there is none, -2 when it is wrong. */
-static int64_t number(const char *text)
-{
-    long long v;
-    char *end;
-
-    if (!text || !text[0])
-        return -1;
-    errno = 0;
-    v = strtoll(text, &end, 10);
-    return errno || *end || v < 0 ? -2 : v;
-}
 
 static void reply_list(struct exchange *ex, int64_t after, int64_t limit)
 {
@@ -233,6 +229,37 @@ static void reply_list(struct exchange *ex, int64_t after, int64_t limit)
     exchange_reply(ex, 200, &b, "application/json");
 }
 
+static uint32_t streams_of(const struct server *s, const char *who)
+{
+    uint32_t n = 0;
+
+    for (const struct listener *l = s->listeners; l; l = l->next)
+        n += !l->over && strcmp(l->who, who) == 0;
+    return n;
+}
+
+/* All are taken: who has the most gives the oldest up, but not to one who would
+ * have as many.  Under the lock. */
+static bool make_room(struct server *s, const char *who)
+{
+    struct listener *oldest = NULL;
+    uint32_t most = streams_of(s, who) + 1;
+
+    if (s->n_listeners < LISTENERS_MAX)
+        return true;
+    for (struct listener *l = s->listeners; l; l = l->next) {
+        uint32_t n = l->over ? 0 : streams_of(s, l->who);
+
+        if (n > most || (oldest && n == most)) {
+            oldest = l; /* the list begins with the newest */
+            most = n;
+        }
+    }
+    if (oldest)
+        end(oldest);
+    return oldest;
+}
+
 static void reply_stream(struct exchange *ex, int64_t after)
 {
     struct server *s = ex->server;
@@ -247,7 +274,10 @@ static void reply_stream(struct exchange *ex, int64_t after)
     /* at once, so that the client knows it is connected */
     buf_str(&l->out, "retry: 2000\n\n");
     pthread_mutex_lock(&s->lock);
-    full = s->n_listeners >= LISTENERS_MAX || s->closing;
+    snprintf(l->who, sizeof l->who, "%s",
+             strcmp(ex->caller.via, "open") == 0 ? ex->caller.from
+                                                 : ex->caller.name);
+    full = s->closing || !make_room(s, l->who);
     if (!full) {
         s->n_listeners++;
         l->next = s->listeners;
@@ -281,8 +311,8 @@ void get_events(struct exchange *ex)
     const char *format = exchange_query(ex, "format");
     const char *id = exchange_header(ex, "Last-Event-ID");
     const char *from = exchange_query(ex, "after");
-    int64_t after = number(id ? id : from);
-    int64_t limit = number(exchange_query(ex, "limit"));
+    int64_t after = exchange_number(id ? id : from);
+    int64_t limit = exchange_number(exchange_query(ex, "limit"));
     int64_t newest = newest_id(ex->server->events);
 
     if (after == -2 || limit == -2 || limit == 0) {

@@ -18,7 +18,9 @@ struct view {
     const struct plan *plan;
     uint32_t *node_of_snap; /* by row of snapshot->nodes: which of s->nodes,
                              * or NONE; the way back is their `from` */
-    struct arena arena;     /* scratch of the view */
+    const char *more[4];    /* problems of the server itself */
+    uint32_t n_more;
+    struct arena arena; /* scratch of the view */
 };
 
 void view_open(struct view *v, const struct status_page *page);

@@ -56,7 +56,7 @@ static const char *why_text(struct view *v, uint32_t row)
                                   "idle for %s, longer than its timeout",
                                   view_span(v, n->idle_ms))
                    : reason_text(p->why);
-    case REASON_KEEP_HELD:
+    case REASON_KEEP_BY_CLOUD:
     case REASON_KEEP_REFUSED:
     case REASON_KEEP_DRAINING:
         if (n->note && n->note[0])

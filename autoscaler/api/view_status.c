@@ -10,10 +10,13 @@
 bool view_ready(const struct view *v)
 {
     const struct status_page *p = v->page;
-    bool ready = p->journal_ok && (p->ray_address[0] == '\0' || p->ray_ok);
+    bool ready = v->n_more == 0 && p->journal_ok &&
+                 (p->ray_address[0] == '\0' || p->ray_ok);
 
     for (uint32_t i = 0; i < p->n_providers; i++)
         ready = ready && p->providers[i].ready;
+    for (uint32_t i = 0; i < p->n_stops; i++)
+        ready = ready && !p->stops[i].failing;
     return ready;
 }
 
@@ -44,10 +47,19 @@ uint32_t problems_write(struct out *o, const char *key, struct view *v)
                  "and kept as they are (%s)",
                  p->n_unread, p->unread);
     if (p->config_problem && p->config_problem[0] && ++n)
-        out_strf(o, NULL, "the newest configuration was refused: %s",
-                 p->config_problem);
+        out_strf(o, NULL, "the newest configuration was %s: %s",
+                 p->config_held ? "held" : "refused", p->config_problem);
+    for (uint32_t i = 0; i < p->n_stops && ++n; i++)
+        out_str(o, NULL, p->stops[i].text);
+    if (p->insecure && ++n)
+        out_str(o, NULL,
+                "the API server's certificate is not checked "
+                "(insecure-skip-tls-verify in the kubeconfig): whoever is in "
+                "between reads the token and answers in its place");
+    for (uint32_t i = 0; i < v->n_more; i++)
+        out_str(o, NULL, v->more[i]);
     out_close(o);
-    return n;
+    return n + v->n_more;
 }
 
 static void write_head(struct out *o, const struct status_page *p)
@@ -216,11 +228,23 @@ static void write_plan(struct out *o, struct view *v)
     out_uint(o, "launched", p->n_launched);
     out_uint(o, "ended", p->n_ended);
     out_micros(o, "cost_per_hour", p->cost_micros_hour);
-    out_micros_or_null(o, "bound_per_hour",
-                       v->s->n_types ? p->bound_micros_hour : -1);
+    out_micros(o, "bound_per_hour", p->bound_micros_hour);
     out_seconds(o, "planned_ms", v->page->planned_us);
     out_uint(o, "work", p->work);
     out_close(o);
+}
+
+/* Of the whole fleet once the plan is carried out. */
+static void write_fleet(struct out *o, const struct plan *p)
+{
+    const double cost = (double)p->fleet_cost_micros_hour;
+    const double bound = (double)p->fleet_bound_micros_hour;
+
+    out_micros(o, "fleet_per_hour", p->fleet_cost_micros_hour);
+    out_micros(o, "fleet_bound_per_hour", p->fleet_bound_micros_hour);
+    out_micros_or_null(
+        o, "fleet_gap_percent",
+        bound > 0 ? (int64_t)((cost - bound) * 1e4 / bound + 0.5) * 10000 : -1);
 }
 
 static void write_cost(struct out *o, struct view *v)
@@ -239,6 +263,23 @@ static void write_cost(struct out *o, struct view *v)
     out_object(o, "cost");
     out_micros(o, "now_per_hour", now);
     out_micros(o, "planned_per_hour", now - ended + v->plan->cost_micros_hour);
+    write_fleet(o, v->plan);
+    out_close(o);
+}
+
+static void write_stops(struct out *o, const struct status_page *p)
+{
+    out_array(o, "stops");
+    for (uint32_t i = 0; i < p->n_stops; i++) {
+        const struct status_stop *s = &p->stops[i];
+
+        out_object(o, NULL);
+        out_str(o, "kind", s->kind);
+        out_str(o, "subject", s->subject);
+        out_str(o, "text", s->text);
+        out_bool(o, "failing", s->failing);
+        out_close(o);
+    }
     out_close(o);
 }
 
@@ -315,11 +356,13 @@ void status_write(struct out *o, struct view *v)
     out_time(o, "improving_until", v->page ? v->page->thinking_until_ms : 0);
     write_plan(o, v);
     write_cost(o, v);
+    write_stops(o, p);
     write_lists(o, p);
     out_object(o, "config");
     out_str(o, "path", p->config_path);
     out_time(o, "loaded_at", p->config_loaded_ms);
     out_str(o, "problem", p->config_problem);
+    out_bool(o, "held", p->config_held);
     out_close(o);
     out_object(o, "journal");
     out_bool(o, "ok", p->journal_ok);

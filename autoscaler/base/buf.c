@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "text.h"
 
 static char nothing[1] = "";
 
@@ -94,4 +95,25 @@ char *buf_take(struct buf *b)
     s[b->n] = '\0';
     buf_init(b, b->max);
     return s;
+}
+
+bool buf_plain(struct buf *b, const char *s)
+{
+    size_t left = strlen(s);
+    const char *run = s;
+    char shown[8];
+
+    while (left) {
+        size_t n = *s == '\n' || *s == '\t' ? 1 : text_plain(s, left);
+
+        if (!n) {
+            buf_add(b, run, (size_t)(s - run));
+            n = text_escape(s, left, shown);
+            buf_str(b, shown);
+            run = s + n;
+        }
+        s += n;
+        left -= n;
+    }
+    return buf_add(b, run, (size_t)(s - run)) && !b->full;
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "text.h"
 
 static enum log_level log_max = LOG_INFO;
 static bool log_json;
@@ -22,19 +23,24 @@ void log_setup(enum log_level max, bool json)
 /* A message may hold anything: one line stays one line. */
 static size_t put_text(char *out, size_t cap, const char *s)
 {
-    size_t n = 0;
+    size_t n = 0, left = strlen(s);
 
-    for (; *s && n + 8 < cap; s++) {
-        unsigned char c = (unsigned char)*s;
-        if (log_json && (c == '"' || c == '\\')) {
+    while (left && n + 16 < cap) {
+        size_t len = text_plain(s, left);
+
+        if (log_json && (*s == '"' || *s == '\\'))
             out[n++] = '\\';
-            out[n++] = (char)c;
-        } else if (c < 0x20 || c == 0x7f) {
-            n += (size_t)snprintf(out + n, cap - n,
-                                  log_json ? "\\u%04x" : "\\x%02x", c);
+        if (len) {
+            memcpy(out + n, s, len);
+            n += len;
         } else {
-            out[n++] = (char)c;
+            char shown[8];
+
+            len = text_escape(s, left, shown);
+            n += (size_t)snprintf(out + n, cap - n, "%s", shown);
         }
+        s += len;
+        left -= len;
     }
     out[n] = '\0';
     return n;

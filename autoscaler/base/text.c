@@ -4,6 +4,7 @@
 #include "text.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 size_t text_char(const char *text, size_t n)
@@ -33,6 +34,46 @@ size_t text_char(const char *text, size_t n)
         if (s[i] < 0x80 || s[i] > 0xbf)
             return 0;
     return len;
+}
+
+/* The code point of a whole character of two or three bytes; longer ones are
+ * never special. */
+static unsigned code_of(const unsigned char *s)
+{
+    return s[0] < 0x80   ? s[0]
+           : s[0] < 0xe0 ? (s[0] & 0x1fu) << 6 | (s[1] & 0x3fu)
+           : s[0] < 0xf0
+               ? (s[0] & 0xfu) << 12 | (s[1] & 0x3fu) << 6 | (s[2] & 0x3fu)
+               : 0x10000;
+}
+
+static bool turns_text(unsigned c)
+{
+    return c == 0x61c || c == 0x200e || c == 0x200f ||
+           (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+}
+
+size_t text_plain(const char *s, size_t n)
+{
+    size_t len = text_char(s, n);
+
+    return len && !turns_text(code_of((const unsigned char *)s)) ? len : 0;
+}
+
+size_t text_escape(const char *s, size_t n, char ret[8])
+{
+    const unsigned char *u = (const unsigned char *)s;
+    size_t len = text_char(s, n);
+
+    if (!len && *u < 0x80)
+        len = 1;
+    else if (!len && *u == 0xc2 && n > 1 && u[1] >= 0x80 && u[1] < 0xa0)
+        len = 2; /* C1 */
+    if (len)
+        snprintf(ret, 8, "\\u%04x", code_of(u) & 0xffff);
+    else
+        snprintf(ret, 8, "\xef\xbf\xbd");
+    return len ? len : 1;
 }
 
 bool text_clean(char *s, size_t n)

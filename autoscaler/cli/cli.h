@@ -32,7 +32,8 @@ struct cli_command {
 
 extern const struct cli_command cli_run, cli_plan, cli_request, cli_status,
     cli_nodes, cli_why, cli_validate, cli_doctor, cli_providers, cli_catalogue,
-    cli_sidecar, cli_version;
+    cli_journal, cli_sidecar, cli_simulate, cli_version, cli_apply, cli_release,
+    cli_adopt, cli_forget, cli_token;
 
 /* Prints the command's usage to stderr after a message; EXIT_USAGE. */
 int cli_usage(const struct cli_command *c, const char *fmt, ...)

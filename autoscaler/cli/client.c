@@ -102,6 +102,7 @@ int client_call(struct client *c, const char *method, const char *path,
                               .headers = headers,
                               .ca_file = c->ca,
                               .label = "the daemon",
+                              .plain_token = true,
                               .deadline_mono_ms = clock_mono_ms() + TIMEOUT_MS};
     char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
     struct err err;

@@ -138,6 +138,18 @@ static enum status request_add(struct snapshot *f, char **texts, int n,
     return ST_OK;
 }
 
+static void print_fleet(const struct plan *p)
+{
+    double cost = (double)p->fleet_cost_micros_hour / 1e6;
+    double bound = (double)p->fleet_bound_micros_hour / 1e6;
+
+    printf("this fleet costs %.4f $/h; no fleet could do it under %.4f", cost,
+           bound);
+    if (bound > 0)
+        printf(": gap %.2f %%", (cost - bound) * 100 / bound);
+    putchar('\n');
+}
+
 static void print_people(const struct problem *s, const struct plan *p)
 {
     double cost = (double)p->cost_micros_hour / 1e6;
@@ -164,10 +176,11 @@ static void print_people(const struct problem *s, const struct plan *p)
     }
     printf("%u to launch, %u to end, %u bundles waiting, %u infeasible, %.4f/h",
            p->n_launched, p->n_ended, waiting, infeasible, cost);
-    if (p->bound_micros_hour >= 0)
+    if (bound > 0)
         printf(" (at least %.4f/h: gap %.2f %%)", bound,
-               bound > 0 ? (cost - bound) * 100 / bound : 0.0);
+               (cost - bound) * 100 / bound);
     putchar('\n');
+    print_fleet(p);
 }
 
 /* A plan as text and back: numbers as a file has them. */

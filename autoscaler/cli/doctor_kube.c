@@ -358,6 +358,13 @@ void doctor_kube(struct checkup *c)
         finding_add(c, FINDING_BAD, "API server", "%s", err.text);
         return;
     }
+    if (kube_access_is_insecure(a))
+        finding_add(c, FINDING_BAD, "API server",
+                    "its certificate is not checked "
+                    "(insecure-skip-tls-verify, %s): whoever is in between "
+                    "reads the token and answers in its place; give the "
+                    "kubeconfig certificate-authority",
+                    kube_access_source(a));
     k = kube_new(a);
     if (reach(c, k, a)) {
         space = *c->conf->ha_namespace ? c->conf->ha_namespace

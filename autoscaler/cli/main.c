@@ -5,12 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../base/harden.h"
 #include "cli.h"
+#include "terminal.h"
 
 static const struct cli_command *const commands[] = {
-    &cli_run,       &cli_plan,      &cli_request,  &cli_status,
-    &cli_nodes,     &cli_why,       &cli_validate, &cli_doctor,
-    &cli_providers, &cli_catalogue, &cli_sidecar,  &cli_version,
+    &cli_run,      &cli_plan,     &cli_request,   &cli_status,    &cli_nodes,
+    &cli_why,      &cli_apply,    &cli_release,   &cli_adopt,     &cli_forget,
+    &cli_validate, &cli_doctor,   &cli_providers, &cli_catalogue, &cli_journal,
+    &cli_sidecar,  &cli_simulate, &cli_token,     &cli_version,
 };
 
 #define COUNT(v) (sizeof(v) / sizeof *(v))
@@ -107,8 +110,11 @@ static bool called_ray(const char *name)
 
 int main(int argc, char **argv)
 {
-    int rc = called_ray(argv[0]) ? as_ray(argc, argv) : dispatch(argc, argv);
+    int rc;
 
+    harden();
+    terminal_open();
+    rc = called_ray(argv[0]) ? as_ray(argc, argv) : dispatch(argc, argv);
     /* What could not be written did not reach anybody. */
     if ((fflush(stdout) != 0 || ferror(stdout)) && rc == EXIT_OK) {
         fprintf(stderr, "davit: the output could not be written\n");

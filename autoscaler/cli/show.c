@@ -99,25 +99,54 @@ static uint32_t providers_print(const json_t *s)
     return lines;
 }
 
+static bool is_stop(const json_t *stops, const char *text)
+{
+    const json_t *v;
+    size_t i;
+
+    json_array_foreach(stops, i, v)
+        if (strcmp(text_of(v, "text"), text) == 0)
+            return true;
+    return false;
+}
+
+/* What stops a part of it is among the problems too, and said once. */
+static uint32_t problems_print(const json_t *s)
+{
+    const json_t *stops = json_object_get(s, "stops"), *v;
+    uint32_t lines = 0;
+    size_t i;
+
+    json_array_foreach(json_object_get(s, "problems"), i, v) {
+        if (is_stop(stops, json_string_value(v)))
+            continue;
+        printf("%sproblem%s %s\n", colour(RED), colour(PLAIN),
+               json_string_value(v));
+        lines++;
+    }
+    json_array_foreach(stops, i, v) {
+        printf("%sstop%s   %s: %s\n",
+               colour(flag_of(v, "failing") ? RED : YELLOW), colour(PLAIN),
+               text_of(v, "kind"), text_of(v, "text"));
+        lines++;
+    }
+    return lines;
+}
+
 uint32_t status_print(const json_t *s, struct arena *a)
 {
     const json_t *n = json_object_get(s, "nodes");
     const json_t *d = json_object_get(s, "demand");
     const json_t *head = json_object_get(s, "head");
-    const json_t *cost = json_object_get(s, "cost"), *v;
+    const json_t *cost = json_object_get(s, "cost");
     bool ready = flag_of(s, "ready");
     uint32_t lines = 3;
-    size_t i;
 
     printf("%s%s%s  %s%s%s  up %s, davit %s\n", colour(BOLD),
            text_of(s, "cluster"), colour(PLAIN), colour(ready ? GREEN : RED),
            ready ? "ready" : "not ready", colour(PLAIN),
            span(a, number_of(s, "uptime_s")), text_of(s, "version"));
-    json_array_foreach(json_object_get(s, "problems"), i, v) {
-        printf("%sproblem%s %s\n", colour(RED), colour(PLAIN),
-               json_string_value(v));
-        lines++;
-    }
+    lines += problems_print(s);
     if (flag_of(head, "configured")) {
         printf("head   %s  %s\n", text_of(head, "address"),
                flag_of(head, "ok") ? text_of(head, "session")

@@ -3,25 +3,9 @@
  */
 #include "table.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-bool terminal(void)
-{
-    const char *term = getenv("TERM");
-
-    return isatty(STDOUT_FILENO) && !(term && strcmp(term, "dumb") == 0);
-}
-
-const char *colour(enum colour c)
-{
-    static const char *const codes[] = {"\033[0m",  "\033[1m",  "\033[2m",
-                                        "\033[32m", "\033[33m", "\033[31m"};
-    const char *no = getenv("NO_COLOR");
-
-    return terminal() && !(no && *no) ? codes[c] : "";
-}
+#include "../base/text.h"
 
 /* Columns on the screen: a UTF-8 sequence counts one. */
 static int width(const char *s)
@@ -33,13 +17,28 @@ static int width(const char *s)
     return n;
 }
 
-static const char *clean(struct arena *a, const char *s)
+/* As it will be shown, for the width of its column. */
+static const char *shown(struct arena *a, const char *s)
 {
-    char *out = arena_strdup(a, s);
+    size_t left = strlen(s), n = 0;
+    char *out = arena_alloc(a, left * 6 + 1);
 
-    for (char *p = out; *p; p++)
-        if ((unsigned char)*p < 0x20 || *p == 0x7f)
-            *p = ' ';
+    while (left) {
+        size_t len = text_plain(s, left);
+        char escape[8];
+
+        if (len) {
+            memcpy(out + n, s, len);
+            n += len;
+        } else {
+            len = text_escape(s, left, escape);
+            memcpy(out + n, escape, strlen(escape));
+            n += strlen(escape);
+        }
+        s += len;
+        left -= len;
+    }
+    out[n] = '\0';
     return out;
 }
 
@@ -62,7 +61,7 @@ void table_row(struct table *t, enum colour c, const char *const *cells)
     const char **row = ARENA_ARRAY(t->arena, const char *, t->n_columns);
 
     for (uint32_t i = 0; i < t->n_columns; i++)
-        row[i] = clean(t->arena, cells[i]);
+        row[i] = shown(t->arena, cells[i]);
     VEC_PUSH(t->arena, &t->rows, row);
     VEC_PUSH(t->arena, &t->colours, c);
 }

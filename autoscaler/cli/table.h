@@ -13,11 +13,7 @@
 #include <stdio.h>
 
 #include "../base/arena.h"
-
-enum colour { PLAIN, BOLD, DIM, GREEN, YELLOW, RED };
-
-bool terminal(void);               /* standard output is one */
-const char *colour(enum colour c); /* the sequence, or "" */
+#include "terminal.h"
 
 enum { TABLE_COLUMNS = 12 };
 struct table {

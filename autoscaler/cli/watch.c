@@ -67,7 +67,7 @@ int watch(struct client *c, const char *owner, double seconds)
             ; /* its end is what is asked for */
         } else if (!c->json && terminal()) {
             if (lines)
-                printf("\033[%uA\033[J", lines);
+                terminal_up(lines);
             lines = status_print(status, &a);
             putchar('\n');
             lines += 1 + nodes_print(nodes, &a);

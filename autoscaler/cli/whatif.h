@@ -21,7 +21,8 @@ enum status whatif_set(json_t *snapshot, const char *text, struct arena *a,
  * {"same", "launches": [{"type", "zone", "spot", "before", "after"}],
  *  "nodes": [{"id", "before", "after", "why_before", "why_after"}],
  *  "before"/"after": {"launched", "ended", "waiting", "infeasible",
- *  "cost_per_hour"}}.  "same" is bit for bit, reasons and placements too. */
+ *  "cost_per_hour"}}.  "same": all that is decided is, bit for bit, reasons and placements too;
+ * bounds and counted work may differ. */
 json_t *whatif_diff(const json_t *before, const json_t *after);
 void whatif_print(const json_t *diff, FILE *out);
 

@@ -102,10 +102,37 @@ static json_t *sums(const json_t *plan)
     return o;
 }
 
+/* What is decided, without how good it is shown to be and what that took: another
+ * version of Davit may show more. */
+static json_t *decided(const json_t *plan)
+{
+    static const char *const shown[] = {"lower_bound", "gap_percent", "fleet",
+                                        "certificate", "work"};
+    json_t *v = json_deep_copy(plan), *node;
+    size_t i;
+
+    for (size_t k = 0; k < sizeof shown / sizeof *shown; k++)
+        json_object_del(v, shown[k]);
+    json_array_foreach(json_object_get(v, "nodes"), i, node)
+        json_object_del(node, "price_per_hour");
+    return v;
+}
+
+static bool same_decisions(const json_t *before, const json_t *after)
+{
+    json_t *a = decided(before), *b = decided(after);
+    bool same = json_equal(a, b);
+
+    json_decref(a);
+    json_decref(b);
+    return same;
+}
+
 json_t *whatif_diff(const json_t *before, const json_t *after)
 {
-    return json_pack("{s:b,s:o,s:o,s:o,s:o}", "same", json_equal(before, after),
-                     "launches", launches_diff(before, after), "nodes",
+    return json_pack("{s:b,s:o,s:o,s:o,s:o}", "same",
+                     same_decisions(before, after), "launches",
+                     launches_diff(before, after), "nodes",
                      nodes_diff(before, after), "before", sums(before), "after",
                      sums(after));
 }

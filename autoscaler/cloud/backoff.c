@@ -4,11 +4,12 @@
  *   STOCKOUT   the offer      60 s, doubling to 30 min
  *   QUOTA      the offer      room: half of what was asked, down to none;
  *                             then 120 s, doubling to 1 h
- *   INVALID    the node type  until reload
+ *   INVALID    the node type  5 min, doubling to 1 h
  *   RETRY      the offer      1 s, doubling to 60 s (the provider without one)
  *   BROKEN     the provider   1 s, doubling to 60 s
  *   THROTTLED  the provider   what it asks for, else 2 s, doubling to 2 min
- *   AUTH       the provider   until reload
+ *   AUTH       the provider   30 s, doubling to 10 min
+ *   a machine of no use: the offer, 10 s, four times as long each, to 4 h
  */
 #include "backoff.h"
 
@@ -24,13 +25,15 @@
 #define RETRY_AFTER_MAX_MS (3600 * INT64_C(1000))
 #define ROOM_HOLDS_MS (600 * INT64_C(1000))
 #define FAILURE_KEPT_MS (3600 * INT64_C(1000)) /* the longest delay */
+#define LIFE_FIRST_MS (10 * INT64_C(1000))
+#define LIFE_MOST_MS (4 * 3600 * INT64_C(1000))
 
 enum { RECORDS_MAX = 1024 }; /* more have never failed at once */
 enum scope { SCOPE_NONE, SCOPE_OFFER, SCOPE_TYPE, SCOPE_PROVIDER };
 
 struct rule {
     enum scope scope;
-    int64_t first_ms, max_ms; /* 0: until reload */
+    int64_t first_ms, max_ms;
 };
 
 static const struct rule rules[ST_COUNT] = {
@@ -38,8 +41,8 @@ static const struct rule rules[ST_COUNT] = {
     [ST_THROTTLED] = {SCOPE_PROVIDER, 2000, 120 * 1000},
     [ST_STOCKOUT] = {SCOPE_OFFER, 60 * 1000, 1800 * 1000},
     [ST_QUOTA] = {SCOPE_OFFER, 120 * 1000, 3600 * 1000},
-    [ST_AUTH] = {SCOPE_PROVIDER, 0, 0},
-    [ST_INVALID] = {SCOPE_TYPE, 0, 0},
+    [ST_AUTH] = {SCOPE_PROVIDER, 30 * 1000, 600 * 1000},
+    [ST_INVALID] = {SCOPE_TYPE, 300 * 1000, 3600 * 1000},
     [ST_BROKEN] = {SCOPE_PROVIDER, 1000, 60 * 1000},
     /* OK, NOT_FOUND, CANCELLED, UNSUPPORTED say nothing about it. */
 };
@@ -191,19 +194,11 @@ static void backoff_begin(struct record *r, const struct err *e, int64_t now_ms)
     bool again = in_force && x->why == e->status;
     int64_t delay;
 
-    if (x->until_ms == INT64_MAX)
-        return;
-    x->why = e->status;
-    snprintf(x->text, sizeof x->text, "%.*s", (int)sizeof x->text - 1, e->text);
     /* Calls that were under way together fail together: that is one failure,
      * not five, and the delay neither grows nor starts anew. */
     if (!in_force)
         x->failures++;
     x->failed_ms = now_ms;
-    if (rule->first_ms == 0) {
-        x->delay_ms = x->until_ms = INT64_MAX;
-        return;
-    }
     delay = delay_of(rule, x->failures);
     if (e->status == ST_THROTTLED) {
         if (e->retry_after_ms > delay)
@@ -211,12 +206,13 @@ static void backoff_begin(struct record *r, const struct err *e, int64_t now_ms)
                                                            : RETRY_AFTER_MAX_MS;
         delay = jittered(r, delay);
     }
-    if (again && e->retry_after_ms == 0)
-        return;
-    if (now_ms + delay > x->until_ms) {
-        x->delay_ms = delay;
-        x->until_ms = now_ms + delay;
-    }
+    if (in_force &&
+        (now_ms + delay <= x->until_ms || (again && e->retry_after_ms == 0)))
+        return; /* the worse one stands */
+    x->why = e->status;
+    snprintf(x->text, sizeof x->text, "%.*s", (int)sizeof x->text - 1, e->text);
+    x->delay_ms = delay;
+    x->until_ms = now_ms + delay;
 }
 
 /* A provider's lists go well between two throttled launches, and must not keep
@@ -228,8 +224,7 @@ static void provider_answered(struct backoffs *b, struct offer_key of,
 {
     struct record *r = record_find(b, SCOPE_PROVIDER, of);
 
-    if (r && r->backoff.until_ms != INT64_MAX &&
-        now_ms >= r->backoff.until_ms + r->backoff.delay_ms)
+    if (r && now_ms >= r->backoff.until_ms + r->backoff.delay_ms)
         record_forget(b, r);
 }
 
@@ -277,10 +272,30 @@ const struct backoff *backoffs_note_launch(struct backoffs *b,
     return &r->backoff;
 }
 
-const struct backoff *backoffs_note(struct backoffs *b, struct offer_key of,
-                                    const struct err *e, int64_t now_ms)
+const struct backoff *backoffs_note_life(struct backoffs *b,
+                                         struct offer_key of,
+                                         const struct err *e, int64_t now_ms)
 {
-    return backoffs_note_launch(b, of, 0, 0, e, now_ms);
+    struct record *r = record_get(b, SCOPE_OFFER, of);
+    struct backoff *x = &r->backoff;
+    int64_t delay = LIFE_FIRST_MS;
+
+    for (uint32_t i = 0; i < x->lives && delay < LIFE_MOST_MS; i++)
+        delay *= 4;
+    if (delay > LIFE_MOST_MS)
+        delay = LIFE_MOST_MS;
+    /* Those that were bought together fail together: that is one. */
+    if (x->failed_ms == 0 || now_ms >= x->until_ms)
+        x->lives++;
+    x->failures++;
+    x->failed_ms = now_ms;
+    x->why = e->status;
+    snprintf(x->text, sizeof x->text, "%.*s", (int)sizeof x->text - 1, e->text);
+    if (now_ms + delay > x->until_ms) {
+        x->delay_ms = delay;
+        x->until_ms = now_ms + delay;
+    }
+    return x;
 }
 
 void backoffs_joined(struct backoffs *b, struct offer_key of,
@@ -291,7 +306,7 @@ void backoffs_joined(struct backoffs *b, struct offer_key of,
     /* What was launched before the failure says nothing about it. */
     if (!r || launched_ms <= r->backoff.failed_ms)
         return;
-    r->backoff.failures = 0;
+    r->backoff.failures = r->backoff.lives = 0;
     r->backoff.failed_ms = 0;
     if (now_ms >= r->room_until_ms)
         record_forget(b, r);
@@ -304,7 +319,8 @@ int64_t backoffs_failed_ms(const struct backoffs *b, struct offer_key of,
 {
     const struct record *r = record_find(b, SCOPE_OFFER, of);
 
-    return r && now_ms - r->backoff.failed_ms < FAILURE_KEPT_MS
+    return r && (now_ms < r->backoff.until_ms ||
+                 now_ms - r->backoff.failed_ms < FAILURE_KEPT_MS)
                ? r->backoff.failed_ms
                : 0;
 }

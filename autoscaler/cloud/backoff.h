@@ -2,11 +2,11 @@
  * backoff.h - offers, node types and providers that are left alone for a while
  * after a failure.
  *
- * An offer backs off after STOCKOUT, QUOTA or RETRY; its node type, until the
- * configuration is loaded again, after INVALID; the provider after THROTTLED
- * and BROKEN, until that load after AUTH, and after any failure that has no
- * type.  Each failure doubles the delay up to a limit (backoff.c has the
- * table).  Failures that come in while one is in force are the same event and
+ * An offer backs off after STOCKOUT, QUOTA or RETRY, and after machines that
+ * came and were of no use; its node type after INVALID; the provider after
+ * THROTTLED, BROKEN and AUTH, and after any failure that has no type.  Each
+ * failure doubles the delay up to a limit (backoff.c has the table), and after
+ * it the next launch is a probe; a load of the configuration ends them all.  Failures that come in while one is in force are the same event and
  * double nothing.  Owned by the control thread.
  */
 #ifndef CLOUD_BACKOFF_H
@@ -25,20 +25,18 @@ struct backoff {
                           * a type: of all its offers */
     enum status why;
     char text[208];
-    int64_t until_ms;  /* wall; INT64_MAX: until reload */
+    int64_t until_ms;  /* wall */
     int64_t delay_ms;  /* the last one */
     int64_t failed_ms; /* wall, the last failure; 0: none */
     uint32_t failures; /* in a row */
+    uint32_t lives;    /* machines in a row that were of no use */
     uint32_t room;     /* machines that may be launched all the same */
 };
 
-/* Records a failed or good answer; returns the back-off it led to, or NULL.
- * A machine that FAILED is noted once, not at every list.  A good answer ends a
- * provider's back-off once it has been quiet for as long as that lasted. */
-const struct backoff *backoffs_note(struct backoffs *b, struct offer_key of,
-                                    const struct err *e, int64_t now_ms);
-/* The same for a launch of `asked` machines of which `got` came.  After a QUOTA
- * that gave none of several, room is half of what was asked and until_ms is not
+/* Records a failed or good answer to a launch of `asked` machines of which `got`
+ * came; returns the back-off it led to, or NULL.  A good answer ends a
+ * provider's back-off once it has been quiet for as long as that lasted.  After
+ * a QUOTA that gave none of several, room is half of what was asked and until_ms is not
  * in the future: smaller launches may go at once, and that room holds for ten
  * minutes, also after a success.  Otherwise room is 0 after QUOTA, UNLIMITED
  * after all else.  What is under way counts against room: that is the caller's
@@ -47,6 +45,12 @@ const struct backoff *backoffs_note_launch(struct backoffs *b,
                                            struct offer_key of, uint32_t asked,
                                            uint32_t got, const struct err *e,
                                            int64_t now_ms);
+/* A machine of the offer came, was paid for and never was of use: 10 s, four
+ * times as long for each one in a row, to 4 h.  One that joins with all that
+ * was promised ends the row. */
+const struct backoff *backoffs_note_life(struct backoffs *b,
+                                         struct offer_key of,
+                                         const struct err *e, int64_t now_ms);
 /* A machine of the offer, launched then, has joined: its failures before that
  * launch are forgotten. */
 void backoffs_joined(struct backoffs *b, struct offer_key of,

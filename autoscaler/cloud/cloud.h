@@ -49,6 +49,10 @@ bool provider_names_file(const struct conf_provider *conf);
 void provider_close(struct provider *p); /* no call may be running */
 const char *provider_name(const struct provider *p);
 uint64_t provider_caps(const struct provider *p);
+/* Where its machines are, by its settings: "gke of cluster c, project=p". */
+const char *provider_place(const struct provider *p);
+/* How long its list may lag a launch: davit_provider.settle_ms. */
+int64_t provider_settle_ms(const struct provider *p);
 struct plugin_info provider_plugin(const struct provider *p);
 uint32_t provider_calls_running(const struct provider *p); /* not freed yet */
 /* "sim: launch" while this thread is inside a plug-in, else NULL.  For a crash

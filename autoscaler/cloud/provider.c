@@ -15,6 +15,11 @@
 #include "inside.h"
 #include "opening.h"
 
+enum {
+    SETTLE_MS = 30000, /* where the plug-in says nothing */
+    PLACE_MAX = 1024
+};
+
 static const char *name_of(const struct opening *o)
 {
     return o->conf->plugin && o->conf->plugin[0] != '\0' ? o->conf->plugin
@@ -235,6 +240,29 @@ static void provider_free(struct provider *p)
     free(p);
 }
 
+/* The plug-in, the cluster, and the options that say where. */
+static const char *place_make(const struct opening *o, struct provider *p)
+{
+    const struct davit_provider *t = p->table;
+    const char *const *keys = DAVIT_HAS(t, struct davit_provider, places)
+                                  ? t->places
+                                  : NULL;
+    const char *ret, *name;
+    struct buf b;
+
+    buf_init(&b, PLACE_MAX);
+    buf_printf(&b, "%s of cluster %s", t->name, o->config->cluster);
+    for (; keys && *keys; keys++)
+        for (uint32_t i = 0; i < o->conf->n_options; i++) {
+            name = o->conf->options[i].key;
+            if (strcmp(name, *keys) == 0)
+                buf_printf(&b, ", %s=%s", name, o->conf->options[i].value);
+        }
+    ret = arena_strdup(&p->arena, b.s);
+    buf_done(&b);
+    return ret;
+}
+
 enum status provider_open(const struct config *c,
                           const struct conf_provider *conf,
                           struct provider **ret, struct buf *errors)
@@ -245,6 +273,8 @@ enum status provider_open(const struct config *c,
     p->name = arena_strdup(&p->arena, conf->name);
     p->cluster = arena_strdup(&p->arena, c->cluster);
     enum status s = open_all(&o, p);
+    if (s == ST_OK)
+        p->place = place_make(&o, p);
     arena_done(&o.arena);
     *ret = s == ST_OK ? p : NULL;
     if (s != ST_OK)
@@ -278,6 +308,20 @@ struct plugin_info provider_plugin(const struct provider *p)
 uint64_t provider_caps(const struct provider *p)
 {
     return atomic_load(&p->caps);
+}
+
+const char *provider_place(const struct provider *p)
+{
+    return p->place;
+}
+
+int64_t provider_settle_ms(const struct provider *p)
+{
+    const struct davit_provider *t = p->table;
+
+    return DAVIT_HAS(t, struct davit_provider, settle_ms) && t->settle_ms
+               ? (int64_t)t->settle_ms(p->self)
+               : SETTLE_MS;
 }
 
 uint32_t provider_calls_running(const struct provider *p)

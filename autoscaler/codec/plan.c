@@ -203,6 +203,8 @@ static json_t *node_write(const struct out *o, uint32_t node)
                         n->type == NONE
                             ? json_null()
                             : codec_text(str(o, o->s->types[n->type].name)));
+    json_object_set_new(v, "price_per_hour",
+                        codec_dollars(n->price_micros_hour));
     json_object_set_new(v, "action", json_string(action_name(p->action)));
     json_object_set_new(v, "why", json_string(reason_code(p->why)));
     if (p->until_ms > 0)
@@ -320,6 +322,73 @@ static json_t *gap_write(int64_t cost, int64_t bound)
     return json_real((double)(int64_t)(gap * 100 + 0.5) / 100);
 }
 
+static json_t *proof_write(const struct plan_proof *p)
+{
+    return json_pack("{s:f,s:o}", "budget_worth", p->money, "multiple_of",
+                     codec_dollars(p->unit));
+}
+
+/* Prices that the snapshot does not tell. */
+static json_t *estimates_write(const struct out *o)
+{
+    json_t *a = json_array();
+
+    for (uint32_t i = 0; i < o->s->n_offers; i++) {
+        const struct pb_offer *f = &o->s->offers[i];
+        json_t *v;
+
+        if (!f->price_estimated)
+            continue;
+        v = json_object();
+        put_offer(o, v, i);
+        json_object_set_new(v, "price_per_hour",
+                            codec_dollars(f->price_micros_hour));
+        json_array_append_new(a, v);
+    }
+    return a;
+}
+
+/* What proves the bounds: enough to check it without a solver. */
+static json_t *certificate_write(const struct out *o)
+{
+    json_t *worths = json_array();
+
+    for (uint32_t i = 0; i < o->p->n_worths; i++) {
+        const struct plan_worth *w = &o->p->worths[i];
+        json_t *v = json_object();
+
+        json_object_set_new(v, "request", json_boolean(w->request));
+        json_object_set_new(v, "count", json_integer((json_int_t)w->count));
+        put_shape(o, v, w->shape);
+        json_object_set_new(v, "worth_nanos",
+                            json_integer((json_int_t)w->nanos));
+        json_object_set_new(v, "launch_worth_nanos",
+                            json_integer((json_int_t)w->launch_nanos));
+        json_array_append_new(worths, v);
+    }
+    return json_pack("{s:o,s:o,s:o,s:o,s:o}", "paid_per_hour",
+                     codec_dollars(o->p->fleet_paid_micros_hour), "fleet",
+                     proof_write(&o->p->fleet_proof), "launches",
+                     proof_write(&o->p->launch_proof), "worths", worths,
+                     "estimated_prices", estimates_write(o));
+}
+
+/* Cost and bound of all nodes that are there once the plan is carried out. */
+static json_t *fleet_write(const struct out *o)
+{
+    const struct plan *p = o->p;
+    json_t *v = json_object();
+
+    json_object_set_new(v, "cost_per_hour",
+                        codec_dollars(p->fleet_cost_micros_hour));
+    json_object_set_new(v, "lower_bound",
+                        codec_dollars(p->fleet_bound_micros_hour));
+    json_object_set_new(
+        v, "gap_percent",
+        gap_write(p->fleet_cost_micros_hour, p->fleet_bound_micros_hour));
+    return v;
+}
+
 /* What is no list. */
 static void put_sums(const struct out *o, json_t *v)
 {
@@ -329,6 +398,8 @@ static void put_sums(const struct out *o, json_t *v)
     json_object_set_new(v, "lower_bound", codec_dollars(p->bound_micros_hour));
     json_object_set_new(v, "gap_percent",
                         gap_write(p->cost_micros_hour, p->bound_micros_hour));
+    json_object_set_new(v, "fleet", fleet_write(o));
+    json_object_set_new(v, "certificate", certificate_write(o));
     json_object_set_new(v, "launched", json_integer(p->n_launched));
     json_object_set_new(v, "ended", json_integer(p->n_ended));
     json_object_set_new(v, "work", json_integer((json_int_t)p->work));
@@ -377,7 +448,7 @@ json_t *codec_plan_write(const struct problem *s, const struct plan *p)
 static bool dump(json_t *v, size_t skip, struct buf *to)
 {
     char *text = json_dumps(v, JSON_COMPACT | JSON_REAL_PRECISION(15));
-    bool fits = text && buf_str(to, text + skip);
+    bool fits = text && buf_plain(to, text + skip);
 
     free(text);
     json_decref(v);

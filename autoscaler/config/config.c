@@ -11,6 +11,7 @@
 
 #include "../base/alloc.h"
 #include "file.h"
+#include "override.h"
 #include "raw.h"
 
 static const char *folder_of(struct arena *a, const char *path)
@@ -31,6 +32,7 @@ static void defaults_set(struct config *c)
     c->api_port = 8790;
     c->metrics_host = "";
     c->api_token_file = c->api_tls_cert = c->api_tls_key = "";
+    c->api_client_ca = c->api_tokens = c->api_socket = c->api_audit = "";
     c->state = "davit.db";
     c->ha_namespace = c->ha_name = c->ha_identity = "";
     c->ha_lease_ms = 15000;
@@ -68,7 +70,15 @@ static void dialect_read(struct raw *d, const struct yaml_docs *docs)
     }
 }
 
-static void generation_read(struct config *c, const char *text, size_t n,
+/* What a generation is read from. */
+struct origin {
+    const char *path, *text;
+    size_t n;
+    const struct conf_set *sets;
+    uint32_t n_sets;
+};
+
+static void generation_read(struct config *c, const struct origin *o,
                             struct diag *diag)
 {
     struct arena *a = &c->memory->arena;
@@ -80,7 +90,7 @@ static void generation_read(struct config *c, const char *text, size_t n,
     struct yaml_docs docs;
 
     d.r.ctx = &d;
-    if (yaml_read(a, text, n, diag, &docs) != ST_OK && !docs.n)
+    if (yaml_read(a, o->text, o->n, diag, &docs) != ST_OK && !docs.n)
         return;
     if (!docs.n) {
         diag_add(diag, NULL,
@@ -88,13 +98,15 @@ static void generation_read(struct config *c, const char *text, size_t n,
                  "configuration looks like");
         return;
     }
+    if (o->n_sets)
+        override_apply(a, &docs, o->sets, o->n_sets, diag);
     dialect_read(&d, &docs);
     raw_finish(&d);
     c->warnings = diag_warnings(diag, &c->n_warnings);
 }
 
-enum status config_parse(const char *path, const char *text, size_t n,
-                         struct config **ret, struct buf *errors)
+static enum status origin_parse(const struct origin *o, struct config **ret,
+                                struct buf *errors)
 {
     struct shared *memory = shared_new();
     struct config *c = ARENA_NEW(&memory->arena, struct config);
@@ -102,10 +114,10 @@ enum status config_parse(const char *path, const char *text, size_t n,
 
     *ret = NULL;
     c->memory = memory;
-    c->path = arena_strdup(&memory->arena, path);
+    c->path = arena_strdup(&memory->arena, o->path);
     diag.path = c->path;
     defaults_set(c);
-    generation_read(c, text, n, &diag);
+    generation_read(c, o, &diag);
     if (diag.mistakes.n) {
         diag_write(&diag, errors);
         config_free(c);
@@ -115,8 +127,22 @@ enum status config_parse(const char *path, const char *text, size_t n,
     return ST_OK;
 }
 
+enum status config_parse(const char *path, const char *text, size_t n,
+                         struct config **ret, struct buf *errors)
+{
+    return origin_parse(&(struct origin){.path = path, .text = text, .n = n},
+                        ret, errors);
+}
+
 enum status config_load(const char *path, struct config **ret,
                         struct buf *errors)
+{
+    return config_load_with(path, NULL, 0, ret, errors);
+}
+
+enum status config_load_with(const char *path, const struct conf_set *sets,
+                             uint32_t n_sets, struct config **ret,
+                             struct buf *errors)
 {
     struct err err;
     enum status s;
@@ -129,7 +155,8 @@ enum status config_load(const char *path, struct config **ret,
         buf_printf(errors, "%s: %s\n", path, err.text);
         return s;
     }
-    s = config_parse(path, text, n, ret, errors);
+    s = origin_parse(&(struct origin){path, text, n, sets, n_sets}, ret,
+                     errors);
     free(text);
     return s;
 }

@@ -75,6 +75,9 @@ struct config {
     const char *metrics_host;     /* /metrics alone, for everybody; "" : not */
     uint32_t metrics_port;
     const char *api_token_file, *api_tls_cert, *api_tls_key; /* "" : none */
+    const char *api_client_ca; /* "" : clients need no certificate */
+    const char *api_tokens;    /* file or folder of who may what; "" : none */
+    const char *api_socket, *api_audit; /* paths that are made; "" : none */
     const char *state;        /* the journal as the file has it, "davit.db":
                                * see config_journal_path() */
     bool ha;                  /* state: kubernetes */
@@ -84,6 +87,7 @@ struct config {
     int64_t ha_lease_ms;
     const char *plugin_dir; /* "" : the built-in search path */
     struct snap_limits limits;
+    uint32_t max_ends;        /* unconfirmed ends in ten minutes; 0: a tenth */
     int64_t start_timeout_ms; /* no visible progress for so long: failed */
     int64_t think_ms;         /* how long a launch may wait for a better
                                * plan; limits.think */
@@ -108,6 +112,14 @@ enum status config_load(const char *path, struct config **ret,
 /* The same from memory; path is used in messages only. */
 enum status config_parse(const char *path, const char *text, size_t n,
                          struct config **ret, struct buf *errors);
+/* A setting in place of the file's: limits.idle_timeout, 2m. */
+struct conf_set {
+    const char *path, *value;
+};
+/* Like config_load(), with some settings in place of the file's. */
+enum status config_load_with(const char *path, const struct conf_set *sets,
+                             uint32_t n_sets, struct config **ret,
+                             struct buf *errors);
 void config_free(struct config *c); /* gives the reference back */
 
 /* The journal's file, in the arena: a relative `state` is beside the file that

@@ -184,6 +184,8 @@ static const struct key head_keys[] = {
 static const struct key tls_keys[] = {
     {"cert", KEY_FILE, AT(api_tls_cert), .help = "certificate chain, PEM"},
     {"key", KEY_FILE, AT(api_tls_key), .help = "private key, PEM"},
+    {"client_ca", KEY_FILE, AT(api_client_ca),
+     .help = "authority of clients' certificates, PEM"},
     KEYS_END,
 };
 
@@ -194,6 +196,11 @@ static const struct key api_keys[] = {
      .help = "host:port for /metrics alone, without a token"},
     {"token_file", KEY_FILE, AT(api_token_file),
      .help = "file with the token callers must show"},
+    {"tokens", KEY_FILE, AT(api_tokens),
+     .help = "file or folder with who may call, and what they may do"},
+    {"socket", KEY_TEXT, AT(api_socket), .help = "Unix socket to listen at"},
+    {"audit", KEY_TEXT, AT(api_audit),
+     .help = "file of changes and their callers"},
     {"tls", KEY_KEYS, .keys = tls_keys, .help = "serve HTTPS"},
     KEYS_END,
 };
@@ -210,6 +217,9 @@ static const struct key limits_keys[] = {
     {"max_launching", KEY_COUNT, AT(limits.max_launching), .min = 1,
      .max = 1000000, .word = "unlimited",
      .help = "machines on their way at once"},
+    {"max_ends", KEY_COUNT, AT(max_ends), .max = 1000000, .word = "unlimited",
+     .help = "machines ended in ten minutes without anybody's consent; 0: a "
+             "tenth of them"},
     {"upscaling_speed", KEY_FACTOR, AT(limits.upscaling_speed), .max = 100000,
      .help = "new machines at once, as a multiple of those there; 0: no limit"},
     {"upscaling", KEY_CUSTOM, .read = upscaling_read,
@@ -306,11 +316,12 @@ static void api_check(struct raw *d, const struct ynode *api, const char *where)
         diag_add(d->r.diag, tls,
                  "%s.tls needs both cert and key; %s is missing", where,
                  cert ? "key" : "cert");
-    if (listen && !is_loopback(c->api_host) && !*c->api_token_file && !cert)
+    if (listen && !is_loopback(c->api_host) && !*c->api_token_file &&
+        !*c->api_tokens && !cert)
         diag_add(
             d->r.diag, listen,
             "%s.listen: %s can be reached from other machines: it needs "
-            "%s.token_file or %s.tls; without them only 127.0.0.1, [::1] and "
+            "%s.tokens, token_file or %s.tls; without them only 127.0.0.1, [::1] and "
             "localhost are allowed",
             where, ynode_shown(d->r.arena, listen), where, where);
 }

@@ -8,22 +8,14 @@
 #include <string.h>
 
 #include "../base/alloc.h"
-#include "../base/random.h"
+#include "ours.h"
 
-enum { PREVIOUS_COPIED = 2048 }; /* a ConfigMap has 1 MiB for machines */
+enum {
+    PREVIOUS_COPIED = 2048, /* a ConfigMap has 1 MiB for machines */
+    MARK_LENGTH = 12        /* of a request id, before what chance made */
+};
 
 /* ---- launches */
-
-static void random_id(char *out, size_t n)
-{
-    unsigned char r[10];
-    size_t at = 0;
-
-    random_bytes(r, sizeof r);
-    at += (size_t)snprintf(out, n, "davit-");
-    for (size_t i = 0; i < sizeof r; i++)
-        at += (size_t)snprintf(out + at, n - at, "%02x", r[i]);
-}
 
 /* A plan that is being carried out, and the launches of one offer. */
 struct acting {
@@ -53,10 +45,11 @@ static void ids_make(const struct acting *d, const char *provider,
             d->a->providers->traffic,
             (struct offer_key){provider, type, d->now->str[o->zone], o->spot});
 
-        random_id(request, n);
-        if (again && strlen(again) < n && strlen(again) > 6)
+        ours_request_id(d->a->ledger, request);
+        if (again && strlen(again) < n && strlen(again) > MARK_LENGTH)
             snprintf(request, n, "%s", again); /* a recording, replayed */
-        snprintf(first, sizeof first, "%.26s-%.8s-0", type, request + 6);
+        snprintf(first, sizeof first, "%.26s-%.8s-0", type,
+                 request + MARK_LENGTH);
     } while (fleet_by_id(&d->a->ledger->fleet, first));
 }
 
@@ -108,7 +101,7 @@ static void machine_intend(struct acting *d, const char *request, uint32_t i,
     struct machine *m;
     char id[48];
 
-    snprintf(id, sizeof id, "%.26s-%.8s-%u", type, request + 6, i);
+    snprintf(id, sizeof id, "%.26s-%.8s-%u", type, request + MARK_LENGTH, i);
     m = fleet_add(fleet, id, STATE_INTENDED, d->a->env->now_ms);
     snprintf(m->request_id, sizeof m->request_id, "%s", request);
     snprintf(m->provider, sizeof m->provider, "%s",
@@ -137,7 +130,7 @@ static void intend(struct acting *d, uint32_t offer,
     const char *for_whom = sum->demand == NONE
                                ? "the minimum"
                                : now->str[now->demands[sum->demand].owner];
-    char request[40];
+    char request[REQUEST_ID_MAX];
 
     d->offer = offer;
     d->at = d->given = 0;
@@ -176,48 +169,13 @@ static uint32_t launches_intend(struct acting *d)
 
 /* ---- nodes */
 
-/* Its launch has not left yet, so it asks for one less.  One that has left must
- * be repeated as it was: to the provider, the request id stands for it. */
-static void intent_dropped(struct fleet *f, const struct machine *gone)
-{
-    for (uint32_t i = 0; !gone->sent && i < f->n; i++) {
-        struct machine *m = f->v[i];
-
-        if (strcmp(m->request_id, gone->request_id) != 0 || m == gone)
-            continue;
-        m->launch_count--;
-        fleet_touch(f, m);
-    }
-}
-
-static void machine_end(struct act *a, struct machine *m, enum reason why)
-{
-    bool drains = a->sources->n && *m->ray_id;
-
-    if ((m->state == STATE_INTENDED && m->busy) ||
-        ((m->state == STATE_REQUESTED || m->state == STATE_STARTING) &&
-         !*m->cloud_id) ||
-        m->state > STATE_READY)
-        return;
-    m->why = why;
-    if (m->state == STATE_INTENDED) {
-        machine_to(a->ledger, m, STATE_GONE);
-        intent_dropped(&a->ledger->fleet, m);
-    } else if (m->state == STATE_READY && drains) {
-        machine_to(a->ledger, m, STATE_DRAINING);
-    } else {
-        machine_to(a->ledger, m, STATE_STOPPING);
-        atomic_fetch_add(&a->env->metrics.ends, 1);
-    }
-}
-
 static void machine_undrain(struct act *a, struct machine *m)
 {
     if (m->state != STATE_DRAINING || m->drain_accepted)
         return;
     atomic_fetch_add(&a->env->metrics.undrains, 1);
     m->why = REASON_NONE;
-    machine_to(a->ledger, m, STATE_READY);
+    machine_to(a->ledger, m, *m->ray_id ? STATE_READY : STATE_STARTING);
 }
 
 static void node_act(struct act *a, struct machine *m,
@@ -230,7 +188,7 @@ static void node_act(struct act *a, struct machine *m,
     if (p->until_ms)
         env_wake_wall(a->env, p->until_ms + 1);
     if (p->action == NODE_END) {
-        machine_end(a, m, p->why);
+        machine_end(a->ends, m, p->why);
     } else if (p->action == NODE_UNDRAIN) {
         machine_undrain(a, m);
     }
@@ -248,11 +206,14 @@ uint32_t act(struct act *a, const struct taken *taken,
         return 0;
     if (plan->n_launches || plan->n_ended)
         atomic_fetch_add(&a->env->metrics.plans, 1);
+    ends_begin(a->ends);
+    ends_due(a->ends);
     for (uint32_t i = 0; i < now->n_nodes; i++) {
         struct machine *m = taken->machines[now->nodes[i].from];
 
         if (m) /* else the head, or a node that is not ours */
             node_act(a, m, &plan->nodes[i]);
     }
+    ends_finish(a->ends);
     return launches_intend(&d);
 }

@@ -2,12 +2,13 @@
  * act.h - a plan becomes intents in the ledger; send.h turns these into calls.
  *
  * Reads the plan, the configuration, the sources' views.  Adds machines to the
- * ledger, moves those that end, notes which are needed.  Sends nothing, so a
+ * ledger, sends those that end on their way (ends.h), notes which are needed.  Sends nothing, so a
  * restart needs nothing else than the ledger.  Control thread only.
  */
 #ifndef CONTROL_ACT_H
 #define CONTROL_ACT_H
 
+#include "ends.h"
 #include "snapshot_take.h"
 
 struct act {
@@ -16,6 +17,7 @@ struct act {
     const struct configuration *conf;
     const struct providers *providers;
     const struct sources *sources;
+    struct ends *ends;
 };
 
 /* waits: launches that are not final are left out.  Machines intended. */

@@ -16,7 +16,11 @@ enum command_kind {
     COMMAND_REQUEST_PUT,
     COMMAND_REQUEST_DROP,
     COMMAND_PROTECT,
-    COMMAND_RELOAD
+    COMMAND_RELOAD,
+    COMMAND_APPLY,  /* a held configuration, or a provider's new place */
+    COMMAND_ADOPT,  /* held machines are ours; machine "" : all of them */
+    COMMAND_FORGET, /* a machine leaves the ledger, and is left alone */
+    COMMAND_RELEASE /* ends that are held go on, short lists are believed */
 };
 
 enum { COMMAND_MAIL = 3 }; /* mail.kind; control's MAIL_COMMAND */
@@ -30,9 +34,11 @@ struct command {
     const char *body;          /* PUT: canonical JSON of the request */
     struct snap_demand demand; /* PUT: what body says */
     int64_t expires_ms;        /* PUT: wall, 0 never */
-    const char *machine;       /* PROTECT: our id */
+    const char *machine;       /* PROTECT, ADOPT, FORGET: our id */
     bool on;                   /* PROTECT */
+    const char *by;            /* who asks, for events; "" or NULL: not known */
     /* answer */
+    uint32_t count; /* ADOPT, FORGET, RELEASE: machines */
     enum status status;
     struct err err;
     struct status_page *seen; /* the status whose plan has taken it into

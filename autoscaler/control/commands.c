@@ -3,9 +3,16 @@
  */
 #include "commands.h"
 
+#include <string.h>
+
 _Static_assert((int)MAIL_COMMAND == (int)COMMAND_MAIL, "the API posts it");
 
-static void protect(struct ledger *l, struct command *cmd)
+static const char *asker(const struct command *cmd)
+{
+    return cmd->by && *cmd->by ? cmd->by : "nobody known";
+}
+
+static void protect(struct env *env, struct ledger *l, struct command *cmd)
 {
     struct machine *m = fleet_by_id(&l->fleet, cmd->machine);
 
@@ -14,8 +21,87 @@ static void protect(struct ledger *l, struct command *cmd)
                               cmd->machine);
         return;
     }
+    if (m->protected != cmd->on)
+        emit(env, cmd->on ? "node.protected" : "node.unprotected", m->id, "",
+             "by %s", asker(cmd));
     m->protected = cmd->on;
     fleet_touch(&l->fleet, m);
+}
+
+/* A held configuration, or a provider that is elsewhere at the start. */
+static void apply(struct commands *c, struct command *cmd)
+{
+    bool elsewhere = false;
+
+    for (uint32_t i = 0; i < c->providers->all.n; i++)
+        elsewhere = elsewhere || c->providers->all.v[i]->elsewhere;
+    if (elsewhere)
+        providers_check_places(c->providers, true);
+    if (elsewhere || c->conf->held)
+        emit(c->env, "config.approved", c->conf->path, "", "by %s", asker(cmd));
+    if (c->conf->held)
+        configuration_approve(c->conf);
+    else if (!elsewhere)
+        cmd->status = err_set(&cmd->err, ST_NOT_FOUND,
+                              "no configuration is held");
+}
+
+static void adopt(struct commands *c, struct command *cmd)
+{
+    for (uint32_t i = 0; i < c->ledger->fleet.n; i++) {
+        struct machine *m = c->ledger->fleet.v[i];
+
+        if (!machine_held(m) ||
+            (*cmd->machine && strcmp(m->id, cmd->machine) != 0))
+            continue;
+        m->adopted = ADOPTED;
+        m->needed_ms = c->env->now_ms;
+        fleet_touch(&c->ledger->fleet, m);
+        emit(c->env, "node.adopted", m->id, "", "%s: by %s", m->type,
+             asker(cmd));
+        cmd->count++;
+    }
+    if (!cmd->count)
+        cmd->status = err_set(
+            &cmd->err, ST_NOT_FOUND, "%s%s",
+            *cmd->machine ? "this node is not held: " : "no machine is held",
+            cmd->machine);
+}
+
+static void forget(struct commands *c, struct command *cmd)
+{
+    struct machine *m = fleet_by_id(&c->ledger->fleet, cmd->machine);
+
+    if (!m || m->state == STATE_GONE) {
+        cmd->status = err_set(&cmd->err, ST_NOT_FOUND, "no node \"%s\"",
+                              cmd->machine);
+        return;
+    }
+    emit(c->env, "node.forgotten", m->id, "",
+         "%s %s: by %s; the machine itself is left alone", m->type, m->cloud_id,
+         asker(cmd));
+    machine_to(c->ledger, m, STATE_GONE);
+    cmd->count = 1;
+}
+
+static void release(struct commands *c, struct command *cmd)
+{
+    bool any = c->ends->shut;
+
+    for (uint32_t i = 0; i < c->providers->all.n; i++) {
+        struct provider_state *s = c->providers->all.v[i];
+
+        if (!s->short_since_ms)
+            continue;
+        s->short_believed = any = true;
+        s->list_due_ms = 0;
+    }
+    if (c->ends->shut) {
+        cmd->count = c->ends->held;
+        ends_release(c->ends, asker(cmd));
+    }
+    if (!any)
+        cmd->status = err_set(&cmd->err, ST_NOT_FOUND, "nothing is held");
 }
 
 static void append(struct commands *c, struct command *cmd)
@@ -36,8 +122,15 @@ void commands_fold(struct commands *c, struct mail *mail)
     switch (cmd->kind) {
     case COMMAND_REQUEST_PUT:
     case COMMAND_REQUEST_DROP: requests_fold(c->requests, cmd); break;
-    case COMMAND_PROTECT: protect(c->ledger, cmd); break;
-    case COMMAND_RELOAD: configuration_reload(c->conf, 0); break;
+    case COMMAND_PROTECT: protect(c->env, c->ledger, cmd); break;
+    case COMMAND_RELOAD:
+        emit(c->env, "config.asked", "", "", "a reload, by %s", asker(cmd));
+        configuration_reload(c->conf, 0);
+        break;
+    case COMMAND_APPLY: apply(c, cmd); break;
+    case COMMAND_ADOPT: adopt(c, cmd); break;
+    case COMMAND_FORGET: forget(c, cmd); break;
+    case COMMAND_RELEASE: release(c, cmd); break;
     }
     append(c, cmd);
 }
@@ -51,7 +144,11 @@ static bool must_wait(const struct commands *c, const struct command *cmd)
         return ledger_waits(c->ledger, "request", cmd->owner);
     case COMMAND_PROTECT:
         return ledger_waits(c->ledger, "machine", cmd->machine);
-    case COMMAND_RELOAD: break;
+    case COMMAND_RELOAD:
+    case COMMAND_APPLY:
+    case COMMAND_ADOPT:
+    case COMMAND_FORGET:
+    case COMMAND_RELEASE: break;
     }
     return false;
 }
@@ -59,7 +156,8 @@ static bool must_wait(const struct commands *c, const struct command *cmd)
 static enum status outcome(const struct commands *c, const struct command *cmd,
                            bool planned, struct err *err)
 {
-    if (cmd->kind == COMMAND_RELOAD && *c->conf->problem)
+    if ((cmd->kind == COMMAND_RELOAD || cmd->kind == COMMAND_APPLY) &&
+        *c->conf->problem)
         return err_set(err, ST_INVALID, "%s", c->conf->problem);
     if (!c->ledger->journal_ok)
         return err_set(err, ST_RETRY,

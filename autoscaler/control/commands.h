@@ -2,12 +2,15 @@
  * commands.h - what other threads asked (command.h): taken in one step, answered
  * at its end, when their effect is on disk and in the plan.
  *
- * Changes requests, whether a machine is protected, and whether the
- * configuration is to be read again.  Control thread only.
+ * Changes requests, whether a machine is protected, ours or forgotten, what the
+ * brake holds, and whether the configuration is to be read again.  Control
+ * thread only.
  */
 #ifndef CONTROL_COMMANDS_H
 #define CONTROL_COMMANDS_H
 
+#include "ends.h"
+#include "providers/providers.h"
 #include "requests.h"
 
 struct commands {
@@ -16,6 +19,8 @@ struct commands {
     struct configuration *conf;
     struct requests *requests;
     struct status_board *board;
+    struct providers *providers;
+    struct ends *ends;
     struct command *waiting; /* the first; linked by mail.next */
 };
 

@@ -77,14 +77,32 @@ enum status configuration_read(const struct configuration *c,
                      : config_load(c->path, ret, errors);
 }
 
-void configuration_refuse(struct configuration *c, const char *why)
+static void stay(struct configuration *c, const char *why, bool held)
 {
     size_t n = strlen(why);
 
     free(c->problem);
     c->problem = mem_strndup(why, n && why[n - 1] == '\n' ? n - 1 : n);
+    c->held = held;
+    c->approved = false;
     atomic_fetch_add(&c->env->metrics.reload_failures, 1);
-    emit(c->env, "config.refused", c->path, "", "%.400s", c->problem);
+    emit(c->env, held ? "config.held" : "config.refused", c->path, "", "%.400s",
+         c->problem);
+}
+
+void configuration_refuse(struct configuration *c, const char *why)
+{
+    stay(c, why, false);
+}
+
+void configuration_hold(struct configuration *c, const char *why)
+{
+    stay(c, why, true);
+}
+
+void configuration_approve(struct configuration *c)
+{
+    c->approved = c->wanted = true;
 }
 
 void configuration_replace(struct configuration *c, struct config *conf)
@@ -95,6 +113,7 @@ void configuration_replace(struct configuration *c, struct config *conf)
     c->generation++;
     free(c->problem);
     c->problem = mem_strdup("");
+    c->held = c->approved = false;
     atomic_fetch_add(&c->env->metrics.reloads, 1);
     emit(c->env, "config.loaded", c->path, "", "generation %u, %u node types",
          c->generation, conf->n_types);

@@ -21,6 +21,8 @@ struct configuration {
     uint32_t generation;
     int64_t loaded_ms;      /* wall */
     char *problem;          /* why the last one was refused; "" ; heap */
+    bool held;              /* the problem is one that a person may overrule, */
+    bool approved;          /* and did, of what is read next */
     bool wanted;            /* somebody asked for a reload */
     int64_t settled_ms;     /* mono: a changed file settles first; 0 */
     bool reading;           /* the source is with a worker */
@@ -46,6 +48,10 @@ enum status configuration_read(const struct configuration *c,
                                struct config **ret, struct buf *errors);
 /* It stays as it is, for this reason. */
 void configuration_refuse(struct configuration *c, const char *why);
+/* The same until a person approves of it (`davit apply`). */
+void configuration_hold(struct configuration *c, const char *why);
+/* It is read again, and taken over whatever it would end. */
+void configuration_approve(struct configuration *c);
 /* Takes conf. */
 void configuration_replace(struct configuration *c, struct config *conf);
 

@@ -15,7 +15,7 @@
 #include "../plan/planner.h"
 #include "control_inside.h"
 #include "publish.h"
-#include "reload.h"
+#include "report/stops.h"
 
 /* Whatever waits for a time says so; what did not is looked at so often.  A
  * look is cheap, a plan is made anew for those who read the status page. */
@@ -38,7 +38,7 @@ static int64_t cpu_us(void)
 
 static void reload(struct control *c)
 {
-    reload_if_due(&c->configuration, &c->providers, &c->sources);
+    reload_if_due(&c->reloading);
 }
 
 static void mail_fold(struct control *c, struct mail *mail)
@@ -129,6 +129,7 @@ static bool make_plan(struct control *c, struct status_page *page,
         log_error("no snapshot: %s", err.text);
         return false;
     }
+    asked_planned(&c->requests.asked, now);
     t0 = cpu_us();
     if (settled_plan(&c->settled, now, PLANNER_AT_ONCE, &page->arena, plan))
         atomic_fetch_add(&c->env.metrics.spared, 1);
@@ -155,6 +156,7 @@ static void carry_out(struct control *c, struct status_page *page,
 /* Shows what was done. */
 static void show(struct control *c, struct status_page *page)
 {
+    stops_show(&c->known, &c->ends, page);
     publish(&c->known, &c->board, page); /* the API reads this, nothing else */
     if (c->record)
         record_put(c->record, page);

@@ -13,6 +13,7 @@
 #include "control.h"
 #include "observe.h"
 #include "record.h"
+#include "reload.h"
 #include "report/kube_texts.h"
 #include "report/unplaced.h"
 #include "send.h"
@@ -34,6 +35,8 @@ struct control {
     struct improvement improvement;
     struct settled settled;
     struct known known; /* the members above, to be read */
+    struct ends ends;
+    struct reloading reloading;
     struct act act;
     struct send send;
     struct unplaced unplaced;

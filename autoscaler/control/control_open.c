@@ -7,6 +7,7 @@
 #include "../base/alloc.h"
 #include "../base/log.h"
 #include "control_inside.h"
+#include "ours.h"
 
 enum { WORKERS = 16, WORKERS_STUCK = 16, STOP_MS = 5000 };
 
@@ -30,15 +31,18 @@ static void join(struct control *c)
     struct ledger *l = &c->ledger;
     struct configuration *conf = &c->configuration;
 
-    c->commands = (struct commands){env,          l,         conf,
-                                    &c->requests, &c->board, NULL};
+    c->commands = (struct commands){
+        env, l, conf, &c->requests, &c->board, &c->providers, &c->ends, NULL};
+    c->reloading = (struct reloading){conf, &c->providers, &c->sources,
+                                      &c->ends, &c->known};
     c->observe = (struct observe){env, l, conf, &c->providers, &c->sources};
     c->improvement = (struct improvement){.env = env, .conf = conf};
     c->known = (struct known){env,          l,
                               conf,         &c->providers,
                               &c->sources,  &c->requests,
                               &c->previous, &c->improvement};
-    c->act = (struct act){env, l, conf, &c->providers, &c->sources};
+    c->ends = (struct ends){env, l, conf, &c->sources, .held = 0};
+    c->act = (struct act){env, l, conf, &c->providers, &c->sources, &c->ends};
     c->send = (struct send){env,           l,          conf, &c->requests,
                             &c->providers, &c->sources};
     c->unplaced.env = env;
@@ -87,6 +91,8 @@ static enum status outside_open(struct control *c, struct buf *errors)
     if (s != ST_OK)
         buf_printf(errors, "head: %s\n", err.text);
     c->providers.join_elsewhere = c->sources.n > 0;
+    providers_check_places(&c->providers, false);
+    ours_rename_types(&c->ledger, c->configuration.now);
     return s;
 }
 
@@ -226,6 +232,7 @@ void control_free(struct control *c)
     previous_close(&c->previous);
     requests_close(&c->requests);
     sources_close(&c->sources);
+    ends_close(&c->ends);
     providers_close(&c->providers);
     ledger_close(&c->ledger);
     record_close(c->record);

@@ -10,14 +10,7 @@
 
 #include "../base/arena.h"
 
-/* kinds: node.launching node.starting node.ready node.draining node.undrained
- * node.ending node.gone node.failed node.adopted node.lost launch.failed
- * node.held node.released offer.backoff offer.back offer.closed offer.open
- * request.set request.cleared request.expired demand.waits demand.infeasible
- * demand.placed source.up source.down head.v1 provider.up provider.down
- * provider.simulated type.differs config.loaded config.refused
- * journal.unread journal.elsewhere request.unread
- * daemon.started daemon.stopping */
+/* Kinds: docs/events.md has them all. */
 struct event {
     int64_t id, at_ms;
     const char *kind, *subject, *reason, *text;

@@ -15,6 +15,7 @@
 
 #include "../base/alloc.h"
 #include "../base/clock.h"
+#include "../base/hash.h"
 #include "../base/log.h"
 #include "../base/random.h"
 #include "../base/worker.h"
@@ -344,4 +345,12 @@ bool ha_fold(struct ha *h, struct journal *j, struct mail *mail,
     arena_done(&job->arena);
     free(job);
     return good;
+}
+
+void ha_digest(const struct ha *h, unsigned char *ret, size_t n)
+{
+    uint64_t x = hash_text(hash_text(HASH_SEED, h->space), h->name);
+
+    for (size_t i = 0; i < n; i++)
+        ret[i] = (unsigned char)(x >> (8 * i));
 }

@@ -35,6 +35,8 @@ enum status ha_restore(struct ha *h, struct journal *j, struct mailbox *answers,
 /* Sends what committed batches changed, unless it is being sent.  Returns the
  * mono time to be called again at, or INT64_MAX. */
 int64_t ha_push(struct ha *h, struct journal *j);
+/* n bytes, at most 8, that every leader of this lease makes the same. */
+void ha_digest(const struct ha *h, unsigned char *ret, size_t n);
 /* No more writes are sent.  False: one hangs, nothing of it may be freed. */
 bool ha_stop(struct ha *h);
 /* After that: writes what is committed and not in the copy yet.  Blocks. */

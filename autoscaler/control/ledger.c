@@ -8,6 +8,7 @@
 
 #include "../base/log.h"
 #include "../store/mirror.h"
+#include "ours.h"
 
 enum { COMMIT_AGAIN_MS = 1000 };
 
@@ -29,7 +30,10 @@ static void machine_written(void *arg, const struct machine *m,
  * machines look late or idle, nor a list older than they are. */
 static void machine_loaded(struct machine *m, int64_t now_ms)
 {
-    m->sent = true; /* for all we know */
+    if (m->state == STATE_INTENDED) {
+        m->maybe.doubt = true; /* for all we know its launch has left */
+        m->maybe.sent_ms = now_ms;
+    }
     m->progress_ms = m->needed_ms = now_ms;
     if (m->created_ms > now_ms)
         m->created_ms = now_ms;
@@ -61,7 +65,7 @@ enum status ledger_open(struct ledger *l, struct env *env, struct ha *ha,
     l->fleet.arg = l;
     for (uint32_t i = 0; i < l->fleet.n; i++)
         machine_loaded(l->fleet.v[i], env->now_ms);
-    return ST_OK;
+    return ours_open(l, err);
 }
 
 void ledger_close(struct ledger *l)
@@ -71,6 +75,7 @@ void ledger_close(struct ledger *l)
         journal_close(l->env->journal);
         l->env->journal = NULL;
     }
+    ours_close(l);
     fleet_done(&l->fleet);
     backoffs_free(l->backoffs);
 }
@@ -104,7 +109,7 @@ void machine_to(struct ledger *l, struct machine *m, enum machine_state to)
         return;
     m->tries = 0;
     m->retry_ms = 0;
-    m->missed = 0;
+    m->maybe.missing_ms = 0;
     if (to == STATE_READY) {
         m->drain_since_ms = 0;
         m->drain_accepted = false;
@@ -138,10 +143,9 @@ void machine_fail(struct ledger *l, struct machine *m, enum status why,
     fleet_touch(&l->fleet, m);
 }
 
-void machine_fail_offer(struct ledger *l, struct machine *m,
-                        const struct err *e)
+void machine_fail_life(struct ledger *l, struct machine *m, const struct err *e)
 {
-    backoffs_note(l->backoffs, machine_offer(m), e, l->env->now_ms);
+    backoffs_note_life(l->backoffs, machine_offer(m), e, l->env->now_ms);
     machine_fail(l, m, e->status, e->text);
 }
 
@@ -151,6 +155,7 @@ void ledger_rewrite(struct ledger *l)
 {
     /* What ended meanwhile must not come back with the next start. */
     journal_forget(l->env->journal, NULL);
+    ours_rewrite(l);
     for (uint32_t i = 0; i < l->fleet.n; i++)
         journal_put_machine(l->env->journal, l->fleet.v[i], NULL);
 }

@@ -22,10 +22,22 @@ struct failure_note {
 };
 enum { FAILURES_KEPT = 16 };
 
+/* Whose journal it is: ours.h. */
+struct provider_facts {
+    char *name, *place; /* heap; place "": not known yet */
+    bool listed;        /* a good list of it was seen in this journal's life */
+};
+struct ours {
+    char owner[8];    /* six hexadecimal digits */
+    bool began_empty; /* it had no machines when it was opened */
+    VEC(struct provider_facts) providers;
+};
+
 struct ledger {
     struct env *env;
     struct ha *ha;    /* NULL: we are alone */
     const char *path; /* of the journal, for messages */
+    struct ours ours;
     struct fleet fleet;
     struct backoffs *backoffs; /* what failed launches taught */
     struct failure_note failures[FAILURES_KEPT];
@@ -46,9 +58,10 @@ void machine_to(struct ledger *l, struct machine *m, enum machine_state to);
 /* Its launch has failed; the caller moves it. */
 void machine_fail(struct ledger *l, struct machine *m, enum status why,
                   const char *text);
-/* The same for an error that the next launch of its offer should know of. */
-void machine_fail_offer(struct ledger *l, struct machine *m,
-                        const struct err *e);
+/* The same for one that existed and was paid for, and never came to be of use:
+ * its offer backs off for longer each time. */
+void machine_fail_life(struct ledger *l, struct machine *m,
+                       const struct err *e);
 
 /* Puts all machines into the batch again, in place of what the journal has. */
 void ledger_rewrite(struct ledger *l);

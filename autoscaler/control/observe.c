@@ -3,9 +3,12 @@
  */
 #include "observe.h"
 
+#include "settle.h"
+
 enum {
     DRAIN_MARGIN_MS = 300000, /* beside the time that work was given */
     UNSENT_MS = 60000,
+    END_LATE_MS = 600000,
 };
 
 /* A machine on its way that shows no progress for start_timeout has failed; a
@@ -26,10 +29,13 @@ static void coming_late(struct observe *o, struct machine *m)
         env_wake_wall(o->env, until);
         return;
     }
-    err_set(&e, ST_RETRY, "no progress for %lld s after its launch",
-            (long long)(limit / 1000));
-    machine_fail_offer(o->ledger, m, &e);
-    machine_to(o->ledger, m, *m->cloud_id ? STATE_STOPPING : STATE_GONE);
+    if (m->maybe.given_up || m->why == REASON_END_FAILED)
+        return; /* told before */
+    err_set(&e, ST_RETRY, "no progress for %lld s after its launch%s%s",
+            (long long)(limit / 1000), *m->detail ? ": " : "", m->detail);
+    /* It was accepted and never seen: it counts until a list tells. */
+    m->maybe.given_up = !*m->cloud_id;
+    machine_fail_life(o->ledger, m, &e);
 }
 
 /* The source agreed to drain it, and its work has had the time it was given. */
@@ -40,7 +46,7 @@ static void drained_late(struct observe *o, struct machine *m)
 
     if (h && h->ops->drains_in_steps)
         return; /* its steps have a limit of their own */
-    if (!m->drain_accepted || !sources_fresh(o->sources))
+    if (!m->drain_accepted || !*m->ray_id || !sources_fresh(o->sources))
         return;
     if (o->env->now_ms < until) {
         env_wake_wall(o->env, until);
@@ -50,6 +56,24 @@ static void drained_late(struct observe *o, struct machine *m)
     atomic_fetch_add(&o->env->metrics.ends, 1);
 }
 
+/* Asked for, and its cloud's list still has it after a while. */
+static void end_late(struct observe *o, struct machine *m)
+{
+    int64_t until = m->since_ms + END_LATE_MS;
+
+    if (m->maybe.told)
+        return;
+    if (until > o->env->now_ms) {
+        env_wake_wall(o->env, until);
+        return;
+    }
+    m->maybe.told = true;
+    emit(o->env, "end.late", m->id, status_name(m->failure),
+         "%s is to be ended since %d minutes and still there: it is asked for "
+         "again, and counts%s%s",
+         m->type, END_LATE_MS / 60000, *m->detail ? ": " : "", m->detail);
+}
+
 /* An intent that could not even be sent for a while (its offer backs off, its
  * provider cannot be read) would look like a node to come for as long: it is
  * given up, and the next plan looks elsewhere. */
@@ -57,7 +81,8 @@ static void intent_late(struct observe *o, struct machine *m)
 {
     int64_t until = m->progress_ms + UNSENT_MS;
 
-    if (m->busy || o->env->dry_run || !o->ledger->journal_ok)
+    if (standing_of(m) != STANDING_PLANNED || o->env->dry_run ||
+        !o->ledger->journal_ok)
         return;
     if (!provider_find(o->providers, m->provider)) {
         machine_fail(o->ledger, m, ST_INVALID,
@@ -84,5 +109,7 @@ void observe_deadlines(struct observe *o)
             drained_late(o, m);
         else if (m->state == STATE_INTENDED)
             intent_late(o, m);
+        else if (m->state == STATE_STOPPING)
+            end_late(o, m);
     }
 }

@@ -3,6 +3,8 @@
  */
 #include "publish.h"
 
+#include "../wire/kube/kube.h"
+
 static void requests_show(const struct requests *r, struct status_page *p)
 {
     struct status_request *v = ARENA_ARRAY(&p->arena, struct status_request,
@@ -101,6 +103,7 @@ static void ray_show(const struct sources *s, struct status_page *p)
 
     p->ray_address = s->conf->now->ray_address;
     p->ray_session = view ? view->session : "";
+    p->insecure = kube_access_was_insecure();
     p->ray_problem = arena_strdup(&p->arena, h ? h->problem : "");
     p->ray_ok = !h || source_is_fresh(s, h);
     p->ray_read_ms = h ? h->read_ms : 0;
@@ -137,6 +140,7 @@ void publish(const struct known *k, struct status_board *board,
     providers_show(k->providers, p);
     backoffs_show(k->ledger, p);
     failures_show(k->ledger, p);
+    p->config_held = k->conf->held;
     p->config_path = k->conf->now->path;
     p->config_problem = arena_strdup(&p->arena, k->conf->problem);
     p->config_loaded_ms = k->conf->loaded_ms;

@@ -5,6 +5,9 @@
 
 #include <string.h>
 
+#include "../plan/planner.h"
+#include "ours.h"
+
 enum { ERRORS_MAX = 64 * 1024 };
 
 static bool names_equal(const struct names *a, const struct names *b)
@@ -41,7 +44,11 @@ static const char *fixed_changed(const struct config *a, const struct config *b)
     if (strcmp(a->api_host, b->api_host) != 0 || a->api_port != b->api_port ||
         strcmp(a->api_token_file, b->api_token_file) != 0 ||
         strcmp(a->api_tls_cert, b->api_tls_cert) != 0 ||
-        strcmp(a->api_tls_key, b->api_tls_key) != 0)
+        strcmp(a->api_tls_key, b->api_tls_key) != 0 ||
+        strcmp(a->api_client_ca, b->api_client_ca) != 0 ||
+        strcmp(a->api_tokens, b->api_tokens) != 0 ||
+        strcmp(a->api_socket, b->api_socket) != 0 ||
+        strcmp(a->api_audit, b->api_audit) != 0)
         return "api: needs a restart";
     if (strcmp(a->metrics_host, b->metrics_host) != 0 ||
         a->metrics_port != b->metrics_port)
@@ -49,19 +56,120 @@ static const char *fixed_changed(const struct config *a, const struct config *b)
     return "";
 }
 
-static void take_over(struct configuration *c, struct providers *p,
-                      struct sources *s, struct config *conf,
-                      struct provider_set *set)
+/* ---- what taking it over would do to machines */
+
+static uint32_t machines_of(const struct fleet *f, const char *provider)
 {
-    providers_replace(p, set);
-    /* Retired plug-ins copied what they need at open(): see provider.h. */
-    configuration_replace(c, conf);
-    sources_reloaded(s);
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < f->n; i++)
+        n += f->v[i]->state != STATE_GONE &&
+             strcmp(f->v[i]->provider, provider) == 0;
+    return n;
 }
 
-void reload_if_due(struct configuration *c, struct providers *p,
-                   struct sources *s)
+static bool is_in(const struct config *c, const char *provider)
 {
+    for (uint32_t i = 0; i < c->n_providers; i++)
+        if (strcmp(c->providers[i].name, provider) == 0)
+            return true;
+    return false;
+}
+
+/* Providers with machines that it no longer has, or that are elsewhere. */
+static void places_compare(const struct reloading *r, const struct config *conf,
+                           const struct provider_set *set, struct buf *ret)
+{
+    const struct ledger *l = r->known->ledger;
+    const struct config *now = r->conf->now;
+
+    for (uint32_t i = 0; i < now->n_providers; i++) {
+        const char *name = now->providers[i].name;
+        uint32_t n = machines_of(&l->fleet, name);
+
+        if (n && !is_in(conf, name))
+            buf_printf(ret, "it drops provider %s, which has %u machines; ",
+                       name, n);
+    }
+    for (uint32_t i = 0; i < set->n; i++) {
+        const char *name = set->v[i]->conf->name, *was = ours_place(l, name);
+        const char *place = provider_place(set->v[i]->provider);
+        uint32_t n = machines_of(&l->fleet, name);
+
+        if (n && *was && strcmp(was, place) != 0)
+            buf_printf(ret,
+                       "it takes provider %s, which has %u machines, from %s "
+                       "to %s; ",
+                       name, n, was, place);
+    }
+}
+
+static bool is_unconfirmed(const struct plan_node *n)
+{
+    return n->action == NODE_END &&
+           (n->why == REASON_END_MAX_TYPE || n->why == REASON_END_MAX_NODES ||
+            n->why == REASON_END_OUTDATED || n->why == REASON_END_BUDGET);
+}
+
+/* What the first plan under it would end that nobody would be asked about. */
+static uint32_t ends_of(const struct reloading *r, struct config *conf)
+{
+    struct configuration with = *r->conf;
+    struct known known = *r->known;
+    struct status_page *page = status_new();
+    struct plan *plan = ARENA_NEW(&page->arena, struct plan);
+    struct problem *now;
+    struct err err;
+    uint32_t n = 0;
+
+    with.now = conf;
+    known.conf = &with;
+    if (problem_make(snapshot_take(&known, page).snapshot, &page->arena, &now,
+                     &err) == ST_OK) {
+        planner_run(now, PLANNER_AT_ONCE, &page->arena, plan);
+        for (uint32_t i = 0; i < now->n_nodes; i++)
+            n += is_unconfirmed(&plan->nodes[i]);
+    }
+    status_unref(page);
+    return n;
+}
+
+/* "" when it may be taken over without a person's word. */
+static void difference(const struct reloading *r, struct config *conf,
+                       const struct provider_set *set, struct buf *ret)
+{
+    uint32_t ends;
+
+    if (r->conf->approved || r->ends->env->dry_run)
+        return;
+    places_compare(r, conf, set, ret);
+    ends = ends_of(r, conf);
+    if (ends > ends_most(r->ends, conf))
+        buf_printf(ret, "its first plan would end %u machines; ", ends);
+    if (ret->n)
+        buf_str(ret, "`davit apply` takes it over, the old file drops it");
+}
+
+/* ---- taking it over */
+
+static void take_over(const struct reloading *r, struct config *conf,
+                      struct provider_set *set)
+{
+    bool approved = r->conf->approved;
+    uint32_t ends = approved ? ends_of(r, conf) : 0;
+
+    providers_replace(r->providers, set);
+    /* Retired plug-ins copied what they need at open(): see provider.h. */
+    configuration_replace(r->conf, conf);
+    sources_reloaded(r->sources);
+    ours_rename_types(r->providers->ledger, conf);
+    providers_check_places(r->providers, approved);
+    ends_allow(r->ends, ends);
+}
+
+void reload_if_due(const struct reloading *r)
+{
+    struct configuration *c = r->conf;
     struct config *conf = NULL;
     struct provider_set set;
     struct buf errors;
@@ -75,11 +183,19 @@ void reload_if_due(struct configuration *c, struct providers *p,
     } else if (*(fixed = fixed_changed(c->now, conf))) {
         configuration_refuse(c, fixed);
         config_free(conf);
-    } else if (providers_open(p, conf, &set, &errors) != ST_OK) {
+    } else if (providers_open(r->providers, conf, &set, &errors) != ST_OK) {
         configuration_refuse(c, errors.s);
         config_free(conf);
     } else {
-        take_over(c, p, s, conf, &set);
+        buf_clear(&errors);
+        difference(r, conf, &set, &errors);
+        if (errors.n) {
+            configuration_hold(c, errors.s);
+            providers_drop(r->providers, &set);
+            config_free(conf);
+        } else {
+            take_over(r, conf, &set);
+        }
     }
     buf_done(&errors);
 }

@@ -10,12 +10,6 @@
 #include "../codec/codec.h"
 #include "../store/kube_state.h"
 
-/* Together they must leave the planner room for what the head asks: it plans
- * for ten million bundles at most, and past that for nobody at all. */
-enum { OWNERS_MAX = 20000 };
-#define BUNDLES_MAX UINT64_C(5000000)
-/* Each that differs from the others costs about 2 KiB in every plan. */
-#define LINES_MAX 20000u
 /* Of a ConfigMap of 1 MiB: quotes count twice, and machines are in it too. */
 #define COPY_BYTES_MAX ((size_t)384 << 10)
 
@@ -101,6 +95,16 @@ static void request_write(const struct requests *r, const struct request *q)
     journal_put_request(r->env->journal, &row, NULL);
 }
 
+static void count(struct requests *r, const struct request *q, bool in)
+{
+    if (!q)
+        return;
+    if (in)
+        asked_add(&r->asked, &q->demand, strlen(q->body));
+    else
+        asked_remove(&r->asked, &q->demand, strlen(q->body));
+}
+
 /* The journal's text into a request; the readers are the API's own. */
 static struct request *request_read(const struct journal_request *row)
 {
@@ -140,8 +144,12 @@ enum status requests_open(struct requests *r, struct env *env,
 
     *r = (struct requests){.env = env, .ledger = l, .conf = conf};
     s = journal_load_requests(env->journal, &arena, &rows, &n, err);
-    for (uint32_t i = 0; s == ST_OK && i < n; i++)
-        request_put(r, request_read(&rows[i]));
+    for (uint32_t i = 0; s == ST_OK && i < n; i++) {
+        struct request *q = request_read(&rows[i]);
+
+        request_put(r, q);
+        count(r, q, true);
+    }
     arena_done(&arena);
     return s;
 }
@@ -197,15 +205,6 @@ static enum status queue_check(const struct config *conf,
                    d->queue, d->owner, d->queue);
 }
 
-static uint64_t bundles_of(const struct request *q)
-{
-    uint64_t n = 0;
-
-    for (uint32_t i = 0; i < q->demand.n_bundles; i++)
-        n += q->demand.bundles[i].count;
-    return n;
-}
-
 /* What the requests of its ConfigMap come to: one that is full takes no row of
  * anybody, and nothing would be launched or ended any more. */
 static size_t copy_bytes(const struct requests *r, const struct request *q)
@@ -220,43 +219,41 @@ static size_t copy_bytes(const struct requests *r, const struct request *q)
     return n;
 }
 
-static enum status request_fits(const struct requests *r,
-                                const struct request *q, struct err *err)
+static enum status copy_check(const struct requests *r, const struct request *q,
+                              struct err *err)
 {
-    uint64_t all = bundles_of(q), lines = q->demand.n_bundles;
-    bool found;
+    size_t n = r->ledger->ha ? copy_bytes(r, q) : 0;
 
-    request_at(r, q->owner, &found);
-    if (!found && r->all.n >= OWNERS_MAX)
-        return err_set(err, ST_INVALID,
-                       "owner: %u owners have requests, which is the most "
-                       "there may be; clear some",
-                       r->all.n);
-    for (uint32_t i = 0; i < r->all.n; i++)
-        if (strcmp(r->all.v[i]->owner, q->owner) != 0) {
-            all += bundles_of(r->all.v[i]);
-            lines += r->all.v[i]->demand.n_bundles;
-        }
-    if (lines > LINES_MAX)
-        return err_set(err, ST_QUOTA,
-                       "bundles: with those of all owners they would be %llu "
-                       "entries; at most %u may be: write identical bundles "
-                       "once, with a count",
-                       (unsigned long long)lines, LINES_MAX);
-    if (r->ledger->ha && copy_bytes(r, q) > COPY_BYTES_MAX)
-        return err_set(err, ST_INVALID,
-                       "bundles: too large: with state: kubernetes requests "
-                       "lie in ConfigMaps, where this one would make %zu KiB "
-                       "of at most %zu; write identical bundles once, with a "
-                       "count",
-                       copy_bytes(r, q) >> 10, COPY_BYTES_MAX >> 10);
-    if (all > BUNDLES_MAX)
-        return err_set(err, ST_INVALID,
-                       "bundles: with those of all owners they would be %llu; "
-                       "at most %llu may be asked for",
-                       (unsigned long long)all,
-                       (unsigned long long)BUNDLES_MAX);
-    return ST_OK;
+    if (n <= COPY_BYTES_MAX)
+        return ST_OK;
+    return err_set(err, ST_INVALID,
+                   "bundles: too large: with state: kubernetes requests lie in "
+                   "ConfigMaps, where this one would make %zu KiB of at most "
+                   "%zu; write identical bundles once, with a count",
+                   n >> 10, COPY_BYTES_MAX >> 10);
+}
+
+/* Counts q in the place of its owner's last one, or refuses it. */
+static enum status request_fits(struct requests *r, const struct request *q,
+                                struct err *err)
+{
+    struct asked_sums before = asked_sums(&r->asked), now;
+    bool found;
+    uint32_t at = request_at(r, q->owner, &found);
+    const struct request *old = found ? r->all.v[at] : NULL;
+    enum status s;
+
+    count(r, old, false);
+    count(r, q, true);
+    now = asked_sums(&r->asked);
+    s = asked_check(&before, &now, err);
+    if (s == ST_OK)
+        s = copy_check(r, q, err);
+    if (s == ST_OK)
+        return ST_OK;
+    count(r, q, false);
+    count(r, old, true);
+    return s;
 }
 
 static void request_drop(struct requests *r, struct command *cmd)
@@ -270,8 +267,10 @@ static void request_drop(struct requests *r, struct command *cmd)
         return;
     }
     journal_drop_request(r->env->journal, cmd->owner, NULL);
+    count(r, r->all.v[at], false);
     request_remove(r, at);
-    emit(r->env, "request.cleared", cmd->owner, "", "by its owner");
+    emit(r->env, "request.cleared", cmd->owner, "", "by %s",
+         cmd->by && *cmd->by ? cmd->by : "its owner");
 }
 
 void requests_fold(struct requests *r, struct command *cmd)
@@ -283,9 +282,9 @@ void requests_fold(struct requests *r, struct command *cmd)
         return;
     }
     q = request_take(r->env->now_ms, cmd);
-    cmd->status = request_fits(r, q, &cmd->err);
+    cmd->status = queue_check(r->conf->now, &q->demand, &cmd->err);
     if (cmd->status == ST_OK)
-        cmd->status = queue_check(r->conf->now, &q->demand, &cmd->err);
+        cmd->status = request_fits(r, q, &cmd->err);
     if (cmd->status != ST_OK) {
         request_free(q);
         return;
@@ -293,7 +292,8 @@ void requests_fold(struct requests *r, struct command *cmd)
     request_write(r, q);
     request_put(r, q);
     atomic_fetch_add(&r->env->metrics.requests, 1);
-    emit(r->env, "request.set", q->owner, "", "%.400s", q->body);
+    emit(r->env, "request.set", q->owner, "", "%.300s%s%s", q->body,
+         cmd->by && *cmd->by ? " by " : "", cmd->by ? cmd->by : "");
 }
 
 void requests_expire(struct requests *r)
@@ -309,6 +309,7 @@ void requests_expire(struct requests *r)
         }
         emit(r->env, "request.expired", q->owner, "", "its ttl is over");
         journal_drop_request(r->env->journal, q->owner, NULL);
+        count(r, q, false);
         request_remove(r, i);
     }
 }
@@ -324,4 +325,5 @@ void requests_close(struct requests *r)
     for (uint32_t i = 0; i < r->all.n; i++)
         request_free(r->all.v[i]);
     free(r->all.v);
+    asked_done(&r->asked);
 }

@@ -9,6 +9,7 @@
 #ifndef CONTROL_REQUESTS_H
 #define CONTROL_REQUESTS_H
 
+#include "asked.h"
 #include "command.h"
 #include "configuration.h"
 #include "ledger.h"
@@ -28,6 +29,7 @@ struct requests {
     const struct ledger *ledger;
     const struct configuration *conf;
     VEC(struct request *) all; /* sorted by owner; heap */
+    struct asked asked;        /* all of them together */
 };
 
 /* Reads those of the journal; one that does not validate is kept as it is. */

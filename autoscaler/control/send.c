@@ -32,7 +32,7 @@ static bool backs_off(const struct send *s, const struct machine *m)
     const struct backoff *b = backoffs_find(s->ledger->backoffs,
                                             machine_offer(m), s->env->now_ms);
 
-    if (!b || b->until_ms <= s->env->now_ms || b->until_ms == INT64_MAX)
+    if (!b || b->until_ms <= s->env->now_ms)
         return false;
     env_wake_wall(s->env, b->until_ms);
     return true;
@@ -45,9 +45,10 @@ static void launch_mark(const struct send *s, const char *request_id)
 
         if (strcmp(m->request_id, request_id) != 0)
             continue;
-        m->busy = m->sent = true;
-        if (m->state == STATE_INTENDED)
-            m->progress_ms = s->env->now_ms;
+        m->busy = true;
+        if (m->state != STATE_INTENDED)
+            continue;
+        m->maybe.sent_ms = m->progress_ms = s->env->now_ms;
     }
 }
 
@@ -56,8 +57,9 @@ static void launch_send(struct send *s, const struct machine *first)
     struct provider_state *p = provider_find(s->providers, first->provider);
     struct call *call;
 
-    /* Truth first: its machines may be there already, or no longer needed. */
-    if (!p || !p->listed_ms || !calls_room(s->providers, p->provider) ||
+    /* Truth first: its machines may be there already, or no longer needed; and
+     * what cannot be seen is not bought. */
+    if (!provider_is_read(p) || !calls_room(s->providers, p->provider) ||
         launch_waits(s, first->request_id) || backs_off(s, first))
         return;
     call = call_new(p->provider, CALL_LAUNCH, MAIL_CALL);
@@ -80,7 +82,7 @@ static void terminates_send(struct send *s, const struct provider_state *p)
     for (uint32_t i = 0; i < s->ledger->fleet.n; i++) {
         struct machine *m = s->ledger->fleet.v[i];
 
-        if (m->state != STATE_STOPPING || !*m->cloud_id || *m->held ||
+        if (m->state != STATE_STOPPING || !*m->cloud_id || *m->cloud_holds ||
             !is_due(s, m) || strcmp(m->provider, p->conf->name) != 0)
             continue;
         if (!call && !calls_room(s->providers, p->provider))
@@ -120,7 +122,7 @@ static bool drains_work(const struct send *s, const struct machine *m)
     if (m->why == REASON_END_CONSOLIDATE)
         return s->conf->now->limits.consolidate == CONSOLIDATE_ON &&
                !drains_in_steps(s);
-    return m->why != REASON_END_IDLE;
+    return m->why != REASON_END_IDLE || m->maybe.taken;
 }
 
 /* ---- all together */
@@ -141,7 +143,7 @@ static void machine_send(struct send *s, struct machine *m)
         env_wake_wall(s->env, m->retry_ms + 1);
     if (!is_due(s, m))
         return;
-    if (m->state == STATE_INTENDED)
+    if (m->state == STATE_INTENDED && !m->maybe.given_up)
         launch_send(s, m);
     else if (m->state == STATE_DRAINING &&
              (!m->drain_accepted || drains_in_steps(s)))

@@ -126,6 +126,59 @@ static void requests_take(struct taking *t, struct demands *to)
     t->n_requests = to->all.n;
 }
 
+/* What runs on a machine that its cloud takes back will need room elsewhere in
+ * a moment: it is demand already, so that a machine in its place is on its way.
+ * Ray's work only; a pod's tolerations and volumes are not known here, and it
+ * comes back as a pending pod. */
+static void leaving_take(struct taking *t, const struct machine *m,
+                         struct demands *to)
+{
+    const struct source_node *n = source_node_of(t->k->sources, m);
+    struct snap_bundle *b = ARENA_NEW(t->arena, struct snap_bundle);
+    struct snap_alt *alt = ARENA_NEW(t->arena, struct snap_alt);
+    struct qty *v;
+    uint32_t used = 0;
+
+    if (!n || n->status == SOURCE_DEAD)
+        return;
+    v = ARENA_ARRAY(t->arena, struct qty, n->total.n);
+    for (uint32_t i = 0; i < n->total.n; i++) {
+        int64_t left = 0;
+
+        for (uint32_t k = 0; k < n->available.n; k++)
+            if (strcmp(n->available.v[k].name, n->total.v[i].name) == 0)
+                left = n->available.v[k].amount;
+        if (left < n->total.v[i].amount)
+            v[used++] = (struct qty){n->total.v[i].name,
+                                     n->total.v[i].amount - left};
+    }
+    if (!used)
+        return;
+    alt->resources = (struct qtys){v, used};
+    *b = (struct snap_bundle){.alts = alt, .n_alts = 1, .count = 1};
+    VEC_PUSH(
+        t->arena, &to->all,
+        ((struct snap_demand){.source = SOURCE_TASK,
+                              .owner = "ray",
+                              .id = arena_printf(t->arena, "leaving/%s", m->id),
+                              .queue = "",
+                              .bundles = b,
+                              .n_bundles = 1}));
+}
+
+static void all_leaving_take(struct taking *t, struct demands *to)
+{
+    const struct source *h = source_of_machines(t->k->sources);
+    const struct fleet *f = &t->k->ledger->fleet;
+
+    if (!h || !h->view || h->view->pods)
+        return;
+    for (uint32_t i = 0; i < f->n; i++)
+        if (f->v[i]->maybe.taken &&
+            (f->v[i]->state == STATE_READY || f->v[i]->state == STATE_DRAINING))
+            leaving_take(t, f->v[i], to);
+}
+
 void demands_take(struct taking *t)
 {
     struct demands v = {{0}, 0};
@@ -134,6 +187,7 @@ void demands_take(struct taking *t)
     requests_take(t, &v);
     for (uint32_t i = 0; i < t->k->sources->n; i++)
         source_demands_take(t, &t->k->sources->all[i], &v);
+    all_leaving_take(t, &v);
     if (config_spare(t->conf, &spare))
         VEC_PUSH(t->arena, &v.all, spare);
     t->snapshot->demands = v.all.v;

@@ -4,11 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "settle.h"
 #include "snapshot_parts.h"
 
 /* Another on each of Ray's nodes, which would make every one a class of its own:
  * it counts only when somebody asks. */
 #define NODE_ID_LABEL "ray.io/node-id"
+
+enum { FOUND_MS = 10000 };
 
 /* ---- labels */
 
@@ -135,13 +138,45 @@ static void room_take(const struct taking *t, const struct machine *m,
 
 /* ---- nodes */
 
+/* Another daemon's machine is left alone.  One from before this journal may go
+ * when a demand source agrees that it is idle; without a source nobody knows. */
+static bool is_held(const struct known *k, const struct machine *m)
+{
+    return m->adopted == ADOPTED_OTHER_OWNER ||
+           (m->adopted == ADOPTED_NEW_JOURNAL &&
+            (!k->sources->n || m->state != STATE_READY));
+}
+
+/* Nobody has looked yet whether it has work: the source's next view tells, and
+ * without a source a moment is waited for somebody to ask for it. */
+static bool found_lately(const struct known *k, const struct machine *m,
+                         int64_t *ret_until_ms)
+{
+    const struct source *h = source_of_machines(k->sources);
+
+    if (!m->adopted || m->state > STATE_READY)
+        return false;
+    if (h)
+        return h->began_ms <= m->created_ms;
+    *ret_until_ms = m->created_ms + FOUND_MS;
+    return *ret_until_ms > k->env->now_ms;
+}
+
 static void hold_take(const struct known *k, const struct machine *m,
                       struct snap_node *n)
 {
-    if (m->protected || m->unread) {
+    if (standing_lost_sight(m)) {
+        n->hold = REASON_KEEP_UNANSWERED;
+    } else if (m->protected || m->unread) {
         n->hold = REASON_KEEP_PROTECTED;
-    } else if (*m->held) {
+    } else if (!provider_find(k->providers, m->provider)) {
+        n->hold = REASON_KEEP_ORPHAN;
+    } else if (is_held(k, m)) {
         n->hold = REASON_KEEP_HELD;
+    } else if (found_lately(k, m, &n->hold_until_ms)) {
+        n->hold = REASON_KEEP_UNKNOWN;
+    } else if (*m->cloud_holds) {
+        n->hold = REASON_KEEP_BY_CLOUD;
     } else if (!provider_is_read(provider_find(k->providers, m->provider))) {
         n->hold = REASON_KEEP_STALE;
     } else if (m->hold_until_ms > k->env->now_ms) {
@@ -166,6 +201,16 @@ static const char *host_group_of(struct arena *a, const struct machine *m,
                         strtoul(number + 1, NULL, 10) / hosts);
 }
 
+/* No way back: it gives no room. */
+static bool goes_for_good(const struct machine *m)
+{
+    if (m->state == STATE_DRAINING)
+        return m->drain_accepted || m->maybe.taken ||
+               m->why == REASON_END_FAILED;
+    return m->state >= STATE_STARTING && m->state <= STATE_READY &&
+           (m->maybe.taken || m->why == REASON_END_FAILED);
+}
+
 /* What the ledger has of it. */
 static struct snap_node ledger_take(const struct taking *t,
                                     struct previous_reader *previous,
@@ -181,9 +226,7 @@ static struct snap_node ledger_take(const struct taking *t,
         .spot = m->spot,
         .outdated = !type || (*m->config_hash &&
                               strcmp(type->hash, m->config_hash) != 0),
-        .state = m->state == STATE_DRAINING && m->drain_accepted
-                     ? STATE_STOPPING /* no way back: it gives no room */
-                     : m->state,
+        .state = goes_for_good(m) ? STATE_STOPPING : m->state,
         .idle_ms = -1,
         .since_ms = m->since_ms,
         .created_ms = m->created_ms,
@@ -194,7 +237,7 @@ static struct snap_node ledger_take(const struct taking *t,
         .ray_id = arena_strdup(a, m->ray_id),
         .provider = arena_strdup(a, m->provider),
         .request_id = arena_strdup(a, m->request_id),
-        .note = arena_strdup(a, *m->held ? m->held : m->detail),
+        .note = arena_strdup(a, *m->cloud_holds ? m->cloud_holds : m->detail),
         .host_group = host_group_of(a, m, type),
         .progress_ms = m->progress_ms,
         .previous = previous_of(previous, m),

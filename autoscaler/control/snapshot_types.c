@@ -33,10 +33,11 @@ static void backoff_take(const struct taking *t, const struct snap_type *type,
     o->failed_ms = backoffs_failed_ms(l->backoffs, key, now);
     if (!r)
         return;
-    if (r->until_ms == INT64_MAX) {
-        *unavailable = *r->of.type ? REASON_TYPE_DISABLED
-                                   : REASON_PROVIDER_DOWN;
-    } else if (r->until_ms <= now) {
+    if (r->until_ms > now && r->why == ST_INVALID)
+        *unavailable = REASON_TYPE_DISABLED;
+    if (r->until_ms > now && r->why == ST_AUTH)
+        *unavailable = REASON_PROVIDER_DOWN;
+    if (r->until_ms <= now) {
         /* quota: smaller launches may go at once */
         uint32_t used = under_way(&l->fleet, type->name, o);
 
@@ -136,7 +137,7 @@ static void type_take(const struct taking *t, const struct snap_type *from,
     if (ret->boot_ms < 0)
         ret->boot_ms = journal_boot(t->k->env->journal, from->name);
     /* Truth first: nothing is bought where we have not seen what there is. */
-    if (!s || !s->listed_ms || calls_stuck(p, s->provider))
+    if (!provider_is_read(s) || calls_stuck(p, s->provider))
         ret->unavailable = REASON_PROVIDER_DOWN;
     for (uint32_t i = 0; i < from->n_offers; i++) {
         struct snap_offer o = from->offers[i];

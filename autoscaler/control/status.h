@@ -44,6 +44,11 @@ struct status_failure { /* a launch that failed lately */
     int64_t at_ms;
 };
 
+struct status_stop { /* what stops a part of us, and how it ends */
+    const char *kind, *subject, *text;
+    bool failing; /* we are not ready while it lasts */
+};
+
 struct status_held {
     void *what;
     void (*release)(void *what);
@@ -73,7 +78,11 @@ struct status_page {
     uint32_t n_backoffs;
     const struct status_failure *failures;
     uint32_t n_failures;
+    const struct status_stop *stops;
+    uint32_t n_stops;
+    bool insecure; /* an API server's certificate is not checked */
     const char *config_path, *config_problem; /* a reload that was refused */
+    bool config_held;                         /* it waits for `davit apply` */
     int64_t config_loaded_ms;
     bool journal_ok;
     uint32_t n_unread;  /* rows of the journal, and requests, that this version

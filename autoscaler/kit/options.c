@@ -113,17 +113,55 @@ int kit_type_error(struct davit_error *e, const struct davit_node_type *t,
     return DAVIT_INVALID;
 }
 
-static bool is_loopback(const char *host, size_t n)
+/* Host as in a URL, IPv6 in brackets; 16 bytes, IPv4 as ::ffff:a.b.c.d. */
+static bool address_of(const char *host, size_t n, struct in6_addr *ret)
 {
     char name[64];
     struct in_addr v4;
-    snprintf(name, sizeof name, "%.*s", n < sizeof name ? (int)n : 0, host);
-    if (strcmp(name, "localhost") == 0 || strcmp(name, "[::1]") == 0 ||
-        strcmp(name, "[fd00:ec2::23]") == 0 ||
-        strcmp(name, "[fd00:ec2::254]") == 0)
+    bool v6 = n > 2 && host[0] == '[' && host[n - 1] == ']';
+
+    if (n >= sizeof name)
+        return false;
+    snprintf(name, sizeof name, "%.*s", (int)(v6 ? n - 2 : n), host + v6);
+    if (v6)
+        return inet_pton(AF_INET6, name, ret) == 1;
+    if (inet_pton(AF_INET, name, &v4) != 1)
+        return false;
+    memset(ret, 0, sizeof *ret);
+    ret->s6_addr[10] = ret->s6_addr[11] = 0xff;
+    memcpy(ret->s6_addr + 12, &v4, 4);
+    return true;
+}
+
+/* Where metadata services and agents are: AWS, Azure and Google; tasks of ECS,
+ * pods of EKS; GKE's own. */
+bool kit_host_link_local(const char *host, size_t n)
+{
+    static const char *const known[] = {"169.254.169.254", "169.254.170.2",
+                                        "169.254.170.23",  "169.254.169.252",
+                                        "[fd00:ec2::254]", "[fd00:ec2::23]"};
+    struct in6_addr a, b;
+
+    if (!address_of(host, n, &a))
+        return false;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (address_of(known[i], strlen(known[i]), &b) &&
+            memcmp(&a, &b, sizeof a) == 0)
+            return true;
+    return false;
+}
+
+bool kit_host_here(const char *host, size_t n)
+{
+    struct in6_addr a;
+
+    if (n == 9 && strncasecmp(host, "localhost", n) == 0)
         return true;
-    return inet_pton(AF_INET, name, &v4) == 1 &&
-           (ntohl(v4.s_addr) >> 24 == 127 || ntohl(v4.s_addr) >> 16 == 0xa9fe);
+    if (kit_host_link_local(host, n))
+        return true;
+    return address_of(host, n, &a) &&
+           (IN6_IS_ADDR_LOOPBACK(&a) ||
+            (IN6_IS_ADDR_V4MAPPED(&a) && a.s6_addr[12] == 127));
 }
 
 bool kit_url_safe(const char *url)
@@ -134,8 +172,11 @@ bool kit_url_safe(const char *url)
     const char *host = url + (tls ? 8 : 7);
     size_t all = strcspn(host, "/?#");
     size_t n = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":/?#");
-    return n > 0 && n <= all && !memchr(host, '@', all) &&
-           (tls || is_loopback(host, n));
+    if (n > all)
+        return false;
+    size_t port = host[n] == ':' ? 1 + strspn(host + n + 1, "0123456789") : 0;
+    return n > 0 && n + port == all && !memchr(host, '@', n) &&
+           !memchr(host, '\\', n) && (tls || kit_host_here(host, n));
 }
 
 struct given { /* one value of one row */

@@ -94,8 +94,13 @@ int kit_type_error(struct davit_error *e, const struct davit_node_type *t,
                    const char *key, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* May a secret go there?  https://HOST, and http:// to this machine or to a
- * link-local address (metadata services), which no other wire carries. */
+/* Is this host of a URL (IPv6 in brackets) this machine, or one of the
+ * link-local addresses of metadata services, which no other wire carries? */
+bool kit_host_here(const char *host, size_t n);
+/* The latter alone. */
+bool kit_host_link_local(const char *host, size_t n);
+
+/* May a secret go there?  https://HOST, and http:// where kit_host_here(). */
 bool kit_url_safe(const char *url);
 
 #endif

@@ -18,6 +18,28 @@
 #include "reason.h"
 #include "state.h"
 
+/* Found in the cloud, not launched by this ledger?  And if so, whose is it
+ * (control/ours.h)?  Kept by number in the journal. */
+enum adoption {
+    ADOPTED_NOT,
+    ADOPTED,             /* ours */
+    ADOPTED_NEW_JOURNAL, /* it was there before this journal */
+    ADOPTED_OTHER_OWNER  /* its launch carries another daemon's mark */
+};
+
+/* What is not known for sure of a machine, and what settles it.  Times are
+ * wall; 0: never, or not so. */
+struct maybe {
+    int64_t sent_ms;    /* its launch left last; 0: it never did */
+    int64_t missing_ms; /* the first of the good lists in a row without it */
+    int64_t ended_ms;   /* its end was confirmed: by the cloud, or as it was
+                         * asked for */
+    bool doubt;    /* a call for its launch was not answered: it may exist */
+    bool given_up; /* its launch is not sent again; a list tells */
+    bool taken;    /* the cloud takes it back */
+    bool told;     /* that this takes long */
+};
+
 struct machine {
     char id[48]; /* ours: "<type>-<8 hex>-<n>", also the Ray node's name */
     char request_id[40]; /* idempotency key of the launch it came from */
@@ -29,7 +51,7 @@ struct machine {
     char config_hash[20]; /* of the node type it was launched from */
     char detail[160];     /* progress, or why it failed; for people */
     bool spot;
-    bool adopted; /* found in the cloud, not launched by this ledger */
+    uint32_t adopted; /* enum adoption */
     enum machine_state state;
     enum reason why;     /* for which it was launched, or is being ended */
     enum status failure; /* ST_OK, or how its launch failed */
@@ -47,20 +69,26 @@ struct machine {
     char *previous;         /* what the plan that launched it put on it: JSON
                              * of codec_previous_write(), heap; NULL: nothing */
     /* not kept over a restart: */
-    char host_group[64]; /* whose machines end together, by the
+    char host_group[64];   /* whose machines end together, by the
                           * provider; "": not known */
-    char held[160];      /* why the cloud will not end it now; "": it may */
-    uint32_t missed;     /* good lists in a row without it */
-    uint32_t refused;    /* drains in a row */
-    uint32_t tries;      /* calls made for it in this state */
-    int64_t retry_ms;    /* no call for it before, wall */
-    bool busy;           /* a call for it is in flight */
-    bool sent;           /* its launch has left, now or before a restart */
-    bool unread;         /* the journal has a state of it that this version
+    struct maybe maybe;    /* what is not known for sure: ledger's table */
+    char cloud_holds[160]; /* why the cloud will not end it now; "": it may */
+    uint32_t refused;      /* drains in a row */
+    uint32_t tries;        /* calls made for it in this state */
+    int64_t retry_ms;      /* no call for it before, wall */
+    bool busy;             /* a call for it is in flight */
+    bool unread;           /* the journal has a state of it that this version
                           * does not know: it is not ended */
-    uint64_t held_tick;  /* the remembered plan that knows it, and as what */
+    uint64_t held_tick;    /* the remembered plan that knows it, and as what */
     uint32_t held_node;
 };
+
+/* It may be somebody else's: it counts, and is not ended. */
+static inline bool machine_held(const struct machine *m)
+{
+    return m->adopted == ADOPTED_NEW_JOURNAL ||
+           m->adopted == ADOPTED_OTHER_OWNER;
+}
 
 struct fleet {
     struct machine **v; /* in order of creation */

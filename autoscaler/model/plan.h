@@ -54,6 +54,24 @@ struct plan_bundle {
     uint32_t first_refusal, n_refusals;
 };
 
+/* What each of `count` bundles of a shape is worth to the proof of the fleet's
+ * bound: docs/planner.md. */
+struct plan_worth {
+    uint32_t shape;
+    bool request; /* it lies on what nodes have in all */
+    uint64_t count;
+    /* Billionths of a dollar an hour: for the fleet's bound, and for that of
+     * the launches. */
+    int64_t nanos, launch_nanos;
+};
+
+/* The rest of a proof: what each micro of max_cost_per_hour is worth, and the
+ * micros that every cost is a multiple of, beside what is paid anyhow. */
+struct plan_proof {
+    double money;
+    int64_t unit;
+};
+
 struct plan {
     const struct plan_launch *launches;
     uint32_t n_launches;
@@ -64,7 +82,14 @@ struct plan {
     const struct plan_refusal *refusals;
     uint32_t n_refusals;
     int64_t cost_micros_hour;  /* of the launches */
-    int64_t bound_micros_hour; /* valid lower bound on that, -1 none */
+    int64_t bound_micros_hour; /* valid lower bound on that */
+    /* Of the whole fleet once the plan is carried out; no fleet that does the same
+     * costs less than its bound. */
+    int64_t fleet_cost_micros_hour, fleet_bound_micros_hour;
+    int64_t fleet_paid_micros_hour;  /* part of both: nodes that stay anyhow */
+    const struct plan_worth *worths; /* the proof */
+    uint32_t n_worths;
+    struct plan_proof fleet_proof, launch_proof;
     uint32_t n_launched, n_ended;
     /* Consolidation was tried and found nothing; until then (wall; INT64_MAX: for
      * ever) it does not either, unless something but time changes.  0: it was

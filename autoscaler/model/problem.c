@@ -10,8 +10,6 @@
 #include "accel.h"
 #include "problem_build.h"
 
-#define MAX_AMOUNTS (UINT64_C(1) << 27)
-
 /* ---- checking and sorting */
 
 static int by_type_name(const void *a, const void *b)
@@ -187,7 +185,8 @@ enum status problem_make_within(const struct snapshot *snapshot, uint64_t max,
 enum status problem_make(const struct snapshot *snapshot, struct arena *arena,
                          struct problem **ret, struct err *err)
 {
-    enum status s = problem_make_within(snapshot, MAX_AMOUNTS, arena, ret, err);
+    enum status s = problem_make_within(snapshot, PROBLEM_AMOUNTS_MAX, arena,
+                                        ret, err);
 
     if (s != ST_QUOTA)
         return s;

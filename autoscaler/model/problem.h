@@ -201,6 +201,10 @@ static inline const int64_t *pb_row(const struct problem *s, uint32_t row)
     return s->rows + (size_t)row * s->n_columns;
 }
 
+/* Quantities in all rows together; with more there is no problem, and so no
+ * plan for anybody. */
+#define PROBLEM_AMOUNTS_MAX (UINT64_C(1) << 27)
+
 /* Turns a snapshot into arrays.  Pure.  What is free of a node is taken to be
  * whole devices, and the rest to be on one: the head reports sums only.  Types,
  * nodes and demands are put in a total order that does not depend on the order

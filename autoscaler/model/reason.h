@@ -55,6 +55,7 @@
     X(END_BUDGET, "over_budget_end", "limits.max_cost_per_hour is exceeded") \
     X(END_HOST_GROUP, "host_group_incomplete", \
       "another machine of its host group is lost") \
+    X(END_TAKEN, "taken_back", "the cloud takes it back") \
     /* why a node is kept */ \
     X(KEEP_HEAD, "head", "the head is never ended") \
     X(KEEP_BUSY, "busy", "it has work") \
@@ -72,7 +73,18 @@
     X(KEEP_PROTECTED, "protected", "a user protected it") \
     X(KEEP_HOST_GROUP, "needed_by_host_group", \
       "another machine of its host group has to stay") \
-    X(KEEP_HELD, "held_by_cloud", "its cloud must not be asked to end it now")
+    X(KEEP_BY_CLOUD, "held_by_cloud", \
+      "its cloud must not be asked to end it now") \
+    X(KEEP_UNANSWERED, "launch_unanswered", \
+      "its launch was not answered: it counts until a list shows what came") \
+    X(KEEP_UNKNOWN, "found_lately", \
+      "found in the cloud: the demand source is asked about it first") \
+    X(KEEP_HELD, "not_ours", \
+      "it may belong to another journal: kept until `davit adopt`") \
+    X(KEEP_ORPHAN, "no_provider", \
+      "its provider is no longer configured: kept until `davit forget`") \
+    X(KEEP_BRAKE, "too_many_ends", \
+      "more ends at once than limits.max_ends: kept until `davit release`")
 
 #define REASON_ENUM_(name, code, text) REASON_##name,
 enum reason { REASON_MAP(REASON_ENUM_) REASON_COUNT };

@@ -15,11 +15,12 @@
     X(INTENDED, "intended", \
       S_(REQUESTED) | S_(STARTING) | S_(READY) | S_(STOPPING) | S_(GONE)) \
     X(REQUESTED, "requested", \
-      S_(STARTING) | S_(READY) | S_(STOPPING) | S_(GONE)) \
+      S_(STARTING) | S_(READY) | S_(DRAINING) | S_(STOPPING) | S_(GONE)) \
     X(STARTING, "starting", \
       S_(READY) | S_(DRAINING) | S_(STOPPING) | S_(GONE)) \
     X(READY, "ready", S_(STARTING) | S_(DRAINING) | S_(STOPPING) | S_(GONE)) \
-    X(DRAINING, "draining", S_(READY) | S_(STOPPING) | S_(GONE)) \
+    X(DRAINING, "draining", \
+      S_(STARTING) | S_(READY) | S_(STOPPING) | S_(GONE)) \
     X(STOPPING, "stopping", S_(GONE)) \
     X(GONE, "gone", 0)
 

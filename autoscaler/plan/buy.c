@@ -105,6 +105,23 @@ static bool few(const struct cover_problem *p)
     return n <= BUY_FEW;
 }
 
+/* What the items are worth by the proof of the answer's bound. */
+static void worth_note(struct candidate *d, const struct purchase *q,
+                       const struct cover_proof *proof)
+{
+    const uint32_t n = d->t->s->n_shapes;
+
+    if (!proof->worth)
+        return;
+    if (!d->worth)
+        d->worth = ARENA_ARRAY(d->arena, double, SIDES *n);
+    for (uint32_t i = 0; i < q->p.n_items; i++) {
+        double *w = &d->worth[d->t->groups[q->group[i]].side * n + q->shape[i]];
+
+        *w = proof->worth[i] > *w ? proof->worth[i] : *w;
+    }
+}
+
 /* The first answer, bettered with this problem's share of the budget. */
 static void answer_find(struct candidate *d, struct purchase *q,
                         struct cover_plan *ret)
@@ -122,6 +139,7 @@ static void answer_find(struct candidate *d, struct purchase *q,
         cover_improve(&q->p, &first, steps, d->arena, ret);
         d->work += ret->work;
     }
+    worth_note(d, q, &ret->proof);
     q->final = steps == enough || few(&q->p) || ret->bound == ret->cost;
     d->improvable = d->improvable || !q->final;
 }
@@ -164,6 +182,8 @@ static bool buy_round(struct candidate *d, const uint32_t *groups,
             purchase_limits(d, &q);
             answer_find(d, &q, &plan);
             d->bound = d->n_covers == 0 && !q.host_groups ? plan.bound : -1;
+            d->money = plan.proof.money;
+            d->unit = plan.proof.unit;
             d->n_covers++;
             answer_take(d, &q, &plan);
         }

@@ -203,7 +203,7 @@ void purchase_limits(const struct candidate *d, struct purchase *q)
 
     for (uint32_t i = 0; i < s->n_types; i++)
         q->family_max[i] = limits_room_type(d, i, q->what.purpose, &why);
-    q->p.max_bins = limits_room_all(d, q->what.purpose, &why);
+    q->p.max_bins = limits_room_all(d, &why);
     q->p.max_cost = tables_by_size(d->t) ? -1 : limits_money(d);
     if (quota_nodes(d, q->queue) < q->p.max_bins)
         q->p.max_bins = quota_nodes(d, q->queue);

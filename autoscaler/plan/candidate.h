@@ -12,8 +12,8 @@
 #include "../model/plan.h"
 #include "tables.h"
 
-/* What a node is bought for.  A min replaces nodes that are being ended;
- * upscaling_speed limits neither a min nor a request. */
+/* What a node is bought for.  upscaling_speed limits neither a min nor a
+ * request. */
 enum purpose { PURPOSE_MIN, PURPOSE_REQUEST, PURPOSE_WORK };
 
 static inline enum purpose purpose_of(enum side side)
@@ -90,15 +90,14 @@ struct candidate {
     /* towards the limits */
     uint32_t *type_count; /* nodes of a type, ended ones too */
     uint32_t *type_ended; /* of these, ended by this plan */
-    uint32_t *type_later; /* of those ended, there for a while */
-    uint64_t nodes_ended;
     uint32_t *type_starting;
     uint32_t *type_ready;
     uint32_t *offer_bought;
     uint64_t nodes, starting;
     int64_t cost; /* of all that is there, micros/h */
     int64_t bought_cost;
-    int64_t bound;               /* of the only cover, -1: not known */
+    int64_t bound, unit; /* of the only cover, -1: not known; of its proof */
+    double money;
     uint32_t n_covers, n_single; /* purchases by cover, and without */
     int64_t min_cost;            /* part of bought_cost: for mins */
     bool broken;                 /* over a quota: not to be used */
@@ -109,6 +108,7 @@ struct candidate {
     uint64_t cover_shapes; /* those met so far */
     bool improvable;       /* a longer look may better a cover */
     uint64_t work;
+    double *worth; /* side x shape: what the covers found; NULL: nothing */
 };
 
 /* What becomes of a node that gives no room. */

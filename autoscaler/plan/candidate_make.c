@@ -270,7 +270,6 @@ void candidate_start(const struct tables *t, const enum leaving *ended,
     d->type_ready = ARENA_ARRAY(t->arena, uint32_t, s->n_types);
     d->offer_bought = ARENA_ARRAY(t->arena, uint32_t, s->n_offers);
     d->type_ended = ARENA_ARRAY(t->arena, uint32_t, s->n_types);
-    d->type_later = ARENA_ARRAY(t->arena, uint32_t, s->n_types);
     d->bound = -1;
     for (uint32_t i = 0; i < s->n_nodes; i++)
         limits_count(d, &s->nodes[i], ended[i]);

@@ -2,8 +2,10 @@
  * consolidate.c - the plan without one node, one host group, or two of them.
  *
  * What may go is ready, ours, not protected, old enough, and needed by
- * something: a node that nothing needs goes by its idle timeout.  In the mode
- * `empty` nothing runs on it.  In the mode `on` its running work moves as a
+ * something: a node that nothing needs goes by its idle timeout.  Before that,
+ * requests are placed anew so that as many nodes as can be, the dearest first,
+ * are needed by nothing: on these nothing runs, so no age is asked for.  In the
+ * mode `empty` nothing runs on it.  In the mode `on` its running work moves as a
  * whole, as a load of all that is used, to a node with the same labels.  Of all
  * that is tried the cheapest is done.  Each step lowers the cost and waits until
  * no node is starting, so the steps come to an end.
@@ -48,11 +50,21 @@ static bool may_go(const struct candidate *d, uint32_t i)
     const struct pb_node *n = &s->nodes[i];
 
     return n->state == STATE_READY && shrink_may_end(s, n) && !n->unmanaged &&
-           n->created_ms > 0 && n->price_micros_hour > 0 &&
-           s->now_ms - n->created_ms >= s->limits.consolidate_age_ms &&
-           n->type != NONE &&
+           n->created_ms > 0 && n->price_micros_hour > 0 && n->type != NONE &&
            (!running_load_busy(n) ||
             (s->limits.consolidate == CONSOLIDATE_ON && n->offer != NONE));
+}
+
+/* Is one of its machines too young to be replaced, or its work moved? */
+static bool is_young(const struct attempt *a, uint32_t first)
+{
+    const struct problem *s = a->t->s;
+
+    for (uint32_t i = first; i != NONE;
+         i = host_group_next(&a->host_groups, first, i))
+        if (s->now_ms - s->nodes[i].created_ms < s->limits.consolidate_age_ms)
+            return true;
+    return false;
 }
 
 /* Work that waits for a node there will run in a moment. */
@@ -249,6 +261,17 @@ static bool any_busy(const struct attempt *a, uint32_t first)
     return false;
 }
 
+/* The candidates that are old enough for all the rest. */
+static uint32_t old_ones(struct attempt *a)
+{
+    uint32_t n = 0;
+
+    for (uint32_t k = 0; k < a->n; k++)
+        if (!is_young(a, a->order[k]))
+            a->order[n++] = a->order[k];
+    return n;
+}
+
 /* The cheapest way found so far to do without something. */
 struct choice {
     bool found, buys; /* buys: what takes its place, first */
@@ -340,6 +363,46 @@ static void try_pairs(struct attempt *a, bool waits, struct choice *best)
         }
 }
 
+/* ---- requests that shrank */
+
+/* Places what requests ask for without this node, buying nothing: it is free
+ * then, and goes when it has been idle for its timeout. */
+static bool free_one(struct attempt *a, uint32_t first, struct candidate *best)
+{
+    struct candidate d;
+
+    mark(a, first, true);
+    if (without(a, &d) && d.bought_cost == 0 && settled(&d) &&
+        cost_of(&d, a->moved, a->taking) < a->cost) {
+        for (uint32_t i = first; i != NONE;
+             i = host_group_next(&a->host_groups, first, i))
+            a->moved[i] = false; /* nothing of it has to move */
+        *best = d;
+        a->cost = cost_of(best, a->moved, a->taking);
+        return true;
+    }
+    mark(a, first, false);
+    return false;
+}
+
+/* True: some were freed. */
+static bool free_idle(struct attempt *a, struct candidate *best)
+{
+    uint32_t kept = 0, tries = TRIES;
+    bool any = false;
+
+    for (uint32_t k = 0; k < a->n; k++) {
+        bool freed = !any_busy(a, a->order[k]) && tries > 0 && tries-- &&
+                     free_one(a, a->order[k], best);
+
+        any = any || freed;
+        if (!freed)
+            a->order[kept++] = a->order[k];
+    }
+    a->n = kept;
+    return any;
+}
+
 static void end_chosen(const struct attempt *a, const struct choice *c,
                        struct verdict *verdicts)
 {
@@ -422,6 +485,9 @@ int64_t consolidate(struct candidate *best, struct verdict *verdicts,
     a.moved = ARENA_ARRAY(best->arena, bool, s->n_nodes);
     a.taking = ARENA_ARRAY(best->arena, bool, s->n_nodes);
     a.cost = cost_of(best, a.moved, a.taking);
+    if (free_idle(&a, best))
+        return 0;
+    a.n = old_ones(&a);
     for (uint32_t k = 0; k < a.n && k < TRIES; k++)
         if (!waits || !any_busy(&a, a.order[k]))
             try_without(&a, a.order[k], NONE, &choice);

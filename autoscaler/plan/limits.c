@@ -28,10 +28,18 @@ bool limits_outdated(const struct problem *s, const struct pb_node *n)
            (n->outdated || n->type == NONE);
 }
 
+/* From the moment its launch leaves until it is known to have gone. */
+static bool billed(const struct pb_node *n)
+{
+    return !n->unmanaged && n->state != STATE_GONE;
+}
+
 bool limits_gives_room(const struct problem *s, const struct pb_node *n)
 {
-    if (n->state == STATE_STOPPING || n->state == STATE_GONE)
-        return false;
+    if (n->state == STATE_STOPPING || n->state == STATE_GONE ||
+        n->hold == REASON_KEEP_UNANSWERED ||
+        (n->hold == REASON_KEEP_ORPHAN && n->template_room))
+        return false; /* nobody sees that it is there */
     if (n->state != STATE_DRAINING)
         return true;
     /* node.hold marks a drain that cannot be taken back. */
@@ -43,23 +51,20 @@ bool limits_gives_room(const struct problem *s, const struct pb_node *n)
 void limits_count(struct candidate *d, const struct pb_node *n,
                   enum leaving ended)
 {
-    if (!limits_counts_for_type(n))
+    if (!billed(n))
         return;
     if (n->type != NONE) {
         d->type_count[n->type]++;
         d->type_ended[n->type] += ended != LEAVES_NOT;
-        d->type_later[n->type] += ended == LEAVES_LATER;
         if (limits_starting(n))
             d->type_starting[n->type]++;
-        else
+        else if (n->state != STATE_STOPPING)
             d->type_ready[n->type]++;
     }
     if (n->head)
         return;
     d->nodes++;
-    d->nodes_ended += ended == LEAVES;
-    if (limits_starting(n) && ended != LEAVES)
-        d->starting++;
+    d->starting += limits_starting(n);
     if (n->price_micros_hour > 0)
         d->cost = amount_add(d->cost, n->price_micros_hour);
 }
@@ -111,16 +116,14 @@ static uint32_t clip(uint64_t n)
     return n < UNLIMITED ? (uint32_t)n : UNLIMITED;
 }
 
-uint32_t limits_room_all(const struct candidate *d, enum purpose purpose,
-                         enum reason *ret_why)
+uint32_t limits_room_all(const struct candidate *d, enum reason *ret_why)
 {
     const struct snap_limits *l = &d->t->s->limits;
-    uint64_t nodes = d->nodes - (purpose == PURPOSE_MIN ? d->nodes_ended : 0);
     uint64_t room = UNLIMITED;
 
     *ret_why = REASON_NONE;
     if (l->max_nodes != UNLIMITED)
-        tighten(&room, l->max_nodes, nodes, REASON_MAX_NODES, ret_why);
+        tighten(&room, l->max_nodes, d->nodes, REASON_MAX_NODES, ret_why);
     if (l->max_launching != UNLIMITED)
         tighten(&room, l->max_launching, d->starting, REASON_THROTTLE, ret_why);
     return clip(room);
@@ -132,13 +135,10 @@ uint32_t limits_room_type(const struct candidate *d, uint32_t type,
     const struct problem *s = d->t->s;
     const struct pb_type *t = &s->types[type];
     uint64_t room = UNLIMITED;
-    uint32_t count = d->type_count[type];
 
-    if (purpose == PURPOSE_MIN)
-        count -= d->type_ended[type] - d->type_later[type];
     *ret_why = REASON_NONE;
     if (t->max != UNLIMITED)
-        tighten(&room, t->max, count, REASON_MAX_TYPE, ret_why);
+        tighten(&room, t->max, d->type_count[type], REASON_MAX_TYPE, ret_why);
     if (s->limits.upscaling_speed > 0 && purpose == PURPOSE_WORK) {
         uint64_t ready = d->type_ready[type] > 0 ? d->type_ready[type] : 1;
         uint64_t step = (uint64_t)amount_times(s->limits.upscaling_speed,
@@ -171,7 +171,7 @@ uint32_t limits_room(const struct candidate *d, uint32_t offer,
     enum reason why;
 
     room = limits_room_type(d, o->type, purpose, ret_why);
-    all = limits_room_all(d, purpose, &why);
+    all = limits_room_all(d, &why);
     if (all < room) {
         room = all;
         *ret_why = why;

@@ -2,9 +2,11 @@
  * limits.h - how many more nodes may be there, and what forbids another one.
  *
  * The max of a type, max_nodes, max_cost_per_hour, max_launching, upscaling_speed,
- * and what an offer has left.  Nodes that are being ended count until they are
- * gone, except towards a type's min.  Ray's head node counts towards the max of
- * its type only, an unmanaged node towards nothing.
+ * and what an offer has left.  What may be on the bill counts: a node counts
+ * from the moment its launch leaves until it is known to have gone, also while
+ * it is being ended, and while nobody knows what became of its launch; towards a
+ * type's min only if it stays.  Ray's head node counts towards the max of its
+ * type only, an unmanaged node towards nothing.
  */
 #ifndef PLAN_LIMITS_H
 #define PLAN_LIMITS_H
@@ -18,7 +20,7 @@ static inline bool limits_starting(const struct pb_node *n)
            n->state == STATE_STARTING;
 }
 
-/* Does the node count: is it ours, and there? */
+/* Is it ours, and there, and not being ended? */
 bool limits_counts(const struct pb_node *n);
 bool limits_counts_for_type(const struct pb_node *n);
 /* May something be placed on it, or is it going? */
@@ -36,8 +38,7 @@ void limits_bought(struct candidate *d, uint32_t offer, uint32_t count,
 uint32_t limits_room(const struct candidate *d, uint32_t offer,
                      enum purpose purpose, enum reason *ret_why);
 /* The same by the limits of all offers together, or of one type. */
-uint32_t limits_room_all(const struct candidate *d, enum purpose purpose,
-                         enum reason *ret_why);
+uint32_t limits_room_all(const struct candidate *d, enum reason *ret_why);
 uint32_t limits_room_type(const struct candidate *d, uint32_t type,
                           enum purpose purpose, enum reason *ret_why);
 /* Micros an hour, -1: no limit. */

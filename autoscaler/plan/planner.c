@@ -13,6 +13,7 @@
 #include "candidate.h"
 #include "consolidate.h"
 #include "cover/cover.h"
+#include "fleet/fleet.h"
 #include "gang_facts.h"
 #include "limits.h"
 #include "order.h"
@@ -228,20 +229,6 @@ static void candidate_better(const struct candidate *base, uint64_t budget,
     best->work = work;
 }
 
-/* The mins are bought in any case.  The cover's bound is one on the plan's cost
- * when it covered everything and no other node took part. */
-static int64_t bound_of(const struct candidate *d, const struct candidate *base)
-{
-    if (d->n_covers == 0 && d->n_single == 0)
-        return d->bought_cost;
-    for (uint32_t i = 0; i < base->classes.n; i++)
-        if (base->classes.v[i].n > 0)
-            return d->min_cost > 0 ? d->min_cost : -1;
-    if (d->min_cost > 0)
-        return d->min_cost;
-    return d->n_covers == 1 && d->n_single == 0 ? d->bound : -1;
-}
-
 void planner_run(const struct problem *now, uint64_t budget,
                  struct arena *arena, struct plan *ret)
 {
@@ -259,9 +246,9 @@ void planner_run(const struct problem *now, uint64_t budget,
     best = candidate_best(&base);
     candidate_better(&base, budget, &best);
     best.improvable = best.improvable && budget > 0;
-    best.bound = bound_of(&best, &base);
     until = consolidate(&best, verdicts, candidate_best);
     report_make(&best, verdicts, ret);
     ret->settled_until_ms = until;
+    fleet_bound(&best, &base, budget, ret);
     ret->budget = budget;
 }

@@ -276,6 +276,5 @@ void report_make(const struct candidate *d, const struct verdict *verdicts,
     ret->nodes = r.nodes;
     ret->bundles = r.bundles;
     ret->cost_micros_hour = d->bought_cost;
-    ret->bound_micros_hour = d->bound;
     ret->work = d->work;
 }

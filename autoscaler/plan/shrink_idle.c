@@ -73,6 +73,8 @@ static void judge(const struct candidate *d, uint32_t i,
 
 static enum reason going_why(const struct pb_node *n)
 {
+    if (n->hold == REASON_KEEP_UNANSWERED || n->hold == REASON_KEEP_ORPHAN)
+        return n->hold;
     if (n->state == STATE_READY) /* left of a host group */
         return n->idle_ms < 0 ? REASON_KEEP_BUSY : REASON_KEEP_HOST_GROUP;
     if (n->state != STATE_DRAINING && n->state != STATE_STOPPING &&
@@ -134,8 +136,9 @@ void shrink_idle(const struct candidate *d, const struct verdict *verdicts,
     for (uint32_t i = 0; i < s->n_nodes; i++) {
         const struct pb_node *n = &s->nodes[i];
 
-        if (n->type != NONE && limits_counts_for_type(n) &&
-            (verdicts[i].ended ||
+        if (n->type != NONE && !n->unmanaged && n->state != STATE_GONE &&
+            (verdicts[i].ended || n->state == STATE_STOPPING ||
+             n->hold == REASON_KEEP_UNANSWERED ||
              (n->state == STATE_DRAINING && nodes[i].action != NODE_UNDRAIN)))
             count[n->type]--;
     }

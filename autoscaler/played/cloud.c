@@ -31,6 +31,7 @@ struct cloud *cloud_new(struct player *p, const struct cloud_opts *o)
 
     c->player = p;
     c->opts = *o;
+    c->meets = &c->weather;
     if (!o->name)
         c->opts.name = "";
     if (!o->end_most_ms)
@@ -156,14 +157,14 @@ static int64_t boot_draw(struct cloud *c)
     uint32_t span = c->opts.boot_most_ms - c->opts.boot_least_ms + 1;
     int64_t ms = c->opts.boot_least_ms + player_chance(c->player, span);
 
-    return ms * (c->weather.boot_factor ? c->weather.boot_factor : 1);
+    return ms * (c->meets->boot_factor ? c->meets->boot_factor : 1);
 }
 
 /* What its weather does to a new machine. */
 static void vm_fate(struct vm *vm)
 {
     struct cloud *c = vm->cloud;
-    const struct cloud_weather *w = &c->weather;
+    const struct cloud_weather *w = c->meets;
 
     vm->m.listed_ms = vm->m.launched_ms + w->list_lag_ms;
     vm->m.ready_ms = vm->m.launched_ms + boot_draw(c);
@@ -270,6 +271,12 @@ void cloud_weather(struct cloud *c, const struct cloud_weather *w)
     c->weather = *w;
     for (uint32_t i = 0; !w->refuses_end && i < c->there.n; i++)
         c->there.v[i]->refuses_end = false;
+}
+
+void cloud_spoil(struct cloud *c, uint32_t n, const struct cloud_weather *w)
+{
+    c->spoil_at = c->calls + n;
+    c->spoil = *w;
 }
 
 struct cloud_machine *const *cloud_machines(struct cloud *c, uint32_t *ret_n)

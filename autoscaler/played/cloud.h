@@ -38,6 +38,8 @@ struct cloud_machine {
     uint32_t daemon;          /* whose call it came from: player_who() */
     uint32_t lists;           /* good lists that had it */
     int64_t first_list_ms;    /* the first of them was answered; 0 none */
+    int64_t noted_ms;         /* a watcher's own */
+    uint32_t noted;           /* likewise */
     struct head_machine node; /* what it is as a node */
 };
 
@@ -100,6 +102,8 @@ struct cloud_weather {
     uint32_t boot_factor; /* boots take so many times longer; 0: 1 */
 };
 void cloud_weather(struct cloud *c, const struct cloud_weather *w);
+/* The n-th call from now, and no other, meets that weather. */
+void cloud_spoil(struct cloud *c, uint32_t n, const struct cloud_weather *w);
 uint64_t cloud_faults(const struct cloud *c); /* calls and machines spoilt */
 
 /* ---- what people, and the cloud itself, do to a machine */

@@ -118,15 +118,21 @@ static int64_t silence_draw(const struct handle *h,
     return h->host->remaining_ms(call);
 }
 
+/* The weather of this call: its own, or that of the day. */
+static const struct cloud_weather *cloud_meets(struct cloud *c)
+{
+    c->meets = ++c->calls == c->spoil_at ? &c->spoil : &c->weather;
+    return c->meets;
+}
+
 /* DAVIT_OK: the call comes in, or seems to: see *luck. */
 static int call_meets(struct handle *h, struct davit_call *call, bool changes,
                       enum luck *luck, struct davit_error *e)
 {
     struct cloud *c = h->cloud;
-    const struct cloud_weather *w = &c->weather;
+    const struct cloud_weather *w = cloud_meets(c);
     uint32_t dice = player_chance(c->player, 1000);
 
-    c->calls++;
     c->changes += changes;
     *luck = LUCK_GOOD;
     if (w->hangs && player_chance(c->player, 1000) < w->hangs) {
@@ -211,12 +217,12 @@ static int do_list(void *self, struct davit_call *call, struct davit_sink *sink,
 {
     struct handle *h = self;
     struct cloud *c = h->cloud;
-    const struct cloud_weather *w = &c->weather;
-    bool cut = w->cut_list && player_chance(c->player, 1000) < w->cut_list;
-    bool late;
+    bool cut, late;
     enum luck luck;
     int status = call_meets(h, call, false, &luck, e);
+    const struct cloud_weather *w = c->meets;
 
+    cut = w->cut_list && player_chance(c->player, 1000) < w->cut_list;
     if (status != DAVIT_OK)
         return status;
     if (w->lists_fail || silent(luck))
@@ -277,7 +283,7 @@ static bool sold_out(const struct cloud *c, const struct order *o)
 {
     uint64_t h = hash_text(hash_text(HASH_SEED, o->type), o->zone);
 
-    return c->weather.stockout >> (hash_number(h, o->spot) >> 11) % 32 & 1;
+    return c->meets->stockout >> (hash_number(h, o->spot) >> 11) % 32 & 1;
 }
 
 static uint32_t alive(const struct cloud *c)
@@ -293,7 +299,7 @@ static uint32_t alive(const struct cloud *c)
 static int launch_comes(struct asked *a, struct davit_error *e)
 {
     struct cloud *c = a->cloud;
-    const struct cloud_weather *w = &c->weather;
+    const struct cloud_weather *w = c->meets;
     struct request *r = request_find(c, a->order.request_id);
     uint32_t n = a->count;
 
@@ -397,7 +403,7 @@ static int do_launch(void *self, struct davit_call *call,
     if (silent(luck))
         return no_reply(c, e);
     r = request_find(c, l->request_id);
-    for (const struct vm *vm = r && !c->weather.async ? r->machines : NULL; vm;
+    for (const struct vm *vm = r && !c->meets->async ? r->machines : NULL; vm;
          vm = vm->next)
         if (vm->m.gone_ms > player_now_ms(c->player))
             put_machine(c, &vm->m, sink, put);
@@ -449,13 +455,13 @@ static int do_terminate(void *self, struct davit_call *call,
 
     if (status != DAVIT_OK)
         return status;
-    if (c->weather.auth_ends)
+    if (c->meets->auth_ends)
         return fails(c, e, DAVIT_AUTH, "no right to end machines");
-    if (player_chance(c->player, 1000) < c->weather.end_hangs) {
-        player_takes(c->player, c->weather.hang_ms);
+    if (player_chance(c->player, 1000) < c->meets->end_hangs) {
+        player_takes(c->player, c->meets->hang_ms);
         return no_reply(c, e);
     }
-    if (c->weather.invalid_ends)
+    if (c->meets->invalid_ends)
         return fails(c, e, DAVIT_INVALID, "below the group's least size");
     if (luck == LUCK_UNSEEN)
         return no_reply(c, e);
@@ -470,10 +476,19 @@ static int do_terminate(void *self, struct davit_call *call,
     return silent(luck) ? no_reply(c, e) : DAVIT_OK;
 }
 
+enum { LIST_LAG_MOST_MS = 20000 };
+
+static uint32_t do_settle_ms(void *self)
+{
+    (void)self;
+    return LIST_LAG_MOST_MS + 1000;
+}
+
 const struct davit_provider *cloud_provider(void)
 {
     static const struct davit_kv options[] = {
         {"cloud", "which of the played clouds"}, {0}};
+    static const char *const places[] = {"cloud", NULL};
     static const struct davit_provider table = {.size = sizeof table,
                                                 .name = "played",
                                                 .version = "1",
@@ -483,6 +498,8 @@ const struct davit_provider *cloud_provider(void)
                                                 .close = do_close,
                                                 .list = do_list,
                                                 .launch = do_launch,
-                                                .terminate = do_terminate};
+                                                .terminate = do_terminate,
+                                                .settle_ms = do_settle_ms,
+                                                .places = places};
     return &table;
 }

@@ -26,8 +26,10 @@ struct cloud {
     struct player *player;
     struct cloud_opts opts;
     struct cloud_watch watch;
-    struct cloud_weather weather;
-    struct arena arena; /* of types */
+    struct cloud_weather weather, spoil;
+    const struct cloud_weather *meets; /* one of the two: of this call */
+    uint32_t spoil_at;                 /* the number of that call; 0 none */
+    struct arena arena;                /* of types */
     VEC(struct cloud_machine *) there;
     VEC(struct vm *) all; /* ever */
     VEC(struct request *) requests;

@@ -75,8 +75,8 @@ void head_machine_down(struct head *h, const char *id); /* its work with it */
 
 /* Its number, which grows. */
 uint64_t head_submit(struct head *h, const struct head_work *w);
-/* What waits of it goes, what runs goes on. */
-void head_cancel(struct head *h, uint64_t work);
+/* All that waits goes, what runs goes on. */
+void head_leave(struct head *h);
 
 /* ---- what is true there */
 

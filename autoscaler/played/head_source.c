@@ -269,14 +269,14 @@ static const struct source_ops like_ray = {
     .free = handle_free,
 };
 
-/* Without a second look, which would wait for a change. */
+/* Without a second look, which would wait for a change, and reports, which
+ * nobody reads. */
 static const struct source_ops waiting = {
     .kind = "ray",
     .waits = true,
     .writers = 1,
     .read = head_read,
     .drain = head_drain,
-    .report = head_report,
     .free = handle_free,
 };
 

@@ -310,22 +310,11 @@ static void line_rejoin(struct shape *s)
     }
 }
 
-void head_cancel(struct head *h, uint64_t work)
+void head_leave(struct head *h)
 {
-    uint32_t kept = 0;
-
-    for (uint32_t i = 0; i < h->works.n; i++) {
-        struct work *w = h->works.v[i];
-
-        if (w->number != work || !w->waiting)
-            continue;
-        h->waiting -= w->waiting;
-        w->waiting = 0;
-    }
-    for (uint32_t i = 0; i < h->groups.n; i++)
-        if (h->groups.v[i]->waiting)
-            h->groups.v[kept++] = h->groups.v[i];
-    h->groups.n = kept;
+    for (uint32_t i = 0; i < h->works.n; i++)
+        h->works.v[i]->waiting = 0;
+    h->waiting = h->groups.n = 0;
     for (uint32_t i = 0; i < h->shapes.n; i++)
         line_rejoin(&h->shapes.v[i]);
     head_changed(h);

@@ -29,6 +29,8 @@ enum stmt {
     STMT_EVENT_AFTER,
     STMT_BOOT_PUT,
     STMT_BOOT_GET,
+    STMT_VALUE_PUT,
+    STMT_VALUE_GET,
     STMT_COUNT
 };
 
@@ -78,6 +80,8 @@ char *db_machine_add_sql(struct journal *j);
 /* Ours, whole, and with all that is needed, which it adds; look: nothing is
  * changed, and whether it is whole is not asked. */
 enum status db_schema(struct journal *j, bool look, struct err *err);
+/* Is every page that a row needs as SQLite wrote it? */
+enum status db_whole(struct journal *j, struct err *err);
 enum status db_run(struct journal *j, const char *sql, const char *doing,
                    struct err *err);
 bool db_has_column(struct journal *j, const char *table, const char *column);

@@ -6,9 +6,11 @@
 #include "db.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../base/alloc.h"
 
@@ -43,6 +45,9 @@ static const char *const statements[STMT_COUNT] = {
         "INSERT INTO boot(type, mean_ms, n) VALUES(?1, ?2, 1) ON CONFLICT(type) DO UPDATE SET "
         "mean_ms = mean_ms + (?2 - mean_ms) * max(0.3, 1.0 / (n + 1)), n = n + "
         "1",
+    [STMT_VALUE_PUT] = "INSERT INTO value VALUES(?1, ?2) ON CONFLICT(key) DO "
+                       "UPDATE SET value = ?2",
+    [STMT_VALUE_GET] = "SELECT value FROM value WHERE key = ?1",
     [STMT_BOOT_GET] = "SELECT CAST(round(mean_ms) AS INTEGER) FROM boot WHERE "
                       "type = ?1",
 };
@@ -198,7 +203,15 @@ enum status db_run(struct journal *j, const char *sql, const char *doing,
     return db_fail(j, doing, err);
 }
 
-static enum status prepare_all(struct journal *j, struct err *err)
+/* What a look at a journal needs, which may lack columns that writes name. */
+static bool only_reads(enum stmt which)
+{
+    return which == STMT_MACHINE_ALL || which == STMT_REQUEST_ALL ||
+           which == STMT_EVENT_LAST || which == STMT_EVENT_AFTER ||
+           which == STMT_BOOT_GET;
+}
+
+static enum status prepare_all(struct journal *j, bool look, struct err *err)
 {
     char *put = db_machine_put_sql(), *all = db_machine_all_sql(j);
     enum status s = ST_OK;
@@ -208,6 +221,8 @@ static enum status prepare_all(struct journal *j, struct err *err)
                           : i == STMT_MACHINE_ALL ? all
                                                   : statements[i];
 
+        if (look && !only_reads((enum stmt)i))
+            continue;
         if (sqlite3_prepare_v3(j->db, sql, -1, SQLITE_PREPARE_PERSISTENT,
                                &j->stmt[i], NULL) == SQLITE_ERROR)
             s = err_set(err, ST_INVALID,
@@ -222,10 +237,18 @@ static enum status prepare_all(struct journal *j, struct err *err)
     return s;
 }
 
+static enum status events_begin(struct journal *j, struct err *err)
+{
+    int rc = sqlite3_step(j->stmt[STMT_EVENT_LAST]);
+
+    if (rc == SQLITE_ROW)
+        j->next_event = sqlite3_column_int64(j->stmt[STMT_EVENT_LAST], 0) + 1;
+    return db_read_end(j, STMT_EVENT_LAST, rc, "cannot read the events", err);
+}
+
 static enum status open_all(struct journal *j, const char *vfs, struct err *err)
 {
     enum status s = ST_OK;
-    int rc;
 
     if (strcmp(j->path, JOURNAL_IN_MEMORY) != 0)
         s = hold_take(j->path, vfs, &j->hold, err);
@@ -249,29 +272,61 @@ static enum status open_all(struct journal *j, const char *vfs, struct err *err)
     if (s == ST_OK)
         s = db_run(j, "PRAGMA journal_mode=WAL", "cannot be set up", err);
     if (s == ST_OK)
-        s = prepare_all(j, err);
-    if (s != ST_OK)
-        return s;
-    rc = sqlite3_step(j->stmt[STMT_EVENT_LAST]);
-    if (rc == SQLITE_ROW)
-        j->next_event = sqlite3_column_int64(j->stmt[STMT_EVENT_LAST], 0) + 1;
-    return db_read_end(j, STMT_EVENT_LAST, rc, "cannot read the events", err);
+        s = prepare_all(j, false, err);
+    return s == ST_OK ? events_begin(j, err) : s;
 }
 
-enum status journal_open(const char *path, const char *vfs,
-                         struct journal **ret, struct err *err)
+/* One read transaction, from its first statement to the close. */
+static enum status look_all(struct journal *j, struct err *err)
 {
-    struct journal *j = MEM_NEW(struct journal);
     enum status s;
 
-    j->path = mem_strdup(path);
-    s = open_all(j, vfs, err);
+    if (access(j->path, R_OK) != 0)
+        return err_set(err, ST_INVALID, "%s: cannot be read: %s", j->path,
+                       strerror(errno));
+    if (sqlite3_open_v2(j->path, &j->db,
+                        SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX,
+                        NULL) != SQLITE_OK)
+        return db_fail(j, "cannot be opened", err);
+    sqlite3_extended_result_codes(j->db, 1);
+    sqlite3_busy_timeout(j->db, BUSY_MS);
+    s = db_run(j, "BEGIN", "cannot be read", err);
+    if (s == ST_OK)
+        s = db_schema(j, true, err);
+    if (s == ST_OK)
+        s = prepare_all(j, true, err);
+    if (s == ST_OK)
+        events_begin(j, NULL); /* damage there shows when it is looked at */
+    return s;
+}
+
+static enum status opened(struct journal *j, enum status s,
+                          struct journal **ret)
+{
     if (s != ST_OK) {
         journal_close(j);
         j = NULL;
     }
     *ret = j;
     return s;
+}
+
+enum status journal_open(const char *path, const char *vfs,
+                         struct journal **ret, struct err *err)
+{
+    struct journal *j = MEM_NEW(struct journal);
+
+    j->path = mem_strdup(path);
+    return opened(j, open_all(j, vfs, err), ret);
+}
+
+enum status journal_look(const char *path, struct journal **ret,
+                         struct err *err)
+{
+    struct journal *j = MEM_NEW(struct journal);
+
+    j->path = mem_strdup(path);
+    return opened(j, look_all(j, err), ret);
 }
 
 void journal_close(struct journal *j)

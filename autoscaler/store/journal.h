@@ -85,6 +85,14 @@ enum status journal_load_events(struct journal *j, int64_t after_id,
                                 struct journal_event **ret, uint32_t *n,
                                 struct err *err);
 
+/* Single facts by name: whose journal it is, of which place. */
+enum status journal_put_value(struct journal *j, const char *key,
+                              const char *value, struct err *err);
+/* "" when there is none. */
+enum status journal_value(struct journal *j, const char *key,
+                          struct arena *arena, const char **ret,
+                          struct err *err);
+
 /* How long machines of a type took from launch to ready: exponential mean. */
 enum status journal_put_boot(struct journal *j, const char *type,
                              int64_t took_ms, struct err *err);

@@ -50,7 +50,7 @@ static const struct column columns[] = {
     COLUMN(config_hash, TEXT),
     COLUMN(detail, TEXT),
     COLUMN(spot, BOOL),
-    COLUMN(adopted, BOOL),
+    COLUMN(adopted, U32),
     COLUMN(state, STATE),
     COLUMN(why, REASON),
     COLUMN(failure, STATUS),

@@ -2,6 +2,7 @@
  * rows.c - requests, events and boot times as rows.
  */
 #include "db.h"
+#include "tools.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -138,6 +139,23 @@ enum status journal_forget(struct journal *j, struct err *err)
     return s;
 }
 
+enum status journal_take_out(struct journal *j, const char *kind,
+                             const char *id, bool *found, struct err *err)
+{
+    bool machine = strcmp(kind, "machine") == 0;
+    enum stmt which = machine ? STMT_MACHINE_DROP : STMT_REQUEST_DROP;
+    enum status s = db_begin(j, err);
+
+    if (s != ST_OK)
+        return s;
+    if (machine)
+        row_take(j, id);
+    db_bind_text(j->stmt[which], 1, id);
+    s = db_write(j, which, "cannot take a row out", err);
+    *found = s == ST_OK && sqlite3_changes(j->db) > 0;
+    return s;
+}
+
 enum status journal_put_boot(struct journal *j, const char *type,
                              int64_t took_ms, struct err *err)
 {
@@ -163,4 +181,31 @@ int64_t journal_boot(struct journal *j, const char *type)
     /* Only an estimate: unreadable is the same as never seen. */
     db_read_end(j, STMT_BOOT_GET, rc, "cannot read a boot time", NULL);
     return took;
+}
+
+enum status journal_put_value(struct journal *j, const char *key,
+                              const char *value, struct err *err)
+{
+    enum status st = db_begin(j, err);
+
+    if (st != ST_OK)
+        return st;
+    db_bind_text(j->stmt[STMT_VALUE_PUT], 1, key);
+    db_bind_text(j->stmt[STMT_VALUE_PUT], 2, value);
+    return db_write(j, STMT_VALUE_PUT, "cannot write a value", err);
+}
+
+enum status journal_value(struct journal *j, const char *key,
+                          struct arena *arena, const char **ret,
+                          struct err *err)
+{
+    sqlite3_stmt *s = j->stmt[STMT_VALUE_GET];
+    int rc;
+
+    *ret = "";
+    db_bind_text(s, 1, key);
+    rc = sqlite3_step(s);
+    if (rc == SQLITE_ROW)
+        *ret = arena_strdup(arena, db_text(s, 0));
+    return db_read_end(j, STMT_VALUE_GET, rc, "cannot read a value", err);
 }

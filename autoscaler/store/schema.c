@@ -21,7 +21,7 @@ static const char other_tables[] =
     "subject TEXT NOT NULL, reason TEXT NOT NULL, text TEXT NOT NULL, data "
     "TEXT NOT NULL);CREATE TABLE boot(type TEXT PRIMARY KEY, mean_ms REAL NOT "
     "NULL, n INTEGER NOT NULL);"
-    /* Unused; 0.1 does not open a file without it. */
+    /* What belongs to no row of another table; 0.1 writes none. */
     "CREATE TABLE value(key TEXT PRIMARY KEY, value TEXT NOT NULL);";
 
 static bool read_int(struct journal *j, const char *sql, int64_t *ret)
@@ -98,7 +98,7 @@ static enum status belongs(struct journal *j, int64_t app, int64_t version,
 
 /* One bad page shows when it is read, which may be weeks later and in the
  * middle of a write: so at the start. */
-static enum status whole(struct journal *j, struct err *err)
+enum status db_whole(struct journal *j, struct err *err)
 {
     sqlite3_stmt *s;
     enum status st = ST_OK;
@@ -133,7 +133,7 @@ enum status db_schema(struct journal *j, bool look, struct err *err)
     s = belongs(j, app, version, err);
     if (s != ST_OK || look)
         return s;
-    s = whole(j, err);
+    s = db_whole(j, err);
     if (s != ST_OK)
         return s;
     add = db_machine_add_sql(j);

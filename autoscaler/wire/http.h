@@ -45,7 +45,9 @@ struct http_exchange {
     const struct http_tls *tls;       /* NULL: none; outlives the exchange */
     const char *proxy;                /* NULL: as the environment says */
     const char *unix_socket;          /* NULL: TCP */
-    bool http2_only;           /* prior knowledge, for gRPC without TLS; may
+    bool plain_token; /* credentials may go without TLS, wherever it is: for
+                       * the protocols that have it so (Ray's, our own API) */
+    bool http2_only;  /* prior knowledge, for gRPC without TLS; may
                                 * be sent twice: idempotent requests only */
     int64_t deadline_mono_ms;  /* 0: 30 s from now */
     const atomic_bool *cancel; /* NULL: none */

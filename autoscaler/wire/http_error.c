@@ -120,5 +120,10 @@ enum status http_check(const struct http_exchange *x, bool *ret_tls,
          strspn(x->method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != strlen(x->method)))
         return err_set(err, ST_INVALID, "\"%.20s\" is not an HTTP method",
                        x->method);
+    if (!*ret_tls && !http_credentials_stay(x))
+        return err_set(err, ST_INVALID,
+                       "%s is not asked: credentials go over http:// to this "
+                       "machine or a metadata service only; use https://",
+                       shown(x, url, sizeof url));
     return ST_OK;
 }

@@ -51,6 +51,12 @@ enum status http_failed(struct http_client *c, const struct http_exchange *x,
 /* The URL that curl is given: the exchange's, or with the name in it that the
  * server's certificate is for. */
 const char *http_set_url(const struct http_exchange *x, struct arena *arena);
+/* ---- http_where.c */
+/* False: credentials would cross a network without TLS. */
+bool http_credentials_stay(const struct http_exchange *x);
+/* Is it a question to a cloud's metadata service? */
+bool http_is_metadata(const struct http_exchange *x);
+
 /* Protocol, TLS, proxies. */
 void http_set_transport(CURL *e, const struct http_exchange *x, bool tls,
                         struct arena *arena);

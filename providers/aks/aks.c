@@ -269,6 +269,9 @@ static int aks_launch(void *self, struct davit_call *call,
 
 /* ---- the table */
 
+static const char *const places[] = {"subscription", "resource_group",
+                                     "cluster", NULL};
+
 static struct davit_provider table = {.size = sizeof table,
                                       .name = "aks",
                                       .version = "1",
@@ -278,7 +281,8 @@ static struct davit_provider table = {.size = sizeof table,
                                       .list = aks_list,
                                       .launch = aks_launch,
                                       .terminate = aks_terminate,
-                                      .offers = aks_offers};
+                                      .offers = aks_offers,
+                                      .places = places};
 
 const struct davit_provider *davit_provider_v1(void)
 {

@@ -154,6 +154,8 @@ static int eks_open(const struct davit_host *host,
     return st;
 }
 
+static const char *const places[] = {"cluster", "region", NULL};
+
 static struct davit_provider table = {.size = sizeof table,
                                       .name = "eks",
                                       .version = "1",
@@ -163,7 +165,8 @@ static struct davit_provider table = {.size = sizeof table,
                                       .list = eks_list,
                                       .launch = eks_launch,
                                       .terminate = eks_terminate,
-                                      .offers = eks_offers};
+                                      .offers = eks_offers,
+                                      .places = places};
 
 const struct davit_provider *davit_provider_v1(void)
 {

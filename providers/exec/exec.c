@@ -357,6 +357,11 @@ static int exec_offers(void *self, struct davit_call *call,
                     &to, e);
 }
 
+static uint32_t exec_settle_ms(void *self)
+{
+    return (uint32_t)((struct exec *)self)->settle_ms;
+}
+
 static struct davit_provider provider = {
     .size = sizeof provider,
     .name = "exec",
@@ -368,6 +373,7 @@ static struct davit_provider provider = {
     .launch = exec_launch,
     .terminate = exec_terminate,
     .offers = exec_offers,
+    .settle_ms = exec_settle_ms,
 };
 
 DAVIT_EXPORT const struct davit_provider *davit_provider_v1(void)

@@ -72,12 +72,14 @@ struct exec {
     const struct davit_host *host;
     struct kit_keep keep;        /* of the settings */
     struct kit_list words, vars; /* argv and env as they grow */
+    struct kit_list pass;        /* names of the daemon's variables */
     /* settings, immutable after open() */
-    char **argv, **env;           /* NULL-terminated; env: ours and more */
-    char *cwd;                    /* NULL: the daemon's */
-    char *hello;                  /* as ask.args */
-    char *shown;                  /* the program's name, for people */
+    char **argv, **env; /* NULL-terminated; env: its own and some of ours */
+    char *cwd;          /* NULL: the daemon's */
+    char *hello;        /* as ask.args */
+    char *shown;        /* the program's name, for people */
     int64_t timeout_ms, grace_ms; /* timeout 0: none of our own */
+    int64_t settle_ms;
     uint32_t max_reply;
     /* under the lock */
     pthread_mutex_t lock;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "exec.h"
+#include "kit/child_env.h"
 
 #define PROTOCOL 1
 
@@ -51,18 +52,9 @@ static int check_command(struct exec *x, struct davit_error *e)
     return DAVIT_OK;
 }
 
-/* Speaks of the daemon itself to its service manager. */
-static bool daemons_own(const char *v)
+static int take_pass(struct kit_reading *r, const char *rest, const char *value)
 {
-    static const char *const names[] = {
-        "NOTIFY_SOCKET=", "LISTEN_FDS=",   "LISTEN_PID=",    "LISTEN_FDNAMES=",
-        "WATCHDOG_USEC=", "WATCHDOG_PID=", "INVOCATION_ID=",
-    };
-
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strncmp(v, names[i], strlen(names[i])) == 0)
-            return true;
-    return false;
+    return kit_pass_env_read(r, &((struct exec *)r->into)->pass, rest, value);
 }
 
 static int take_env(struct kit_reading *r, const char *rest, const char *value)
@@ -79,14 +71,15 @@ static int take_env(struct kit_reading *r, const char *rest, const char *value)
     return DAVIT_OK;
 }
 
-/* The daemon's own behind them, but for what they replace. */
+/* The daemon's own behind them, as far as that is a child's business, and but
+ * for what they replace. */
 static void inherit_env(struct exec *x)
 {
     size_t own = x->vars.n;
 
     for (char **v = environ; v && *v; v++) {
         size_t name = strcspn(*v, "=") + 1;
-        bool drop = daemons_own(*v);
+        bool drop = !kit_child_env_ok(*v, &x->pass);
 
         for (size_t i = 0; i < own && !drop; i++)
             drop = strncmp(x->vars.v[i], *v, name) == 0;
@@ -175,14 +168,19 @@ const struct kit_option exec_options[] = {
     {"command", "the program: a list of its words, or a line for /bin/sh",
      KIT_READ, .read = take_command},
     {"cwd", "directory it runs in; else the daemon's", KIT_TEXT, AT(cwd)},
-    {"env.*", "its environment, on top of the daemon's: env.NAME: value",
-     KIT_READ, .read = take_env},
+    {"env.*", "its environment: env.NAME: value", KIT_READ, .read = take_env},
+    {"pass_env.*",
+     "variables of the daemon's environment that it gets too: names, AWS_*",
+     KIT_READ, .read = take_pass},
+    {"pass_env", "the same, one name", KIT_READ, .read = take_pass},
     {"timeout", "the most one request may take; else the daemon's own limits",
      KIT_DURATION, AT(timeout_ms)},
     {"grace",
      "how long it has to wind up: past a deadline, after its stdin is closed, "
      "after SIGTERM",
      KIT_DURATION, AT(grace_ms), .fallback = "2s", .min = 1, .max = 10000},
+    {"settle", "how long its list may lag a launch", KIT_DURATION,
+     AT(settle_ms), .fallback = "30s", .max = 3600000},
     {"max_reply", "bytes of one whole answer", KIT_NUMBER, AT(max_reply),
      .fallback = "67108864", .min = 1024, .max = 1 << 30},
     {"options.*", "handed to the program as they are", KIT_READ, .read = NULL},

@@ -48,8 +48,10 @@ static int ask(struct op *op, const struct kit_request *r, const char *who,
                                 .base = "",
                                 .judge = refused,
                                 .judged = (void *)who};
+    size_t known = strlen(op->g->metadata_url);
     if (!kit_url_safe(r->url) &&
-        strncmp(r->url, op->g->metadata_url, strlen(op->g->metadata_url)) != 0)
+        (strncmp(r->url, op->g->metadata_url, known) != 0 ||
+         r->url[known] != '/'))
         return kit_error(op->e, DAVIT_AUTH, "credentials",
                          "%s is at %.100s: no secret goes to http:// of "
                          "another machine",

@@ -39,6 +39,8 @@ static int gke_open(const struct davit_host *host,
     return s;
 }
 
+static const char *const places[] = {"project", "location", "cluster", NULL};
+
 static struct davit_provider gke = {.size = sizeof gke,
                                     .name = "gke",
                                     .version = "1",
@@ -48,7 +50,8 @@ static struct davit_provider gke = {.size = sizeof gke,
                                     .list = gke_list,
                                     .launch = gke_launch,
                                     .terminate = gke_terminate,
-                                    .offers = gke_offers};
+                                    .offers = gke_offers,
+                                    .places = places};
 
 const struct davit_provider *davit_provider_v1(void)
 {

@@ -53,6 +53,15 @@ static int k8s_open(const struct davit_host *host,
     return s;
 }
 
+/* Pods are listed as they are; what a launch raised is in the annotation. */
+static uint32_t k8s_settle_ms(void *self)
+{
+    (void)self;
+    return 10000;
+}
+
+static const char *const places[] = {"namespace", "cluster", NULL};
+
 static struct davit_provider k8s = {
     .size = sizeof k8s,
     .name = "k8s",
@@ -63,7 +72,9 @@ static struct davit_provider k8s = {
     .list = k8s_list,
     .launch = k8s_launch,
     .terminate = k8s_terminate,
-    .offers = k8s_offers};
+    .offers = k8s_offers,
+    .settle_ms = k8s_settle_ms,
+    .places = places};
 
 const struct davit_provider *davit_provider_v1(void)
 {

@@ -375,6 +375,15 @@ static int local_terminate(void *self, struct davit_call *call,
     return status;
 }
 
+/* Its records are written before a raylet starts. */
+static uint32_t local_settle_ms(void *self)
+{
+    (void)self;
+    return 1000;
+}
+
+static const char *const places[] = {"dir", NULL};
+
 static struct davit_provider provider = {
     .size = sizeof provider,
     .name = "local",
@@ -385,6 +394,8 @@ static struct davit_provider provider = {
     .list = local_list,
     .launch = local_launch,
     .terminate = local_terminate,
+    .settle_ms = local_settle_ms,
+    .places = places,
 };
 
 DAVIT_EXPORT const struct davit_provider *davit_provider_v1(void)

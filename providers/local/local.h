@@ -29,6 +29,7 @@ struct local {
     struct kit_keep keep; /* of all of the below */
     char *cluster, *head, *ray, *dir, *temp;
     struct kit_list env, args;
+    struct kit_list pass; /* names of the daemon's variables they get */
     struct type *types;
     size_t n_types;
     uint32_t base_address; /* host order */

@@ -3,6 +3,7 @@
  * arguments of `ray start`, once, at open(): a mistake is reported before anything
  * is launched, and launching only copies strings.
  */
+#include "kit/child_env.h"
 #include "local.h"
 
 #include <arpa/inet.h>
@@ -198,6 +199,11 @@ static int add_resources(struct local *l, struct type *t,
     return status;
 }
 
+static int take_pass(struct kit_reading *r, const char *rest, const char *value)
+{
+    return kit_pass_env_read(r, &((struct local *)r->into)->pass, rest, value);
+}
+
 static int add_labels(struct local *l, struct type *t,
                       const struct davit_node_type *in, struct davit_error *e)
 {
@@ -270,6 +276,11 @@ const struct kit_option local_options[] = {
      .read = take_args},
     {"env.*", "environment of the raylets: env.NAME: value", KIT_READ,
      .read = take_env},
+    {"pass_env.*",
+     "variables of the daemon's environment that they get too, beside Ray's "
+     "and CUDA's: names, AWS_*",
+     KIT_READ, .read = take_pass},
+    {"pass_env", "the same, one name", KIT_READ, .read = take_pass},
     {"types.env.*", "environment of this type's raylets", KIT_READ,
      .read = take_env},
     {0},

@@ -6,6 +6,7 @@
  * other process can have under the same boot, and its whole family by a mark
  * in the environment; nothing is ever looked up by name.
  */
+#include "kit/child_env.h"
 #include "local.h"
 
 #include <dirent.h>
@@ -178,13 +179,6 @@ static bool keep_variable(const char *v, const struct kit_list *more)
         "RAY_CLOUD_INSTANCE_ID=",
         "RAY_CLOUD_INSTANCE_TYPE_NAME=",
         "RAY_OVERRIDE_RESOURCES=",
-        /* speak of the daemon itself to its service manager */
-        "NOTIFY_SOCKET=",
-        "LISTEN_FDS=",
-        "LISTEN_PID=",
-        "WATCHDOG_USEC=",
-        "WATCHDOG_PID=",
-        "INVOCATION_ID=",
     };
 
     for (size_t i = 0; i < sizeof drop / sizeof drop[0]; i++)
@@ -211,7 +205,10 @@ static struct kit_list make_env(const struct local *l, const struct type *t,
         {"RAY_enable_autoscaler_v2=", "1"},
         {"PYTHONUNBUFFERED=", "1"}, /* its log is read while it runs */
     };
-    struct kit_list own = {0}, all = {0};
+    /* what Ray and its workers read; RAY_AUTH_TOKEN is theirs too */
+    static const char *const theirs[] = {"RAY_*", "CUDA_*", "NVIDIA_*",
+                                         "CONDA_*"};
+    struct kit_list own = {0}, all = {0}, pass = {0};
 
     for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++)
         kit_list_add(keep, &own,
@@ -221,8 +218,12 @@ static struct kit_list make_env(const struct local *l, const struct type *t,
             kit_list_add(keep, &own, l->env.v[i]);
     for (size_t i = 0; i < t->env.n; i++)
         kit_list_add(keep, &own, t->env.v[i]);
+    for (size_t i = 0; i < sizeof theirs / sizeof *theirs; i++)
+        kit_list_add(keep, &pass, theirs[i]);
+    for (size_t i = 0; i < l->pass.n; i++)
+        kit_list_add(keep, &pass, l->pass.v[i]);
     for (char **v = environ; v && *v; v++)
-        if (keep_variable(*v, &own))
+        if (kit_child_env_ok(*v, &pass) && keep_variable(*v, &own))
             kit_list_add(keep, &all, *v);
     for (size_t i = 0; i < own.n; i++)
         kit_list_add(keep, &all, own.v[i]);

@@ -436,6 +436,14 @@ static int sim_open(const struct davit_host *host,
     return st;
 }
 
+/* As long as its list lags, and a moment. */
+static uint32_t sim_settle_ms(void *self)
+{
+    return (uint32_t)((struct sim *)self)->list_lag_ms + 2000;
+}
+
+static const char *const places[] = {"state", NULL};
+
 static struct davit_provider table = {.size = sizeof table,
                                       .name = "sim",
                                       .version = "1",
@@ -445,7 +453,9 @@ static struct davit_provider table = {.size = sizeof table,
                                       .list = sim_list,
                                       .launch = sim_launch,
                                       .terminate = sim_terminate,
-                                      .offers = sim_offers};
+                                      .offers = sim_offers,
+                                      .settle_ms = sim_settle_ms,
+                                      .places = places};
 
 const struct davit_provider *davit_provider_v1(void)
 {

@@ -219,9 +219,9 @@ int main(int argc, char **argv)
     for (uint32_t i = 0; i < in.p.n_items; i++)
         unplaced += best.unplaced[i];
     if (bound_ms > 0)
-        bound = cover_bound(&in.p, unplaced,
+        bound = cover_bound(&in.p, unplaced, NULL,
                             (uint64_t)(bound_ms * (double)COVER_STEPS_PER_MS),
-                            &arena, &bound_work);
+                            &arena, &bound_work, NULL);
     if (plan_file)
         write_plan(plan_file, &best, in.p.n_items);
     printf(

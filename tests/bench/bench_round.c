@@ -65,15 +65,18 @@ int main(int argc, char **argv)
     }
     printf("{\"nodes\": %u, \"offers\": %u, \"shapes\": %u, \"placed\": %llu, "
            "\"launched\": %llu, \"unplaced\": %llu, \"new_nodes\": %u, "
-           "\"cost\": %.6f, \"lower_bound\": %.6f, \"first_cost\": %.6f, "
+           "\"cost\": %.6f, \"lower_bound\": %.6f, \"fleet_cost\": %.6f, "
+           "\"fleet_bound\": %.6f, \"first_cost\": %.6f, "
            "\"snapshot_cpu_ms\": %.3f, \"first_cpu_ms\": %.3f, "
            "\"cpu_ms\": %.3f, \"peak_rss_kib\": %ld}\n",
            now->n_nodes, now->n_offers, now->n_shapes,
            (unsigned long long)placed, (unsigned long long)launched,
            (unsigned long long)unplaced, plan.n_launched,
            (double)plan.cost_micros_hour / 1e6,
-           (double)plan.bound_micros_hour / 1e6, first_cost, make_ms, first_ms,
-           full_ms, peak_rss_kib());
+           (double)plan.bound_micros_hour / 1e6,
+           (double)plan.fleet_cost_micros_hour / 1e6,
+           (double)plan.fleet_bound_micros_hour / 1e6, first_cost, make_ms,
+           first_ms, full_ms, peak_rss_kib());
     arena_done(&arena);
     arena_done(&snapshot_arena);
     return 0;

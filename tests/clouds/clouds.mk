@@ -2,10 +2,10 @@
 
 CLOUD_TOOLS := $(B)/tests/drive $(B)/tests/eks_sigv4
 
-$(B)/tests/drive: tests/clouds/drive.c $(B)/libdavit.a $(B)/flags
+$(B)/tests/drive: tests/clouds/drive.c $(B)/libdavit.a $(B)/libkit.a $(B)/flags
 	$(call say,TEST,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -Wno-conversion $(CPPFLAGS) $(PKG_CFLAGS) -Iautoscaler $(LDFLAGS) -o $@ $< $(B)/libdavit.a $(PKG_LIBS) -ldl -lpthread -lm
+	$(Q)$(CC) $(CFLAGS) -Wno-conversion $(CPPFLAGS) $(PKG_CFLAGS) -Iautoscaler $(LDFLAGS) -o $@ $< $(B)/libdavit.a $(B)/libkit.a $(PKG_LIBS) -ldl -lpthread -lm
 
 $(B)/tests/eks_sigv4: tests/clouds/eks/eks_sigv4.c $(B)/libkit.a $(B)/flags
 	$(call say,TEST,$@)

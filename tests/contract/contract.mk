@@ -2,10 +2,10 @@
 
 CHECK_PROVIDER := $(B)/tests/check_provider
 
-$(CHECK_PROVIDER): $(wildcard tests/contract/*.c) tests/contract/contract.h $(B)/libdavit.a $(B)/flags
+$(CHECK_PROVIDER): $(wildcard tests/contract/*.c) tests/contract/contract.h $(B)/libdavit.a $(B)/libkit.a $(B)/flags
 	$(call say,TEST,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -Wno-conversion $(CPPFLAGS) $(PKG_CFLAGS) -Iautoscaler -Itests/contract $(LDFLAGS) -o $@ $(filter %.c,$^) $(B)/libdavit.a $(PKG_LIBS) -ldl -lpthread -lm
+	$(Q)$(CC) $(CFLAGS) -Wno-conversion $(CPPFLAGS) $(PKG_CFLAGS) -Iautoscaler -Itests/contract $(LDFLAGS) -o $@ $(filter %.c,$^) $(B)/libdavit.a $(B)/libkit.a $(PKG_LIBS) -ldl -lpthread -lm
 
 .PHONY: check-provider check-contract
 check-provider: all $(CHECK_PROVIDER)  ## PLUGIN=x.so ARGS='-t gpu -r GPU=1 ...': does a plug-in keep the contract?

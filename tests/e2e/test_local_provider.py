@@ -144,7 +144,7 @@ def test_launch_list_terminate(box):
 
 def test_arguments_and_environment(box):
     types = [{**T4, "options": {"env.LANG": "type"}}, CPU]
-    options = box.options(**{"env.LANG": "provider", "env.MORE": "1", "object_store_memory": "80M",
+    options = box.options(**{"env.LANG": "provider", "pass_env": "MY_*", "env.MORE": "1", "object_store_memory": "80M",
                                "args": " --one  --two=2 "})
     # a process of its own, whose environment and open files are to be passed on, or not
     code = """
@@ -157,7 +157,8 @@ h = plugin.Plugin(so).open(cluster="c1", head="http://127.0.0.1:6379", options=o
 json.dump(h.launch("t4", "r1") + h.launch("c.p/u", "r2"), sys.stdout)
 """
     env = {**os.environ, "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_ADDRESS": "elsewhere", "LANG": "old",
-           "RAY_AUTH_TOKEN": "secret", "NOTIFY_SOCKET": "/x", "PYTHONPATH": str(TESTS)}
+           "RAY_AUTH_TOKEN": "secret", "NOTIFY_SOCKET": "/x", "AWS_SECRET_ACCESS_KEY": "canary", "MY_OWN": "passed",
+           "PYTHONPATH": str(TESTS)}
     done = subprocess.run([sys.executable, "-c", code], env=env, text=True, check=True, stdout=subprocess.PIPE,
                           input=json.dumps([str(SO), {k: str(v) for k, v in options.items()}, types]))
     t4, cpu = json.loads(done.stdout)
@@ -179,7 +180,8 @@ json.dump(h.launch("t4", "r1") + h.launch("c.p/u", "r2"), sys.stdout)
     assert env["RAY_enable_autoscaler_v2"] == "1"
     assert env["RAY_AUTH_TOKEN"] == "secret"
     assert env["LANG"] == "type" and env["MORE"] == "1"
-    for gone in ("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "RAY_ADDRESS", "NOTIFY_SOCKET"):
+    assert env["MY_OWN"] == "passed"
+    for gone in ("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "RAY_ADDRESS", "NOTIFY_SOCKET", "AWS_SECRET_ACCESS_KEY"):
         assert gone not in env
     fds = [line.split(" -> ")[1] for line in (temp / "fds").read_text().splitlines() if " -> " in line]
     assert fds and not [f for f in fds if f.startswith("socket:") or "version" in f or "lock" in f], fds

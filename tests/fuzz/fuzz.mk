@@ -1,9 +1,9 @@
 # fuzz.mk - one target per parser, run from its seeds and seeded mutations.
 
-$(B)/tests/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c $(B)/libdavit.a $(B)/flags
+$(B)/tests/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c $(B)/libdavit.a $(B)/libkit.a $(B)/flags
 	$(call say,TEST,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -Wno-conversion $(CPPFLAGS) $(PKG_CFLAGS) -Iautoscaler $(LDFLAGS) -o $@ $< $(if $(findstring ray,$*),,tests/fuzz/replay.c) $(B)/libdavit.a $(CMOCKA_LIBS) $(PKG_LIBS) -ldl -lpthread -lm
+	$(Q)$(CC) $(CFLAGS) -Wno-conversion $(CPPFLAGS) $(PKG_CFLAGS) -Iautoscaler $(LDFLAGS) -o $@ $< $(if $(findstring ray,$*),,tests/fuzz/replay.c) $(B)/libdavit.a $(B)/libkit.a $(CMOCKA_LIBS) $(PKG_LIBS) -ldl -lpthread -lm
 
 .PHONY: check-fuzz build-fuzz
 build-fuzz: $(B)/tests/fuzz_config $(B)/tests/fuzz_snapshot $(B)/tests/fuzz_ray $(B)/tests/fuzz_kube

@@ -249,6 +249,16 @@ def test_protect(daemon):
     checked(daemon, "POST", "/v1/nodes/none/protect", code=404)
 
 
+def test_nothing_is_held(daemon):
+    for path, text in (("apply", "no configuration is held"), ("release", "nothing is held"),
+                       ("adopt", "no machine is held"), ("nodes/none/adopt", "not held"),
+                       ("nodes/none/forget", "no node")):
+        error = checked(daemon, "POST", "/v1/" + path, code=404).json["error"]
+        assert error["status"] == "NOT_FOUND" and text in error["text"] + error["where"], error
+    for args in (["apply"], ["release"], ["adopt"], ["adopt", "--all"], ["adopt", "none"], ["forget", "none", "other"]):
+        daemon.cli(*args, expect=1)
+
+
 def test_reload(daemon):
     assert checked(daemon, "POST", "/v1/reload").json["reloaded"]
     good = open(daemon.path).read()
@@ -295,6 +305,7 @@ def test_requests_survive_kill(daemon_of):
 def test_token(daemon_of, tmp_path):
     token = tmp_path / "token"
     token.write_text("s3cret-of-the-test\n")
+    token.chmod(0o600)
     d = daemon_of(api=f", token_file: {token}").start(wait="/readyz")
     checked(d, "GET", "/v1/status", code=401)
     checked(d, "GET", "/metrics", code=401)

@@ -44,6 +44,8 @@ def on_terminal(*args, env):
     (["run", "/nowhere"], 3), (["status", "--url"], 2), (["status", "x"], 2), (["nodes", "x"], 2), (["why"], 2),
     (["status", "--url", "http://127.0.0.1:1"], 4), (["request"], 2), (["request", "--num-cpus", "many"], 2),
     (["request", "--num-cpus", "-3"], 2), (["request", "--wait", "soon", "CPU=1"], 2), (["request", "--clear", "CPU=1"], 2),
+    (["forget"], 2), (["forget", "--all"], 2), (["apply", "x"], 2), (["release", "x"], 2), (["adopt", "--al"], 2),
+    (["adopt", "--all", "x"], 2), (["adopt", "--url", "http://127.0.0.1:1"], 4),
 ])
 def test_exit_codes(args, code):
     p = davit(*args)

@@ -157,7 +157,7 @@ def test_kill_9_at_any_moment_loses_and_doubles_nothing(tmp_path):
         d.until(lambda: not cloud(d) and not d.nodes())
 
 
-def test_a_machine_nobody_launched_is_adopted_and_ended(tmp_path):
+def test_a_machine_of_an_earlier_journal_is_held(tmp_path):
     with Daemon(tmp_path, config()) as d:
         d.post({"bundles": [{"CPU": 1}]})
         d.until(lambda: d.ready("cpu") == 1)
@@ -165,9 +165,9 @@ def test_a_machine_nobody_launched_is_adopted_and_ended(tmp_path):
         for f in tmp_path.glob("davit.db*"):
             f.unlink()
         d.start()
-        d.until(lambda: d.events("node.adopted"))
-        assert len(d.nodes()) == 1
-        d.until(lambda: not cloud(d))
+        d.until(lambda: d.events("node.held"))
+        assert [n["why"]["reason"] for n in d.nodes()] == ["not_ours"]
+        d.stays(lambda: len(cloud(d)) == 1, 4)
 
 
 def test_a_machine_that_vanishes_is_replaced(tmp_path):

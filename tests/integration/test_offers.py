@@ -89,7 +89,7 @@ def test_maintenance_is_neither_bought_into_nor_ended(tmp_path):
         faults(tmp_path, maintenance=["t4"])
         d.post({"owner": "b", "bundles": [{"GPU": 1}]})
         d.until(lambda: d.ready("l4") == 1, 20)
-        d.until(lambda: d.events("node.held"), 20)
+        d.until(lambda: d.events("node.kept"), 20)
         d.post({"owner": "a", "bundles": []})
         d.post({"owner": "b", "bundles": []})
         d.until(lambda: d.ready("l4") == 0, 20)     # idle for longer than idle_timeout
@@ -100,4 +100,4 @@ def test_maintenance_is_neither_bought_into_nor_ended(tmp_path):
         assert offer["note"] == "being upgraded (simulated)"
         assert {e["subject"] for e in d.events("offer.closed")} == {"t4"}
         faults(tmp_path)
-        d.until(lambda: d.events("node.released") and d.ready("t4") == 0, 30)
+        d.until(lambda: d.events("node.freed") and d.ready("t4") == 0, 30)

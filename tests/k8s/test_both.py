@@ -88,7 +88,7 @@ def test_pods_of_another_cluster_are_demand_beside_it(plane, gcs, tmp_path):
 
 # ---- draining
 
-OUTDATED = {"idle_timeout": "1h", "end_outdated": True}
+OUTDATED = {"idle_timeout": "1h", "end_outdated": True, "max_ends": "unlimited"}
 
 
 def evictions(d, mark):

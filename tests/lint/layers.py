@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Include arrows go down only.
 
-base < model < codec < {plan, config, wire} < {cloud, store} < control < {played, api} < cli.
+base < model < codec < {plan, config, wire} < {cloud, store} < control < {played, api} < simulate < cli.
 Rooms of one level do not see each other.  kit/ and providers/ see provider.h
 and kit/ only.  A room within a room shows some headers to named rooms.  A file is
 told to move, or to get what it wants handed in.
@@ -13,11 +13,12 @@ import re
 import sys
 
 LEVEL = {"base": 0, "model": 1, "codec": 2, "plan": 3, "config": 3, "wire": 3,
-         "cloud": 4, "store": 4, "control": 5, "played": 6, "api": 6, "cli": 7}
+         "cloud": 4, "store": 4, "control": 5, "played": 6, "api": 6, "simulate": 7, "cli": 8}
 # A room within a room: the headers it shows and to whom, and what it sees.
-INNER = {"plan/cover": ({"cover.h"}, {"plan"}, {"base", "model", "plan/lp"}),
+INNER = {"plan/cover": ({"cover.h"}, {"plan", "plan/fleet"}, {"base", "model", "plan/lp"}),
+         "plan/fleet": ({"fleet.h"}, {"plan"}, {"base", "model", "plan", "plan/cover"}),
          "plan/lp": ({"lp.h"}, {"plan/cover"}, {"base"}),
-         "api/door": ({"door.h"}, {"api"}, {"base"}),
+         "api/door": ({"door.h", "certs.h", "secret.h", "access.h", "audit.h"}, {"api", "cli"}, {"base"}),
          "wire/ray": ({"ray.h"}, {"control", "cli"}, {"base", "model", "wire"}),
          "wire/kube": ({"kube.h", "watch.h", "lease.h", "files.h", "nodes.h"},
                        {"wire/pods", "store", "control", "cli"},

@@ -36,8 +36,7 @@ FOR_TESTS = {
 # A room that is there for simulations, many of which are tests: their use counts.
 SIMULATED = "autoscaler/played/"
 # Being rebuilt: whoever finds one settled takes it out.
-GOING = {"cloud_add", "cloud_changes", "cloud_faults", "cloud_reboot", "cloud_take_back", "cloud_title", "cloud_weather",
-         "head_cancel", "head_faults", "head_lossy", "head_node_restart", "head_waiting", "player_process_new", "player_wall_step"}
+GOING = {"head_waiting"}
 
 
 def words_of(root, *tops):

@@ -27,6 +27,9 @@ struct node {          /* a file on the disk */
     bool exists, kept; /* kept: a sync has made its name durable */
     unsigned char *v;
     int64_t n, room;
+    unsigned char *ghost; /* of the file of that name which was deleted, and
+                           * is there again when the power is lost; NULL */
+    int64_t n_ghost;
     struct change *changes;
     uint32_t n_changes, room_changes;
     struct handle *reserved, *exclusive;
@@ -113,8 +116,16 @@ static void node_change(struct node *f, int64_t at, int64_t n, const void *new)
     }
 }
 
+/* What a sync, or a loss of power, leaves: the deleted one is gone for good. */
+static void ghost_forget(struct node *f)
+{
+    free(f->ghost);
+    f->ghost = NULL;
+}
+
 static void node_synced(struct node *f)
 {
+    ghost_forget(f);
     for (uint32_t i = 0; i < f->n_changes; i++) {
         free(f->changes[i].old);
         free(f->changes[i].new);
@@ -156,11 +167,8 @@ static void node_unlock(struct node *f)
     memset(f->shm_owner, 0, sizeof f->shm_owner);
 }
 
-/* Neither a new name nor a deletion is durable before a sync. */
-static void node_lose(struct node *f, uint64_t *seed)
+static void changes_undo(struct node *f)
 {
-    bool named = *seed && next_random(seed) % 2 ? f->exists : f->kept;
-
     for (uint32_t i = f->n_changes; i-- > 0;) {
         const struct change *c = &f->changes[i];
 
@@ -169,6 +177,57 @@ static void node_lose(struct node *f, uint64_t *seed)
         memcpy(f->v + c->at, c->old, (size_t)c->n);
         node_resize(f, c->size);
     }
+}
+
+/* A deletion is not durable before a sync of any file: until then the file as it was synced
+ * last may come back.  What is made under its name is another file. */
+static void node_delete(struct node *f)
+{
+    unsigned char *ghost;
+
+    changes_undo(f);
+    ghost = f->kept ? f->v : NULL;
+    if (ghost) {
+        int64_t n = f->n;
+
+        f->v = NULL;
+        f->n = f->room = 0;
+        node_synced(f);
+        f->ghost = ghost;
+        f->n_ghost = n;
+    } else { /* nor was the file; an older one may be */
+        unsigned char *older = f->ghost;
+
+        f->ghost = NULL;
+        node_resize(f, 0);
+        node_synced(f);
+        f->ghost = older;
+    }
+    f->exists = f->kept = false;
+}
+
+static void ghost_returns(struct node *f)
+{
+    changes_undo(f);
+    free(f->v);
+    f->v = f->ghost;
+    f->n = f->room = f->n_ghost;
+    f->ghost = NULL;
+    node_synced(f);
+    f->exists = true;
+    node_unlock(f);
+}
+
+/* Neither a new name nor a deletion is durable before a sync. */
+static void node_lose(struct node *f, uint64_t *seed)
+{
+    bool named = *seed && next_random(seed) % 2 ? f->exists : f->kept;
+
+    if (f->ghost && !(*seed && next_random(seed) % 2)) {
+        ghost_returns(f);
+        return;
+    }
+    changes_undo(f);
     for (uint32_t i = 0; *seed && i < f->n_changes; i++)
         sectors_survive(f, &f->changes[i], seed);
     if (!named)
@@ -285,6 +344,8 @@ static int f_sync(sqlite3_file *file, int flags)
     if (gone(h) || !change_begins(h->disk))
         return SQLITE_IOERR_FSYNC;
     node_synced(h->node);
+    for (int i = 0; i < FILES; i++) /* a file system's log keeps its order */
+        ghost_forget(&h->disk->files[i]);
     return SQLITE_OK;
 }
 
@@ -481,12 +542,9 @@ static int v_delete(sqlite3_vfs *vfs, const char *name, int sync_folder)
         return SQLITE_IOERR_DELETE_NOENT;
     if (!change_begins(d))
         return SQLITE_IOERR_DELETE;
-    node_change(f, 0, f->n, NULL);
-    f->exists = false;
-    if (sync_folder) {
-        node_synced(f);
-        f->kept = false;
-    }
+    node_delete(f);
+    if (sync_folder)
+        ghost_forget(f);
     return SQLITE_OK;
 }
 
@@ -564,6 +622,7 @@ void disk_free(struct disk *d)
 
         node_synced(f);
         shm_free(f);
+        ghost_forget(f);
         free(f->changes);
         free(f->v);
     }
@@ -589,6 +648,12 @@ void disk_full(struct disk *d, bool on)
 void disk_readonly(struct disk *d, bool on)
 {
     d->readonly = on;
+}
+
+bool disk_is_bad(const struct disk *d)
+{
+    return d->full || d->readonly ||
+           (d->fault_at && d->changes <= d->fault_at + 50); /* or just has */
 }
 
 bool disk_is_dead(const struct disk *d)

@@ -37,6 +37,8 @@ void disk_power_loss(struct disk *d, uint64_t seed);
 void disk_process_gone(struct disk *d);
 /* One byte of a file is another; false: there is no such byte. */
 bool disk_damage(struct disk *d, const char *name, int64_t at);
+bool disk_is_bad(const struct disk *d);  /* full, read-only, about to fail
+                                         * or just has */
 bool disk_is_dead(const struct disk *d); /* DISK_DIES has come */
 void disk_power_on(struct disk *d);
 

@@ -11,9 +11,10 @@
 #include "base/clock.h"
 
 enum {
-    KNOWN_MS = 30 * SECOND, /* who joined the head later may not be known */
-    CHECK_MS = 20 * SECOND, /* between two looks at law 4 */
-    GRACE_MS = 90 * SECOND, /* from its first good list to the ledger */
+    KNOWN_MS = 30 * SECOND,  /* who joined the head later may not be known */
+    CHECK_MS = 20 * SECOND,  /* between two looks at law 4 */
+    NEEDED_MS = 30 * MINUTE, /* for so long a launch may still come in */
+    GRACE_MS = 90 * SECOND,  /* from unknown to known */
 };
 
 void law_broken(struct world *w, enum law law, const char *fmt, ...)
@@ -136,6 +137,70 @@ static struct bill bill_of(const struct world *w, uint32_t daemon,
     return b;
 }
 
+/* ---- 5: bought once */
+
+static uint32_t count_of(const struct promise *p)
+{
+    const char *at = strstr(p->body, "\"count\":");
+
+    if (!*p->body)
+        return 0;
+    return at ? (uint32_t)strtoul(at + 8, NULL, 10) : 1;
+}
+
+/* The most machines that users of a plain world may count on now. */
+static uint32_t needed(const struct world *w)
+{
+    uint32_t all = 0;
+
+    for (uint32_t i = 0; i < OWNERS; i++) {
+        const struct owner *o = &w->owners[i];
+        uint32_t kept = count_of(&o->kept), asked = 0, unsure = 0;
+
+        if (o->asking || o->refused)
+            asked = count_of(&o->asked);
+        if (o->is_unsure)
+            unsure = count_of(&o->unsure);
+        kept = asked > kept ? asked : kept;
+        all += unsure > kept ? unsure : kept;
+    }
+    return all;
+}
+
+/* A launch that has left may come in though it is no longer needed. */
+static void needed_note(struct world *w)
+{
+    uint32_t now = needed(w);
+
+    if (now >= w->needed || world_now(w) - w->needed_ms > NEEDED_MS) {
+        w->needed = now;
+        w->needed_ms = world_now(w);
+    }
+}
+
+static bool of_use(const struct world *w, const struct cloud_machine *m)
+{
+    return m->gone_ms == INT64_MAX && !m->failed && !m->asked_ms &&
+           m->ready_ms - m->launched_ms <
+               w->settings.v[0].conf->start_timeout_ms;
+}
+
+static void once_check(struct world *w, const struct cloud_machine *new)
+{
+    struct cloud_machine *m;
+    struct cloud *c;
+    uint32_t n = 0;
+
+    needed_note(w);
+    for (uint32_t i = 0; (m = world_machine(w, i, &c)); i++)
+        n += of_use(w, m);
+    if (n > w->needed)
+        law_broken(w, LAW_ONCE,
+                   "%s is bought though %u machines are there for %u that are "
+                   "asked for",
+                   new->id, n - 1, w->needed);
+}
+
 static void launched(void *arg, struct cloud *c, struct cloud_machine *m)
 {
     struct world *w = arg;
@@ -147,6 +212,8 @@ static void launched(void *arg, struct cloud *c, struct cloud_machine *m)
                           m->request_id);
     if (m->daemon)
         return; /* its settings are not noted */
+    if (w->plain && !m->failed)
+        once_check(w, m);
     if (b.of_type > max_of(w, m->type))
         law_broken(w, LAW_BILL,
                    "cloud %s: with %s there are %u machines of type %s, max %u",
@@ -159,8 +226,6 @@ static void launched(void *arg, struct cloud *c, struct cloud_machine *m)
         law_broken(w, LAW_BILL, "with %s the bill is %lld micros, max %lld",
                    m->id, (long long)b.micros_hour, (long long)cost);
 }
-
-/* ---- 5: bought once */
 
 static void sent(void *arg, struct cloud *c, const char *request_id,
                  const char *type, uint32_t count)
@@ -203,30 +268,17 @@ static void requests_check(struct daemon *d, const struct status_page *page)
         struct owner *o = &w->owners[i];
         const char *body = standing(page, i);
 
+        /* What was under way at a crash stands or does not. */
+        if (o->is_unsure && fits(&o->unsure, body))
+            o->kept = o->unsure;
+        o->is_unsure = false;
         if (o->asking && fits(&o->asked, body))
             continue; /* its answer is on its way */
-        if (!fits(&o->kept, body))
+        if (!fits(&o->kept, body) && !o->refused)
             law_broken(w, LAW_REQUEST,
                        "owner-%02u was promised \"%s\", there is \"%s\"", i,
                        o->kept.body, body);
     }
-}
-
-/* What was under way at a crash stands or does not, and nobody will say. */
-void observer_requests(struct daemon *d)
-{
-    struct status_page *page = status_get(control_board(d->control));
-
-    for (uint32_t i = 0; page && i < OWNERS; i++) {
-        struct owner *o = &d->world->owners[i];
-
-        if (o->asking && fits(&o->asked, standing(page, i)))
-            o->kept = o->asked;
-        o->asking = false;
-    }
-    if (page)
-        requests_check(d, page);
-    status_unref(page);
 }
 
 /* ---- 4: every machine is known */
@@ -243,22 +295,37 @@ static bool is_known(const struct status_page *page,
     return false;
 }
 
+/* One that is not known must be after some good lists and a grace. */
+static void owner_check(struct daemon *d, const struct status_page *page,
+                        const struct cloud *c, struct cloud_machine *m)
+{
+    int64_t now = world_now(d->world);
+
+    if (is_known(page, m)) {
+        m->noted_ms = 0;
+        return;
+    }
+    d->world->unknown = true;
+    if (!m->noted_ms) {
+        m->noted_ms = now;
+        m->noted = m->lists;
+    } else if (m->lists >= m->noted + 2 && now - m->noted_ms > GRACE_MS) {
+        law_broken(d->world, LAW_OWNER,
+                   "cloud %s: %s is not known for %lld s and %u good lists",
+                   cloud_title(c), m->id, (long long)(now - m->noted_ms) / 1000,
+                   m->lists - m->noted);
+    }
+}
+
 static void owners_check(struct daemon *d, const struct status_page *page)
 {
-    const struct world *w = d->world;
-    int64_t now = world_now(w);
     struct cloud_machine *m;
     struct cloud *c;
 
-    for (uint32_t i = 0; (m = world_machine(w, i, &c)); i++)
-        if (m->lists >= 2 && now - m->first_list_ms > GRACE_MS &&
-            m->gone_ms == INT64_MAX && m->daemon == d->number &&
-            !is_known(page, m))
-            law_broken(d->world, LAW_OWNER,
-                       "cloud %s: %s was in good lists for %lld s, and the "
-                       "ledger does not know it",
-                       cloud_title(c), m->id,
-                       (long long)(now - m->first_list_ms) / 1000);
+    d->world->unknown = false;
+    for (uint32_t i = 0; (m = world_machine(d->world, i, &c)); i++)
+        if (m->gone_ms == INT64_MAX && m->daemon == d->number)
+            owner_check(d, page, c, m);
 }
 
 /* ---- after each step */
@@ -290,14 +357,18 @@ void observer_step(struct daemon *d)
 {
     struct world *w = d->world;
     struct status_page *page = status_get(control_board(d->control));
+    bool news;
 
     events_fold(d);
     if (!page)
         return;
-    if (page->tick != d->tick && d->number == 0)
+    news = page->tick != d->tick;
+    if (w->plain)
+        needed_note(w);
+    if (news && d->number == 0)
         requests_check(d, page);
     d->tick = page->tick;
-    if (world_now(w) - w->checked_ms >= CHECK_MS &&
+    if ((world_now(w) - w->checked_ms >= CHECK_MS || (news && w->unknown)) &&
         world_now(w) - d->started_ms > GRACE_MS) {
         w->checked_ms = world_now(w);
         owners_check(d, page);

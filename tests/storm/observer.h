@@ -27,7 +27,5 @@ void law_broken(struct world *w, enum law law, const char *fmt, ...)
 
 void observer_joins(struct world *w); /* the clouds are there */
 void observer_step(struct daemon *d); /* after each step of it */
-/* Requests of a daemon that was just started, or runs. */
-void observer_requests(struct daemon *d);
 
 #endif

@@ -10,6 +10,23 @@ $(B)/test_sequences: $(B)/tests/storm/test_sequences.o $(STORM_OBJS) $(STORM_LIB
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(STORM_LIBS) $(PKG_LIBS) -ldl -lpthread -lm
 
-.PHONY: check-storm
+$(B)/storm: $(B)/tests/storm/main.o $(STORM_OBJS) $(STORM_LIBS)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(STORM_LIBS) $(PKG_LIBS) -ldl -lpthread -lm
+
+# `make storm SECONDS=600`: worlds that nobody has seen, on all cores.  `make
+# check` plays a fixed set; STORM_SEEDS=1-50 is another one.
+SECONDS ?= 60
+STORM_SEEDS ?= 1-2000
+.PHONY: storm storm-seeds storm-nth check-storm
+storm: $(B)/storm  ## random storms for SECONDS (60) on all cores
+	@$(B)/storm --seconds $(SECONDS)
+
+storm-seeds: $(B)/storm
+	@$(B)/storm --seeds $(STORM_SEEDS)
+
+storm-nth: $(B)/storm  ## every outside call of twenty scenarios fails once in each of sixteen ways
+	@$(B)/storm --nth 1
+
 check-storm: $(B)/test_sequences  ## the named bad days, in played time
 	@$(B)/test_sequences

@@ -507,7 +507,7 @@ static const char *starts_with(const char *sql)
     if (!journal_change(sql))
         return "the journal cannot be changed";
     if (!daemon_start(first(w)))
-        return wrong("it does not start: %.150s", w->violation);
+        return wrong("it does not start: %.150s", w->trouble);
     world_run(w, 30 * MINUTE);
     if (alive(w) != 2 || w->ended)
         return wrong("%u machines, %u ended", alive(w), w->ended);

@@ -78,7 +78,7 @@ bool daemon_start(struct daemon *d)
     if (s == ST_OK)
         s = control_new(&o, conf, &d->control, &errors);
     if (s != ST_OK) {
-        snprintf(d->world->violation, sizeof d->world->violation, "%.500s",
+        snprintf(d->world->trouble, sizeof d->world->trouble, "%.500s",
                  errors.s);
         d->control = NULL;
     }
@@ -115,6 +115,14 @@ void world_crash(struct world *w, bool power, uint64_t survives)
     }
     disk_power_on(w->disk);
     w->crashing = false;
+    for (int i = 0; i < OWNERS; i++) {
+        struct owner *o = &w->owners[i];
+
+        o->is_unsure = o->is_unsure || o->asking;
+        if (o->asking)
+            o->unsure = o->asked;
+        o->asking = false;
+    }
 }
 
 void daemon_reload(struct daemon *d, const char *settings)
@@ -173,8 +181,10 @@ static void ask_done(struct command *cmd)
 
     if (!w->crashing) {
         a->owner->asking = false;
+        a->owner->refused = true;
         if (cmd->status == ST_OK || cmd->status == ST_NOT_FOUND) {
             a->owner->kept = a->owner->asked;
+            a->owner->refused = false;
             w->acknowledged++;
         }
     }
@@ -210,6 +220,7 @@ void world_ask(struct world *w, uint32_t owner, const char *text)
     a->world = w;
     a->owner = o;
     o->asking = true;
+    o->refused = false;
     o->asked = (struct promise){.expires_ms = a->cmd.expires_ms};
     if (!r.clear)
         snprintf(o->asked.body, sizeof o->asked.body, "%s", r.body);
@@ -305,12 +316,26 @@ const char *world_unsettled(struct world *w)
 
     if (!w->daemons[0].control)
         return "no daemon runs";
+    if (w->head && head_running(w->head))
+        return "work still runs";
     page = status_get(control_board(w->daemons[0].control));
     if (!page)
         return "there is no status";
     ret = page_open(w, page);
     status_unref(page);
     return ret;
+}
+
+bool world_expects(struct world *w)
+{
+    struct control *c = w->daemons[0].control;
+    struct status_page *page = c ? status_get(control_board(c)) : NULL;
+    bool any = false;
+
+    for (uint32_t i = 0; page && i < page->n_requests; i++)
+        any = any || page->requests[i].expires_ms;
+    status_unref(page);
+    return any;
 }
 
 uint32_t world_changes(const struct world *w)
@@ -361,7 +386,7 @@ void world_begin(struct world *w, const struct world_opts *o)
     observer_joins(w);
     daemon_reload(&w->daemons[0], o->settings);
     if (!daemon_start(&w->daemons[0]))
-        law_broken(w, LAW_STARTS, "the first start: %s", w->violation);
+        law_broken(w, LAW_STARTS, "the first start: %s", w->trouble);
 }
 
 void world_end(struct world *w)

@@ -46,6 +46,9 @@ struct promise {
 struct owner {
     struct promise kept, asked;
     bool asking;
+    bool refused; /* an ask was, since the last promise: it stands or not */
+    struct promise unsure; /* was asked when the daemon was killed */
+    bool is_unsure;
 };
 
 /* A file as it was once: what a limit may go back to. */
@@ -71,12 +74,19 @@ struct world {
     VEC(struct settings_then) settings;
     VEC(struct asked_for) sent;
     struct hash sent_by_id;
+    uint32_t survives; /* of a loss of power that is to come */
+    bool plain;        /* law 5 counts: see script.h */
+    uint32_t needed;   /* machines, in a plain world, and since when */
+    int64_t needed_ms;
+    uint64_t faults; /* beside those of clouds and head */
     uint32_t acknowledged, ended, tasks_lost, launched;
+    bool unknown;       /* law 4: some machine is */
     int64_t checked_ms; /* law 4 was */
     uint64_t digest, steps;
     int law; /* that was broken first; 0 none */
     char violation[512];
-    bool trace; /* every event is printed */
+    char trouble[512]; /* why a daemon did not start */
+    bool trace;        /* every event is printed */
     /* called for every event of a daemon; may be NULL */
     void (*on_event)(void *arg, const struct event *e);
     void *arg;
@@ -119,6 +129,7 @@ struct cloud_machine *world_machine(const struct world *w, uint32_t i,
 /* NULL: it has settled: nothing waits that could be had, ledger and clouds
  * agree; else what has not. */
 const char *world_unsettled(struct world *w);
+bool world_expects(struct world *w); /* a request stands that will expire */
 uint32_t world_changes(const struct world *w); /* calls that change things */
 uint64_t world_faults(const struct world *w);
 

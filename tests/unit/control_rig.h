@@ -163,6 +163,14 @@ static int rig_terminate(void *self, struct davit_call *c,
     return rig_list(self, c, s, NULL, e);
 }
 
+enum { RIG_SETTLE_MS = 5000 };
+
+static uint32_t rig_settle(void *self)
+{
+    (void)self;
+    return RIG_SETTLE_MS;
+}
+
 static const struct davit_kv rig_options[] = {{0}};
 static const struct davit_provider rig_provider = {.size = sizeof rig_provider,
                                                    .name = "rig",
@@ -172,7 +180,8 @@ static const struct davit_provider rig_provider = {.size = sizeof rig_provider,
                                                    .close = rig_close,
                                                    .list = rig_list,
                                                    .launch = rig_launch,
-                                                   .terminate = rig_terminate};
+                                                   .terminate = rig_terminate,
+                                                   .settle_ms = rig_settle};
 
 /* ---- demand sources: their jobs are not run either */
 

@@ -428,6 +428,8 @@ static void metrics_have_their_names(void **state)
         "autoscaler_started_nodes_total{SessionName=\"a\\\"b\"} 3\n",
         "autoscaler_cluster_resources{resource=\"GPU\",SessionName=\"a\\\"b\"} 1\n",
         "davit_cost_per_hour_dollars 1.73\n",
+        "davit_fleet_cost_per_hour_dollars ",
+        "davit_fleet_bound_per_hour_dollars ",
         "process_resident_memory_bytes "};
     struct snapshot *f = fresh();
     struct metrics m = {0};
@@ -447,6 +449,55 @@ static void metrics_have_their_names(void **state)
         if (!strstr(b.s, want[i]))
             fail_msg("no %s in\n%s", want[i], b.s);
     buf_done(&b);
+}
+
+/* Two offers of one type are one series; only what fails makes us not ready. */
+static void stops_are_shown(void **state)
+{
+    static const struct status_stop stops[] = {
+        {"type_refused", "t4", "t4 in a is refused", false},
+        {"machines_held", "sim", "3 machines may not be ours", false},
+        {"type_refused", "t4", "t4 in b is refused", false},
+        {"provider_auth", "sim", "our credentials are refused", true}};
+    static const char *const want[] = {
+        "davit_stops{kind=\"type_refused\",subject=\"t4\"} 2\n",
+        "davit_stops{kind=\"machines_held\",subject=\"sim\"} 1\n",
+        "davit_stops{kind=\"provider_auth\",subject=\"sim\"} 1\n",
+        "davit_ready 0\n",
+        "davit_config_held 1\n",
+        "davit_config_refused 0\n"};
+    struct metrics m = {0};
+    const char *first;
+    struct view v;
+    struct buf b;
+    json_t *j;
+
+    (void)state;
+    fresh();
+    world_plan(page);
+    page->stops = stops;
+    page->n_stops = 3;
+    page->config_problem = "it would end 7 machines";
+    page->config_held = true;
+    view_open(&v, page);
+    assert_true(view_ready(&v));
+    page->n_stops = 4;
+    assert_false(view_ready(&v));
+    buf_init(&b, 1 << 20);
+    metrics_write(&b, &v, &m);
+    view_done(&v);
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++)
+        if (!strstr(b.s, want[i]))
+            fail_msg("no %s in\n%s", want[i], b.s);
+    first = strstr(b.s, "davit_stops{kind=\"type_refused\"");
+    assert_null(strstr(first + 1, "davit_stops{kind=\"type_refused\""));
+    buf_done(&b);
+    j = render(do_status, NULL);
+    assert_int_equal(json_array_size(json_object_get(j, "stops")), 4);
+    assert_int_equal(json_array_size(json_object_get(j, "problems")), 5);
+    assert_true(
+        json_is_true(json_object_get(json_object_get(j, "config"), "held")));
+    json_decref(j);
 }
 
 /* ---- requests */
@@ -585,6 +636,7 @@ int main(void)
         cmocka_unit_test(why_finds_both_kinds),
         cmocka_unit_test(page_without_plan),
         cmocka_unit_test(metrics_have_their_names),
+        cmocka_unit_test(stops_are_shown),
         cmocka_unit_test(requests_become_canonical),
         cmocka_unit_test(requests_that_clear),
         cmocka_unit_test(requests_that_are_wrong),

@@ -1,5 +1,5 @@
 /*
- * test_base.c - alloc, arena, buf, suggest, mailbox and workers.
+ * test_base.c - alloc, arena, buf, harden, suggest, mailbox and workers.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,6 +23,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/harden.h"
 #include "base/suggest.h"
 #include "base/text.h"
 #include "base/worker.h"
@@ -316,6 +319,65 @@ static void times_are_read_back(void **state)
     assert_string_equal(text, cases[0].text);
 }
 
+/* Unicode's directional marks and separators, and all that terminals obey. */
+static bool is_marked(unsigned c)
+{
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || c == 0x200e ||
+           c == 0x200f || (c >= 0x2028 && c <= 0x202e) ||
+           (c >= 0x2066 && c <= 0x2069);
+}
+
+static void what_is_shown_is_plain(void **state)
+{
+    (void)state;
+    for (unsigned c = 1; c < 0x3000; c++) {
+        char text[4], shown[8], want[8];
+        size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : 3;
+
+        if (n == 1)
+            text[0] = (char)c;
+        else if (n == 2)
+            snprintf(text, sizeof text, "%c%c", 0xc0 | c >> 6, 0x80 | (c & 63));
+        else
+            snprintf(text, sizeof text, "%c%c%c", 0xe0 | c >> 12,
+                     0x80 | (c >> 6 & 63), 0x80 | (c & 63));
+        assert_int_equal(text_plain(text, n), is_marked(c) ? 0 : n);
+        if (!is_marked(c))
+            continue;
+        snprintf(want, sizeof want, "\\u%04x", c);
+        assert_int_equal(text_escape(text, n, shown), n);
+        assert_string_equal(shown, want);
+        assert_true(n == 1 || text_plain(text, n - 1) == 0);
+    }
+    for (unsigned c = 0x80; c < 0x100; c++) {
+        char text[3] = {(char)c, 'x', 0}, shown[8];
+
+        assert_int_equal(text_plain(text, 2), 0);
+        assert_int_equal(text_escape(text, 2, shown), 1);
+        assert_string_equal(shown, "\xef\xbf\xbd");
+    }
+}
+
+/* In a child: it cannot be taken back. */
+static void secrets_are_not_dumped(void **state)
+{
+    struct rlimit core;
+    pid_t child = fork();
+    int ws;
+
+    (void)state;
+    if (child == 0) {
+        harden();
+        _exit(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0 &&
+                      prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 &&
+                      getrlimit(RLIMIT_CORE, &core) == 0 && core.rlim_max == 0
+                  ? 0
+                  : 1);
+    }
+    assert_int_equal(waitpid(child, &ws, 0), child);
+    assert_int_equal(ws, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -330,6 +392,8 @@ int main(void)
         cmocka_unit_test(times_are_written_for_people),
         cmocka_unit_test(times_are_read_back),
         cmocka_unit_test(percent_encoding_there_and_back),
+        cmocka_unit_test(what_is_shown_is_plain),
+        cmocka_unit_test(secrets_are_not_dumped),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@ static const struct backoff *note(struct backoffs *r, const char *type,
 {
     struct err e = {.status = s};
     snprintf(e.text, sizeof e.text, "said %s", status_name(s));
-    return backoffs_note(r, key(type, zone), &e, now);
+    return backoffs_note_launch(r, key(type, zone), 0, 0, &e, now);
 }
 
 static const struct backoff *find(struct backoffs *r, const char *type,
@@ -98,10 +98,8 @@ static void test_whom(void **state)
             backoffs_find(r, spot, NOW) ? 1 : 0,
             rows[i].hit[1] || rows[i].hit[2]); /* the other market */
         assert_null(backoffs_find(r, eks, NOW));
-        /* AUTH and INVALID hold until reload, whatever succeeds. */
-        bool forever = rows[i].s == ST_AUTH || rows[i].s == ST_INVALID;
-        note(r, "t4", "a", ST_OK, NOW + 999999999);
-        assert_int_equal(find(r, "t4", "a", NOW + 999999999) ? 1 : 0, forever);
+        /* Every one ends by itself: the next launch is a probe. */
+        assert_null(find(r, "t4", "a", NOW + 3600000));
         backoffs_forget_all(r);
         assert_null(find(r, "t4", "a", NOW));
         backoffs_free(r);
@@ -198,9 +196,9 @@ static void test_together(void **state)
     assert_int_equal(t->until_ms, NOW + 10 + 60000);
     t = note(r, "", "", ST_THROTTLED, NOW);
     t = note(r, "", "", ST_AUTH, NOW + 1);
-    assert_int_equal(t->until_ms, INT64_MAX);
+    assert_int_equal(t->until_ms, NOW + 1 + 30000);
     t = note(r, "", "", ST_BROKEN, NOW + 2);
-    assert_int_equal(t->until_ms, INT64_MAX);
+    assert_int_equal(t->until_ms, NOW + 1 + 30000);
     assert_int_equal(t->why, ST_AUTH);
     backoffs_free(r);
 }
@@ -210,7 +208,8 @@ static void test_throttled(void **state)
     (void)state;
     struct backoffs *r = backoffs_new();
     struct err e = {.status = ST_THROTTLED, .retry_after_ms = 30000};
-    const struct backoff *t = backoffs_note(r, key("", ""), &e, NOW);
+    const struct backoff *t = backoffs_note_launch(r, key("", ""), 0, 0, &e,
+                                                   NOW);
     assert_in_range(t->delay_ms, 30000, 33750);
     int64_t until = t->until_ms;
     /* Lists that go well while it rests, or just after, forgive nothing. */
@@ -218,24 +217,28 @@ static void test_throttled(void **state)
     assert_non_null(find(r, "t4", "a", NOW + 1000));
     note(r, "", "", ST_OK, until + 10);
     e.retry_after_ms = 0;
-    t = backoffs_note(r, key("", ""), &e, until + 20);
+    t = backoffs_note_launch(r, key("", ""), 0, 0, &e, until + 20);
     assert_int_equal(t->failures, 2);
     assert_in_range(t->delay_ms, 4000, 4500);
     note(r, "", "", ST_OK, t->until_ms + t->delay_ms);
-    t = backoffs_note(r, key("", ""), &e, until + 100000);
+    t = backoffs_note_launch(r, key("", ""), 0, 0, &e, until + 100000);
     assert_int_equal(t->failures, 1);
     /* A day is not believed; the same failures rest the same on every run. */
     e.retry_after_ms = 86400 * 1000;
-    t = backoffs_note(r, key("", ""), &e, until + 300000);
+    t = backoffs_note_launch(r, key("", ""), 0, 0, &e, until + 300000);
     assert_in_range(t->delay_ms, 3600000, 4050000);
     struct backoffs *q = backoffs_new();
     e.retry_after_ms = 0;
-    int64_t once = backoffs_note(q, provider("a"), &e, NOW)->delay_ms;
+    int64_t once =
+        backoffs_note_launch(q, provider("a"), 0, 0, &e, NOW)->delay_ms;
     backoffs_forget_all(q);
-    assert_int_equal(backoffs_note(q, provider("a"), &e, NOW)->delay_ms, once);
+    assert_int_equal(
+        backoffs_note_launch(q, provider("a"), 0, 0, &e, NOW)->delay_ms, once);
     uint32_t parted = 0;
     for (char name[] = "b"; name[0] < 'z'; name[0]++)
-        parted += backoffs_note(q, provider(name), &e, NOW)->delay_ms != once;
+        parted +=
+            backoffs_note_launch(q, provider(name), 0, 0, &e, NOW)->delay_ms !=
+            once;
     assert_true(parted >= 20);
     backoffs_free(q);
     backoffs_free(r);

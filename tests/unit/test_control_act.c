@@ -6,17 +6,21 @@
 
 #include "control/act.h"
 #include "control/send.h"
+#include "control/settle.h"
 #include "plan/planner.h"
 
 static struct act acting;
+static struct ends ends;
 static struct send sending;
 
 static int start(void **state)
 {
     (void)state;
     rig_start(RIG_CONFIG, NULL, 0);
-    acting = (struct act){&rig.env, &rig.ledger, &rig.conf, &rig.providers,
-                          &rig.sources};
+    ends = (struct ends){&rig.env, &rig.ledger, &rig.conf, &rig.sources,
+                         .held = 0};
+    acting = (struct act){&rig.env,       &rig.ledger,  &rig.conf,
+                          &rig.providers, &rig.sources, &ends};
     sending = (struct send){&rig.env,      &rig.ledger,    &rig.conf,
                             &rig.requests, &rig.providers, &rig.sources};
     rig_site()->listed_ms = rig.env.now_ms;
@@ -26,6 +30,7 @@ static int start(void **state)
 static int stop(void **state)
 {
     (void)state;
+    ends_close(&ends);
     rig_stop();
     return 0;
 }
@@ -158,8 +163,9 @@ static void test_nothing_while_the_offer_backs_off(void **state)
     (void)state;
     carry_out(world_make(1, REASON_FOR_REQUEST), false);
     err_set(&e, ST_STOCKOUT, "none left");
-    backoffs_note(rig.ledger.backoffs, machine_offer(rig.ledger.fleet.v[0]), &e,
-                  rig.env.now_ms);
+    backoffs_note_launch(rig.ledger.backoffs,
+                         machine_offer(rig.ledger.fleet.v[0]), 0, 0, &e,
+                         rig.env.now_ms);
     send_due(&sending);
     assert_int_equal(rig.n_jobs, 0);
     rig_pass(3600000);
@@ -184,8 +190,79 @@ static void test_ends_are_sent_together(void **state)
     c->done[1] = ST_NOT_FOUND;
     c->status = ST_OK;
     providers_fold(&rig.providers, &c->job.mail);
-    assert_int_equal(rig.ledger.fleet.v[0]->state, STATE_STOPPING);
-    assert_int_equal(rig.ledger.fleet.v[1]->state, STATE_GONE);
+    /* both are confirmed, and both are billed until a list lacks them */
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(standing_of(rig.ledger.fleet.v[i]), STANDING_ENDED);
+}
+
+/* Not confirmed: a max that was lowered.  A tenth of the machines may go, at
+ * least one; the rest waits for a person. */
+static void test_brake(void **state)
+{
+    struct world *w;
+    uint32_t n = 0;
+
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        char id[8];
+
+        snprintf(id, sizeof id, "m%d", i);
+        rig_machine(id, STATE_READY, id);
+    }
+    for (int round = 0; round < 3; round++) {
+        w = ending(7);
+        for (int i = 0; i < 7; i++)
+            w->nodes[i].why = REASON_END_MAX_TYPE;
+        carry_out(w, false);
+        if (round == 1)
+            ends_release(&ends, "somebody");
+    }
+    for (uint32_t i = 0; i < 8; i++)
+        n += rig.ledger.fleet.v[i]->state == STATE_STOPPING;
+    assert_int_equal(n, 7);
+    assert_true(rig_emitted("ends.held")); /* REASON_KEEP_BRAKE */
+    assert_true(rig_emitted("ends.released"));
+}
+
+static void test_brake_holds(void **state)
+{
+    uint32_t n = 0;
+
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        char id[8];
+
+        snprintf(id, sizeof id, "m%d", i);
+        rig_machine(id, STATE_READY, id);
+    }
+    for (int round = 0; round < 50; round++) {
+        struct world *w = ending(7);
+
+        for (int i = 0; i < 7; i++)
+            w->nodes[i].why = REASON_END_MAX_TYPE;
+        carry_out(w, false);
+        rig_pass(60000);
+    }
+    for (uint32_t i = 0; i < 8; i++)
+        n += rig.ledger.fleet.v[i]->state == STATE_STOPPING;
+    assert_int_equal(n, 1);
+}
+
+/* An answer that never came is no refusal: it counts until a list tells. */
+static void test_in_doubt_is_not_dropped(void **state)
+{
+    struct machine *m;
+
+    (void)state;
+    carry_out(world_make(1, REASON_FOR_REQUEST), false);
+    m = rig.ledger.fleet.v[0];
+    m->maybe.doubt = true;
+    m->maybe.sent_ms = rig.env.now_ms;
+    carry_out(ending(1), false);
+    assert_int_equal(m->state, STATE_INTENDED);
+    assert_true(standing_lost_sight(m));
+    send_due(&sending);
+    assert_int_equal(rig.n_jobs, 0);
 }
 
 int main(void)
@@ -200,6 +277,9 @@ int main(void)
         TEST(test_nothing_before_the_first_list),
         TEST(test_nothing_while_the_offer_backs_off),
         TEST(test_ends_are_sent_together),
+        TEST(test_brake),
+        TEST(test_brake_holds),
+        TEST(test_in_doubt_is_not_dropped),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

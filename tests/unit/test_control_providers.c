@@ -4,6 +4,8 @@
  */
 #include "control_rig.h"
 
+#include "control/settle.h"
+
 static int start(void **state)
 {
     (void)state;
@@ -53,10 +55,11 @@ static void listed(struct call *c, const char *const *ids, uint32_t n)
 
 static void list(const char *const *ids, uint32_t n)
 {
-    rig_pass(20000);
+    rig_pass(40000);
     listed(list_sent(), ids, n);
 }
 
+/* A journal that began empty does not know what was there before it. */
 static void test_adopted(void **state)
 {
     const struct machine *m;
@@ -65,9 +68,69 @@ static void test_adopted(void **state)
     list((const char *[]){"i-1"}, 1);
     m = fleet_by_cloud(&rig.ledger.fleet, "rig", "i-1");
     assert_non_null(m);
-    assert_true(m->adopted);
+    assert_int_equal(m->adopted, ADOPTED_NEW_JOURNAL);
     assert_int_equal(m->state, STATE_READY); /* no source says when it joins */
+    assert_true(rig_emitted("node.held"));
+    list((const char *[]){"i-1", "i-2"}, 2);
+    m = fleet_by_cloud(&rig.ledger.fleet, "rig", "i-2");
+    assert_int_equal(m->adopted, ADOPTED);
     assert_true(rig_emitted("node.adopted"));
+}
+
+static enum adoption mark_adopted(const char *request)
+{
+    return ours_of(&rig.ledger, "rig", request);
+}
+
+static void test_marks(void **state)
+{
+    char id[REQUEST_ID_MAX];
+
+    (void)state;
+    ours_request_id(&rig.ledger, id);
+    assert_int_equal(strlen(id), 26);
+    assert_int_equal(mark_adopted(id), ADOPTED);
+    id[6] = id[6] == '0' ? '1' : '0';
+    assert_int_equal(mark_adopted(id), ADOPTED_OTHER_OWNER);
+    assert_int_equal(mark_adopted(""), ADOPTED_NEW_JOURNAL);
+    ours_listed(&rig.ledger, "rig");
+    assert_int_equal(mark_adopted(""), ADOPTED);
+    assert_int_equal(mark_adopted(id), ADOPTED_OTHER_OWNER);
+}
+
+/* Under another name: the same machine, not one more. */
+static void test_provider_was_renamed(void **state)
+{
+    struct machine *m = rig_machine("m", STATE_READY, "i-1");
+
+    (void)state;
+    snprintf(m->provider, sizeof m->provider, "earlier");
+    list((const char *[]){"i-1"}, 1);
+    assert_int_equal(rig.ledger.fleet.n, 1);
+    assert_string_equal(m->provider, "rig");
+    assert_true(rig_emitted("node.moved"));
+}
+
+/* Many that vanish at once are a wrong list, until it says so for long. */
+static void test_short_list(void **state)
+{
+    const char *ids[] = {"i-0", "i-1", "i-2", "i-3", "i-4", "i-5"};
+    struct machine *m[6];
+
+    (void)state;
+    for (int i = 0; i < 6; i++)
+        m[i] = rig_machine(ids[i] + 2, STATE_READY, ids[i]);
+    list(ids, 6);
+    for (int i = 0; i < 4; i++)
+        list(ids, 2);
+    assert_int_equal(m[5]->state, STATE_READY);
+    assert_false(provider_is_read(rig_site()));
+    list(ids, 6);
+    assert_true(provider_is_read(rig_site()));
+    for (int i = 0; i < 60; i++)
+        list(ids, 2);
+    assert_int_equal(m[5]->state, STATE_GONE);
+    assert_int_equal(m[1]->state, STATE_READY);
 }
 
 static void test_lost_after_two_lists(void **state)
@@ -75,6 +138,7 @@ static void test_lost_after_two_lists(void **state)
     struct machine *m = rig_machine("m", STATE_READY, "i-1");
 
     (void)state;
+    m->seen_ms = rig.env.now_ms;
     list(NULL, 0);
     assert_int_equal(m->state, STATE_READY);
     list((const char *[]){"i-1"}, 1); /* it was there after all */
@@ -114,11 +178,10 @@ static void test_list_is_older_than_the_machine(void **state)
     c->started_mono_ms = rig.env.mono_ms;
     rig_pass(500);
     m = rig_machine("m", STATE_STARTING, "i-1");
-    m->missed = 1;
     rig_pass(500);
     listed(c, NULL, 0);
     assert_int_equal(m->state, STATE_STARTING);
-    assert_int_equal(m->missed, 1);
+    assert_int_equal(m->maybe.missing_ms, 0);
 }
 
 static struct call *launch_sent(struct machine *m)
@@ -174,12 +237,19 @@ static void test_call_that_hangs(void **state)
     assert_int_equal(m->state, STATE_INTENDED);
     rig_pass(1);
     calls_overdue(&rig.providers);
-    assert_int_equal(m->state, STATE_GONE);
+    assert_int_equal(m->state, STATE_INTENDED); /* it may yet do its work */
+    assert_true(standing_lost_sight(m));
     assert_true(atomic_load(&c->cancel));
     assert_int_equal(rig.providers.calls.n, 1);
+    list(NULL, 0);
+    assert_int_equal(m->state, STATE_INTENDED);
     c->job.abandoned = true;
     providers_fold(&rig.providers, &c->job.mail);
     assert_int_equal(rig.providers.calls.n, 0);
+    assert_int_equal(m->state, STATE_INTENDED);
+    list(NULL, 0); /* begun a settle time after the launch left */
+    assert_int_equal(m->state, STATE_GONE);
+    assert_true(rig_emitted("launch.settled"));
 }
 
 static void test_offers_replace_those_before(void **state)
@@ -209,6 +279,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
         TEST(test_adopted),
+        TEST(test_marks),
+        TEST(test_provider_was_renamed),
+        TEST(test_short_list),
         TEST(test_lost_after_two_lists),
         TEST(test_failed_list_says_nothing),
         TEST(test_list_is_older_than_the_machine),

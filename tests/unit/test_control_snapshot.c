@@ -195,6 +195,41 @@ static void test_stale_tasks_are_left_out(void **state)
     status_unref(page);
 }
 
+static enum reason hold_of(const struct machine *m)
+{
+    struct status_page *page = status_new();
+    const struct snapshot *s = snapshot_take(&rig.known, page).snapshot;
+    enum reason r = REASON_COUNT;
+
+    for (uint32_t i = 0; i < s->n_nodes; i++)
+        if (strcmp(s->nodes[i].id, m->id) == 0)
+            r = s->nodes[i].hold;
+    status_unref(page);
+    return r;
+}
+
+/* What is not known for sure is not ended, and says why. */
+static void test_holds(void **state)
+{
+    struct machine *m = rig_machine("m", STATE_INTENDED, "");
+    struct machine *found = rig_machine("f", STATE_READY, "i-1");
+
+    (void)state;
+    rig_site()->listed_ms = rig.env.now_ms;
+    m->maybe.doubt = m->maybe.given_up = true;
+    assert_int_equal(hold_of(m), REASON_KEEP_UNANSWERED);
+    found->adopted = ADOPTED_OTHER_OWNER;
+    assert_int_equal(hold_of(found), REASON_KEEP_HELD);
+    found->adopted = ADOPTED_NEW_JOURNAL;
+    assert_int_equal(hold_of(found), REASON_KEEP_HELD);
+    found->adopted = ADOPTED;
+    assert_int_equal(hold_of(found), REASON_KEEP_UNKNOWN);
+    rig_pass(60000);
+    assert_int_equal(hold_of(found), REASON_NONE);
+    snprintf(found->provider, sizeof found->provider, "earlier");
+    assert_int_equal(hold_of(found), REASON_KEEP_ORPHAN);
+}
+
 static void test_says_when_it_changes(void **state)
 {
     struct offer_key key = {"rig", "t", "", false};
@@ -210,7 +245,7 @@ static void test_says_when_it_changes(void **state)
     env_wake_wall(&rig.env, INT64_MAX);
     assert_int_equal(rig.env.due_ms, due);
     err_set(&e, ST_STOCKOUT, "none left");
-    backoffs_note(rig.ledger.backoffs, key, &e, rig.env.now_ms);
+    backoffs_note_launch(rig.ledger.backoffs, key, 0, 0, &e, rig.env.now_ms);
     s = snapshot_take(&rig.known, page).snapshot;
     assert_int_equal(snapshot_changes_ms(&rig.known),
                      s->types[0].offers[0].backoff_until_ms + 1);
@@ -285,6 +320,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(f, start) cmocka_unit_test_setup_teardown(f, start, stop)
+        TEST(test_holds, start),
         TEST(test_changes_nothing, start),
         TEST(test_found_again, start),
         TEST(test_outlives_a_reload, start),

@@ -67,10 +67,15 @@ static int stop(void **state)
     return 0;
 }
 
+/* With what its type promises. */
 static struct source_node node(const char *instance, const char *id,
                                enum source_status status)
 {
-    return (struct source_node){.node_id = id,
+    static const struct qty all[] = {{"CPU", 40000}, {"GPU", 10000}};
+
+    return (struct source_node){.total = {all, 2},
+                                .available = {all, 2},
+                                .node_id = id,
                                 .instance_id = instance,
                                 .type = "",
                                 .machine = "",
@@ -95,6 +100,7 @@ static void viewed(uint32_t source, const char *session,
     j->view->v2 = true;
     j->view->nodes = arena_copy(&j->view->arena, nodes, n * sizeof *nodes);
     j->view->n_nodes = n;
+    h->asked_ms = rig.env.now_ms;
     source_job_submit(j);
     sources_fold(&rig.sources, &rig_job()->mail);
 }
@@ -132,6 +138,44 @@ static void test_joins(void **state)
     assert_int_equal(m->state, STATE_READY);
     assert_string_equal(m->ray_id, "aa");
     assert_true(rig.env.news);
+}
+
+/* Ready is what was promised: without its GPU it stays on its way. */
+static void test_joins_without_its_gpu(void **state)
+{
+    struct machine *m = rig_machine("m", STATE_STARTING, "i-1");
+    struct source_node n = node("i-1", "aa", SOURCE_IDLE);
+
+    (void)state;
+    n.total.n = n.available.n = 1;
+    viewed(0, "s", &n, 1);
+    assert_int_equal(m->state, STATE_STARTING);
+    assert_string_equal(m->ray_id, "aa");
+    assert_string_equal(m->detail, "it joined with 0 of 1 GPU");
+    n.total.n = n.available.n = 2;
+    viewed(0, "s", &n, 1);
+    assert_int_equal(m->state, STATE_READY);
+}
+
+/* It had not joined when it was to end; a view that was begun since says
+ * whether it has.  Then it is asked like any other. */
+static void test_end_looks_first(void **state)
+{
+    struct machine *m = rig_machine("m", STATE_STARTING, "i-1");
+    struct machine *other = rig_machine("o", STATE_STARTING, "i-2");
+    struct source_node n = node("i-1", "aa", SOURCE_RUNNING);
+
+    (void)state;
+    machine_to(&rig.ledger, m, STATE_DRAINING);
+    machine_to(&rig.ledger, other, STATE_DRAINING);
+    source_drain(&rig.sources, m, true);
+    source_drain(&rig.sources, other, true);
+    assert_int_equal(other->state, STATE_DRAINING);
+    rig_pass(1000);
+    viewed(0, "s", &n, 1);
+    assert_int_equal(m->state, STATE_READY);
+    source_drain(&rig.sources, other, true);
+    assert_int_equal(other->state, STATE_STOPPING);
 }
 
 static void test_dies(void **state)
@@ -322,6 +366,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(f, start) cmocka_unit_test_setup_teardown(f, start, stop)
         TEST(test_joins, start_ray),
+        TEST(test_joins_without_its_gpu, start_ray),
+        TEST(test_end_looks_first, start_ray),
         TEST(test_dies, start_ray),
         TEST(test_unknown_is_not_dead, start_ray),
         TEST(test_failed_read_changes_no_machine, start_ray),

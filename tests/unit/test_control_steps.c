@@ -11,6 +11,8 @@
 static struct observe observe;
 static struct commands commands;
 static struct status_board board;
+static struct ends ends;
+static struct reloading reloading;
 
 static int start(void **state)
 {
@@ -19,8 +21,14 @@ static int start(void **state)
     rig_site()->listed_ms = rig.env.now_ms;
     observe = (struct observe){&rig.env, &rig.ledger, &rig.conf, &rig.providers,
                                &rig.sources};
+    ends = (struct ends){&rig.env, &rig.ledger, &rig.conf, &rig.sources,
+                         .held = 0};
     commands = (struct commands){&rig.env,      &rig.ledger, &rig.conf,
-                                 &rig.requests, &board,      NULL};
+                                 &rig.requests, &board,      &rig.providers,
+                                 &ends,         NULL};
+    reloading = (struct reloading){&rig.conf, &rig.providers, &rig.sources,
+                                   &ends, &rig.known};
+    providers_check_places(&rig.providers, false);
     status_board_init(&board);
     return 0;
 }
@@ -47,7 +55,7 @@ static void test_late_machine(void **state)
     assert_int_equal(m->state, STATE_STARTING);
     rig_pass(1);
     observe_deadlines(&observe);
-    assert_int_equal(m->state, STATE_STOPPING);
+    assert_int_equal(m->why, REASON_END_FAILED); /* ends.c ends it */
     assert_non_null(
         backoffs_find(rig.ledger.backoffs, machine_offer(m), rig.env.now_ms));
 }
@@ -137,7 +145,7 @@ static void reload(const char *text)
     settings = text;
     rig.outside.config = config_given;
     configuration_reload(&rig.conf, 0);
-    reload_if_due(&rig.conf, &rig.providers, &rig.sources);
+    reload_if_due(&reloading);
 }
 
 static void test_reload(void **state)
@@ -169,6 +177,45 @@ static void test_reload_refused(void **state)
         assert_int_equal(rig.providers.all.n, 1);
     }
     assert_int_equal(atomic_load(&rig.env.metrics.reload_failures), 3);
+}
+
+/* What would forget or end many machines waits for a person. */
+static void test_reload_held(void **state)
+{
+    static const char dropped[] =
+        "cluster: c\nproviders: {other: {plugin: rig}}\n"
+        "node_types: {t: {provider: other, resources: {CPU: 4, GPU: 1}, "
+        "price: 1, max: 9}}\n";
+    static const char lowered[] =
+        "cluster: c\nproviders: {rig: {}}\n"
+        "node_types: {t: {provider: rig, resources: {CPU: 4, GPU: 1}, "
+        "price: 1, max: 2}}\n";
+    const struct config *was = rig.conf.now;
+    static const struct {
+        const char *text, *problem;
+    } bad[] = {{dropped, "drops provider rig, which has 6 machines"},
+               {lowered, "would end 4 machines"}};
+
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        char id[8];
+
+        snprintf(id, sizeof id, "m%d", i);
+        rig_machine(id, STATE_READY, id);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        reload(bad[i].text);
+        if (!strstr(rig.conf.problem, bad[i].problem))
+            fail_msg("%s", rig.conf.problem);
+        assert_true(rig.conf.held);
+        assert_ptr_equal(rig.conf.now, was);
+    }
+    assert_true(rig_emitted("config.held"));
+    configuration_approve(&rig.conf);
+    reload_if_due(&reloading);
+    assert_false(rig.conf.held);
+    assert_ptr_not_equal(rig.conf.now, was);
+    assert_int_equal(ends.allowed, 4);
 }
 
 static void test_changed_file_settles(void **state)
@@ -281,12 +328,19 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
-        TEST(test_late_machine),    TEST(test_unseen_is_not_late),
-        TEST(test_unsent_intent),   TEST(test_command_is_answered_at_the_end),
-        TEST(test_protect),         TEST(test_reload),
-        TEST(test_reload_refused),  TEST(test_changed_file_settles),
-        TEST(test_request_expires), TEST(test_request_is_refused),
-        TEST(test_fallback),        TEST(test_unplaced),
+        TEST(test_late_machine),
+        TEST(test_unseen_is_not_late),
+        TEST(test_unsent_intent),
+        TEST(test_command_is_answered_at_the_end),
+        TEST(test_protect),
+        TEST(test_reload),
+        TEST(test_reload_refused),
+        TEST(test_reload_held),
+        TEST(test_changed_file_settles),
+        TEST(test_request_expires),
+        TEST(test_request_is_refused),
+        TEST(test_fallback),
+        TEST(test_unplaced),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -178,7 +178,12 @@ static void secrets_stay_here_or_are_hidden(void **state)
                                       "https://a@b.example",
                                       "http://10.0.0.1",
                                       "http://[::2]",
-                                      "http://169.255.0.1"};
+                                      "http://169.255.0.1",
+                                      "http://169.254.1.1/",
+                                      "http://127.0.0.1\\@evil.example/",
+                                      "http://127.0.0.1:80@evil.example/",
+                                      "http://[::1]evil.example/",
+                                      "http://[::ffff:10.0.0.1]/"};
     (void)state;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         if (!kit_url_safe(good[i]))

@@ -622,6 +622,7 @@ static void a_plan_names_what_it_places(void **state)
         {0, 0, 0, REASON_LACKS, COL_GPU, 40000, 80000}};
     const struct plan_bundle bu[] = {{0, 0, 0, 1, NONE, 0, 1},
                                      {0, 3, 0, 0, 0, 0, 0}};
+    const struct plan_worth wo = {.count = 7, .nanos = 11};
     const struct plan p = {.launches = &la,
                            .n_launches = 1,
                            .placements = pl,
@@ -632,6 +633,10 @@ static void a_plan_names_what_it_places(void **state)
                            .n_refusals = 1,
                            .cost_micros_hour = 1000000,
                            .bound_micros_hour = 800000,
+                           .fleet_cost_micros_hour = 3000000,
+                           .fleet_bound_micros_hour = 2000000,
+                           .worths = &wo,
+                           .n_worths = 1,
                            .n_launched = 2,
                            .work = 9};
 
@@ -667,6 +672,13 @@ static void a_plan_names_what_it_places(void **state)
     assert_int_equal(json_integer_value(json_object_get(h, "until_ms")), 77);
     assert_true(json_real_value(json_object_get(v, "cost_per_hour")) == 1.0);
     assert_true(json_real_value(json_object_get(v, "gap_percent")) == 25.0);
+    h = json_object_get(v, "fleet");
+    assert_true(json_real_value(json_object_get(h, "cost_per_hour")) == 3.0);
+    assert_true(json_real_value(json_object_get(h, "gap_percent")) == 50.0);
+    h = json_array_get(
+        json_object_get(json_object_get(v, "certificate"), "worths"), 0);
+    assert_int_equal(json_integer_value(json_object_get(h, "count")), 7);
+    assert_int_equal(json_integer_value(json_object_get(h, "worth_nanos")), 11);
     json_decref(v);
 }
 

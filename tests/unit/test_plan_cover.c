@@ -369,8 +369,8 @@ static void test_more_budget_is_never_worse(void **state)
         for (uint64_t budget = 1000 + next(&seed) % 20000; budget < 6000000;
              budget += budget / 2 + next(&seed) % (2 * budget)) {
             uint64_t had = unplaced(&m, &last), left, work = 0;
-            int64_t more = cover_bound(&m.p, unplaced(&m, &first), budget,
-                                       &arena, &work);
+            int64_t more = cover_bound(&m.p, unplaced(&m, &first), NULL, budget,
+                                       &arena, &work, NULL);
 
             cover_improve(&m.p, &first, budget, &arena, &plan);
             left = unplaced(&m, &plan);

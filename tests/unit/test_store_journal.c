@@ -126,7 +126,8 @@ static void machines_come_back_whole(void **state)
     commit_good(j);
     m = sample(1); /* an update keeps its place */
     m.busy = true;
-    m.tries = m.missed = 3;
+    m.tries = 3;
+    m.maybe.missing_ms = 3;
     m.retry_ms = 99;
     journal_put_machine(j, &m, NULL);
     gone.state = STATE_GONE;

@@ -2,8 +2,8 @@
  * test_store_versions.c - journals of other versions: 0.1's is read whole, 0.1
  * reads ours, and what a later one wrote is kept and told, never fatal.
  *
- * 0.1's side is in tests/golden/v0.1: journal.sql, the dump of a file that it
- * wrote, and journal-use.sql, the statements with which it reads and writes.
+ * 0.1's side is in tests/golden/journal: v0.1.sql, the dump of a file that it
+ * wrote, and v0.1-use.sql, the statements with which it reads and writes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -78,7 +78,7 @@ static char *golden(const char *name)
     char *text = calloc(1, 1 << 16), file[128];
     FILE *f;
 
-    snprintf(file, sizeof file, "tests/golden/v0.1/%s", name);
+    snprintf(file, sizeof file, "tests/golden/journal/%s", name);
     f = fopen(file, "r");
     if (!f)
         fail_msg("%s: tests run in the folder of the tree", file);
@@ -131,7 +131,7 @@ static uint32_t odds(const struct journal *j)
 
 static struct machine sample(const char *id)
 {
-    struct machine m = {.state = STATE_READY, .created_ms = 1, .missed = 0};
+    struct machine m = {.state = STATE_READY, .created_ms = 1};
 
     snprintf(m.id, sizeof m.id, "%s", id);
     snprintf(m.type, sizeof m.type, "t4");
@@ -143,7 +143,7 @@ static struct machine sample(const char *id)
 
 static void a_journal_of_0_1_is_read_whole(void **state)
 {
-    char *text = golden("journal.sql");
+    char *text = golden("v0.1.sql");
     struct journal_request *r;
     struct journal_event *e;
     struct arena arena = {0};
@@ -218,7 +218,7 @@ static void check_filled(const struct fleet *f)
 
 static void zero_one_reads_and_writes_ours(void **state)
 {
-    char *use = golden("journal-use.sql");
+    char *use = golden("v0.1-use.sql");
     struct journal_request r = {"me", "{\"bundles\":[{\"GPU\":1}]}", 1, 0};
     struct journal *j = open_good();
     struct fleet f;

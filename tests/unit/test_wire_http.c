@@ -383,11 +383,96 @@ static void test_unix_socket(void **state)
     rmdir(path);
 }
 
+/* Where credentials may go without TLS, by curl's own reading of the URL. */
+static void test_credentials_stay(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const refused[] = {
+        "http://10.0.0.1/",
+        "http://evil.example/",
+        "http://localhost.evil.example/",
+        "http://127.0.0.1.evil.example/",
+        "http://127.0.0.1:80@evil.example/",
+        "http://127.0.0.1%2f@evil.example/",
+        "http://evil.example#@127.0.0.1/",
+        "http://[::ffff:10.0.0.1]/",
+        "http://169.254.1.1/",
+        "http://169.255.169.254/",
+        "http://0x7f000001.evil.example/",
+    };
+    static const char *const taken[] = {
+        "http://127.0.0.1:1/", "http://127.1:1/",     "http://127.8.9.1:1/",
+        "http://[::1]:1/",     "http://localhost:1/", "https://10.0.0.1:1/"};
+    static const struct davit_kv secrets[] = {{"authorization", "Bearer x"},
+                                              {"X-Amz-Security-Token", "x"},
+                                              {"X-aws-ec2-metadata-token", "x"},
+                                              {"Cookie", "x"}};
+    atomic_bool stop = true; /* before a byte is sent */
+
+    for (size_t k = 0; k < sizeof secrets / sizeof *secrets; k++) {
+        for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+            struct http_exchange x = {.url = refused[i],
+                                      .headers = &secrets[k],
+                                      .n_headers = 1,
+                                      .cancel = &stop};
+            if (http_do(f->c, &x, &f->arena, &f->err) != ST_INVALID ||
+                !strstr(f->err.text, "credentials go over http:// to this"))
+                fail_msg("%s: %s", refused[i], f->err.text);
+        }
+        for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
+            struct http_exchange x = {.url = taken[i],
+                                      .headers = &secrets[k],
+                                      .n_headers = 1,
+                                      .cancel = &stop};
+            if (http_do(f->c, &x, &f->arena, &f->err) != ST_CANCELLED)
+                fail_msg("%s: %s", taken[i], f->err.text);
+        }
+    }
+}
+
+/* A question to a metadata service goes past every proxy. */
+static void test_metadata_has_no_proxy(void **state)
+{
+    struct fixture *f = *state;
+    static const struct davit_kv asks[] = {
+        {"metadata-flavor", "Google"},
+        {"Metadata", "true"},
+        {"X-aws-ec2-metadata-token-ttl-seconds", "60"}};
+    struct server *s = server_start(serve_echo, NULL);
+    const char *url = s->url;
+
+    unsetenv("no_proxy");
+    unsetenv("NO_PROXY");
+    setenv("http_proxy", "http://127.0.0.1:1", 1);
+    for (size_t i = 0; i < sizeof asks / sizeof *asks; i++) {
+        struct http_exchange x = {
+            .url = url, .headers = &asks[i], .n_headers = 1};
+        assert_int_equal(http_do(f->c, &x, &f->arena, &f->err), ST_OK);
+    }
+    struct http_exchange other = {.url = url};
+    assert_int_equal(http_do(f->c, &other, &f->arena, &f->err), ST_RETRY);
+    setenv("http_proxy", url, 1); /* it would answer for all */
+    static const char *const services[] = {
+        "http://169.254.170.2:1/", "http://metadata.google.internal:1/"};
+    for (size_t i = 0; i < 2; i++) {
+        struct http_exchange x = {.url = services[i],
+                                  .deadline_mono_ms = clock_mono_ms() + 300};
+        request[0] = '\0';
+        http_do(f->c, &x, &f->arena, &f->err);
+        if (request[0])
+            fail_msg("%s was asked by a proxy: %s", services[i], request);
+    }
+    unsetenv("http_proxy");
+    server_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, up, down)
         T(test_request_and_reply),
+        T(test_credentials_stay),
+        T(test_metadata_has_no_proxy),
         T(test_interim_and_trailers),
         T(test_redirect_is_not_followed),
         T(test_no_connection),

@@ -23,6 +23,7 @@ static void *watch_main(void *arg)
         else
             pthread_cond_wait(&d->wake, &d->lock);
         seats_sweep(d, clock_mono_ms());
+        peers_sweep(d, clock_mono_ms());
     }
     pthread_mutex_unlock(&d->lock);
     return NULL;
@@ -60,6 +61,7 @@ void door_free(struct door *d)
     pthread_cond_signal(&d->wake);
     pthread_mutex_unlock(&d->lock);
     pthread_join(d->watch, NULL);
+    peers_sweep(d, INT64_MAX);
     pthread_cond_destroy(&d->wake);
     pthread_mutex_destroy(&d->lock);
     free(d);

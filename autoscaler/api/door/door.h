@@ -17,6 +17,7 @@
 #include <microhttpd.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct door;
 struct peer; /* a client: an IPv4 address, an IPv6 /64, or a local user */
@@ -55,6 +56,7 @@ enum seat_phase {
 struct seat *seat_of(struct MHD_Connection *connection);
 void seat_enter(struct seat *s, enum seat_phase phase);
 struct peer *seat_peer(struct seat *s); /* lives as long as the seat */
+enum door_port seat_port(const struct seat *s);
 /* How many connections were ended because their time was over, or for others.
  */
 uint64_t door_late(const struct door *d);
@@ -98,7 +100,21 @@ size_t door_bytes(struct door *d);
 struct MHD_Response *charged_response(struct door *d, struct peer *p,
                                       char *text, size_t n);
 
+/* ---- logins.c: tokens that are wrong
+ *
+ * Thirty wrong ones at once, then thirty a minute, are looked at for each client;
+ * beyond it no token of that client is, but for those that were right before:
+ * who knows one is not kept out by others at his address. */
+bool login_may(struct door *d, struct peer *p, const unsigned char digest[32]);
+void login_good(struct door *d, struct peer *p, const unsigned char digest[32]);
+void login_bad(struct door *d, struct peer *p);
+uint64_t logins_failed(const struct door *d);
+uint64_t logins_throttled(const struct door *d);
+
 /* ---- peers.c */
+const char *peer_name(const struct peer *p); /* "10.0.0.7", "uid 1000" */
+/* Is it a user of the Unix socket, and which? */
+bool peer_user(const struct peer *p, uid_t *ret);
 /* Counts one more exchange that waits for another thread, or stream; false: it
  * has its share already. */
 bool peer_waits(struct door *d, struct peer *p, int more, uint32_t max);

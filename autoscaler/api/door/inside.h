@@ -11,6 +11,8 @@
 
 #include "door.h"
 
+enum { LOGINS_GOOD = 4, PEERS_KEPT = 4096 };
+
 struct peer {
     struct peer *next;
     unsigned char key[18]; /* constant, with the name */
@@ -19,6 +21,14 @@ struct peer {
     uint32_t seats[DOOR_PORTS];
     uint32_t waits;
     size_t bytes;
+    uid_t uid; /* constant; of a local user */
+    /* logins.c */
+    int64_t debt_ms; /* mono: when all failed logins are forgotten */
+    int64_t keep_ms; /* mono: not forgotten before */
+    int64_t told_ms; /* mono, when failures were logged last */
+    uint32_t untold;
+    unsigned char good[LOGINS_GOOD][32]; /* digests that were right */
+    uint32_t n_good;                     /* so far; the newest are kept */
 };
 
 struct seat {
@@ -44,16 +54,19 @@ struct door {
     pthread_t watch;
     bool stop;
     struct peer *peers;
+    uint32_t n_idle; /* of them, without a reference */
     struct seat *seats;
     struct port ports[DOOR_PORTS];
     size_t bytes;
-    atomic_ullong late, evicted;
+    atomic_ullong late, evicted, logins_failed, logins_throttled;
 };
 
 /* A reference; under the lock. */
 struct peer *peer_get(struct door *d, const struct sockaddr *a, int fd);
 void peer_ref(struct peer *p);
 void peer_drop(struct door *d, struct peer *p);
+/* Forgets those that nothing is to be remembered of. */
+void peers_sweep(struct door *d, int64_t now_ms);
 
 /* Ends the seats whose time is over; under the lock. */
 void seats_sweep(struct door *d, int64_t now_ms);

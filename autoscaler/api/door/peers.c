@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "../../base/alloc.h"
+#include "../../base/clock.h"
 #include "inside.h"
 
 static void name_four(struct peer *p, const void *address)
@@ -44,6 +45,7 @@ static void name_local(struct peer *p, int fd)
     socklen_t n = sizeof who;
 
     getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n);
+    p->uid = who.uid;
     p->key[0] = 1;
     memcpy(p->key + 1, &who.uid, sizeof who.uid);
     snprintf(p->name, sizeof p->name, "uid %u", (unsigned)who.uid);
@@ -63,6 +65,7 @@ struct peer *peer_get(struct door *d, const struct sockaddr *a, int fd)
         name_local(&key, fd);
     for (p = d->peers; p; p = p->next)
         if (memcmp(p->key, key.key, sizeof key.key) == 0) {
+            d->n_idle -= p->refs == 0;
             p->refs++;
             return p;
         }
@@ -85,10 +88,42 @@ void peer_drop(struct door *d, struct peer *p)
 
     if (--p->refs > 0)
         return;
+    if (p->keep_ms > clock_mono_ms() && d->n_idle < PEERS_KEPT) {
+        d->n_idle++;
+        return;
+    }
     while (*at != p)
         at = &(*at)->next;
     *at = p->next;
     free(p);
+}
+
+void peers_sweep(struct door *d, int64_t now_ms)
+{
+    for (struct peer **at = &d->peers; *at;) {
+        struct peer *p = *at;
+
+        if (p->refs > 0 || p->keep_ms > now_ms) {
+            at = &p->next;
+            continue;
+        }
+        *at = p->next;
+        d->n_idle--;
+        free(p);
+    }
+}
+
+const char *peer_name(const struct peer *p)
+{
+    return p ? p->name : "";
+}
+
+bool peer_user(const struct peer *p, uid_t *ret)
+{
+    if (!p || p->key[0] != 1)
+        return false;
+    *ret = p->uid;
+    return true;
 }
 
 bool peer_waits(struct door *d, struct peer *p, int more, uint32_t max)

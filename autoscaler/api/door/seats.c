@@ -192,3 +192,8 @@ struct peer *seat_peer(struct seat *s)
 {
     return s ? s->peer : NULL;
 }
+
+enum door_port seat_port(const struct seat *s)
+{
+    return s ? s->port : DOOR_PORTS;
+}

@@ -3,9 +3,10 @@
  *
  * A refusal that is sure (stockout, quota, invalid, auth) ends the intents it
  * was for, so that the next plan looks elsewhere at once.  An answer that is
- * not (a reset, a lost reply) keeps them: the same request id is sent again,
- * and the provider gives the same machines.  After some tries they are given
- * up; what was launched after all is adopted by the list.
+ * not (a reset, a lost reply) leaves them in doubt: the same request id is sent
+ * again, and the provider gives the same machines.  After some tries it is not
+ * sent any more, and the next plan looks elsewhere; what is in doubt counts
+ * until a list tells (settle.h).
  */
 #include <stdio.h>
 #include <string.h>
@@ -37,6 +38,27 @@ static bool refused_for_sure(enum status s)
            s == ST_AUTH || s == ST_UNSUPPORTED || s == ST_NOT_FOUND;
 }
 
+/* Refused, or not: an error after which the machines may be there. */
+static bool may_have_worked(enum status s)
+{
+    return !refused_for_sure(s) && s != ST_THROTTLED;
+}
+
+/* It is not sent again, and stays in doubt until a list tells. */
+static void launch_doubted(struct providers *p, struct machine *m,
+                           const struct err *e)
+{
+    if (m->maybe.given_up)
+        return;
+    m->maybe.given_up = true;
+    m->failure = e->status;
+    machine_detail(m, e->text);
+    fleet_touch(&p->ledger->fleet, m);
+    emit(p->env, "launch.unanswered", m->id, status_name(e->status),
+         "%s: it counts until a list of %s tells what came of it: %s", m->type,
+         m->provider, e->text);
+}
+
 static void backoff_emit(struct providers *p, const struct backoff *r,
                          const char *provider)
 {
@@ -54,10 +76,20 @@ static void backoff_emit(struct providers *p, const struct backoff *r,
 static void launch_answered(struct providers *p, struct machine *m,
                             const struct call *call)
 {
+    bool sure = refused_for_sure(call->status), last;
+
     if (call->status == ST_OK) {
         m->progress_ms = p->env->now_ms;
+        m->maybe.doubt = m->maybe.given_up = false;
+        m->failure = ST_OK;
         machine_to(p->ledger, m, STATE_REQUESTED);
-    } else if (refused_for_sure(call->status) || ++m->tries >= LAUNCH_TRIES) {
+        return;
+    }
+    m->maybe.doubt = m->maybe.doubt || may_have_worked(call->status);
+    last = sure || ++m->tries >= LAUNCH_TRIES || m->maybe.given_up;
+    if (last && m->maybe.doubt) {
+        launch_doubted(p, m, &call->err);
+    } else if (last) {
         machine_fail(p->ledger, m, call->status, call->err.text);
         machine_to(p->ledger, m, STATE_GONE);
     } else {
@@ -95,7 +127,7 @@ static void answer_launch(struct providers *p, struct provider_state *s,
     uint32_t waiting;
 
     for (uint32_t i = 0; s && i < call->machines.n; i++)
-        machine_seen(p, s, &call->machines.v[i]);
+        machine_seen(p, s, &call->machines.v[i], false);
     if (s)
         backoff = backoffs_note_launch(
             p->ledger->backoffs, call_offer_key(call), call->count,
@@ -115,11 +147,11 @@ static bool terminate_answered(struct providers *p, struct machine *m,
                                enum status s, const struct err *e)
 {
     m->busy = false;
-    if (s == ST_NOT_FOUND) {
-        machine_to(p->ledger, m, STATE_GONE);
-    } else if (s == ST_OK) {
-        /* Sent once; the list tells when it is gone.  If it stays, it is
-         * asked again: a target that crept up again is not our ending. */
+    if (s == ST_OK || s == ST_NOT_FOUND) {
+        /* The list tells when it is gone.  If it stays, it is asked again: a
+         * target that crept up again is not our ending. */
+        m->tries = 0;
+        m->maybe.ended_ms = p->env->now_ms;
         m->retry_ms = p->env->now_ms + RETRY_LONGEST_MS;
     } else {
         m->tries++;
@@ -194,26 +226,42 @@ void providers_fold(struct providers *p, struct mail *mail)
 
 /* ---- calls that do not return */
 
-static void launch_given_up(struct providers *p, const struct call *call,
-                            const struct err *e)
+/* Its machines stay busy, and in doubt, until it returns. */
+static void launch_hangs(struct providers *p, const struct call *call,
+                         const struct err *e)
 {
     backoffs_note_launch(p->ledger->backoffs, call_offer_key(call), call->count,
                          0, e, p->env->now_ms);
     for (uint32_t i = 0; i < p->ledger->fleet.n; i++) {
         struct machine *m = p->ledger->fleet.v[i];
 
-        if (m->state != STATE_INTENDED ||
-            strcmp(m->request_id, call->request_id) != 0)
-            continue;
-        machine_fail(p->ledger, m, ST_RETRY, e->text);
-        machine_to(p->ledger, m, STATE_GONE);
+        if (m->state == STATE_INTENDED &&
+            strcmp(m->request_id, call->request_id) == 0)
+            launch_doubted(p, m, e);
     }
 }
 
-/* A list counts as failed (nothing is ended on old facts), a launch's intents
- * are given up and the next plan looks elsewhere.  What the call does after all
- * is found by the list and adopted.  The worker still has it: only what was set
- * before it was sent may be read here. */
+/* Another call asks for the same: to end what has ended does no harm. */
+static void terminate_hangs(struct providers *p, const struct call *call)
+{
+    const char *provider = provider_name(call->provider);
+
+    for (uint32_t i = 0; i < call->n_ids; i++) {
+        struct machine *m = fleet_by_cloud(&p->ledger->fleet, provider,
+                                           call->ids[i]);
+
+        if (m && m->state == STATE_STOPPING && m->busy) {
+            m->busy = false;
+            m->tries++;
+            m->retry_ms = p->env->now_ms + RETRY_LONGEST_MS;
+        }
+    }
+}
+
+/* A list counts as failed (nothing is ended on old facts), a launch is in doubt
+ * and the next plan looks elsewhere.  What the call does after all is found by
+ * the list.  The worker still has it: only what was set before it was sent may
+ * be read here. */
 static void call_hangs(struct providers *p, struct call *call)
 {
     static const char *const names[] = {[CALL_LIST] = "list",
@@ -232,7 +280,9 @@ static void call_hangs(struct providers *p, struct call *call)
     if (s)
         provider_problem(p, s, &e);
     if (call->op == CALL_LAUNCH)
-        launch_given_up(p, call, &e);
+        launch_hangs(p, call, &e);
+    if (call->op == CALL_TERMINATE)
+        terminate_hangs(p, call);
 }
 
 void calls_overdue(struct providers *p)

@@ -4,35 +4,52 @@
  */
 #include <string.h>
 
+#include "../settle.h"
 #include "providers.h"
 
 enum {
     LIST_BUSY_MS = 1000, /* while something is on its way or going */
     LIST_QUIET_MS = 15000,
     LIST_TIMEOUT_MS = 60000,
+    STILL_SHARE = 60, /* what has not moved for so long is looked for at a
+                       * pause of that time's 60th part */
+    SHORT_LEAST = 3,  /* so many may vanish from a list together, */
+    SHORT_SHARE = 10, /* or a tenth of the provider's machines */
+    SHORT_MS = 600000,
 };
 
-static bool provider_busy(const struct providers *p,
+/* How soon its next list is wanted: at once while something moves, less often
+ * for what has not moved for long, so that one stuck machine does not cost
+ * 86,000 lists a day. */
+static int64_t list_pause(const struct providers *p,
                           const struct provider_state *s)
 {
+    int64_t pause = LIST_QUIET_MS;
+
     for (uint32_t i = 0; i < p->ledger->fleet.n; i++) {
         const struct machine *m = p->ledger->fleet.v[i];
-        if (m->state != STATE_READY && m->state != STATE_GONE &&
-            strcmp(m->provider, s->conf->name) == 0)
-            return true;
+        int64_t still = p->env->now_ms - (m->progress_ms > m->since_ms
+                                              ? m->progress_ms
+                                              : m->since_ms);
+
+        if ((m->state == STATE_READY && !m->maybe.missing_ms) ||
+            m->state == STATE_GONE || strcmp(m->provider, s->conf->name) != 0)
+            continue;
+        if (still / STILL_SHARE < pause)
+            pause = still / STILL_SHARE;
     }
-    return false;
+    return pause > LIST_BUSY_MS ? pause : LIST_BUSY_MS;
 }
 
 static void list_poll(struct providers *p, struct provider_state *s)
 {
-    int64_t now = p->env->mono_ms;
+    int64_t now = p->env->mono_ms, pause;
 
-    if (s->listing)
+    if (s->listing || s->elsewhere)
         return;
-    if (s->list_failures == 0 && provider_busy(p, s) &&
-        s->list_due_ms > s->list_last_ms + LIST_BUSY_MS)
-        s->list_due_ms = s->list_last_ms + LIST_BUSY_MS;
+    pause = list_pause(p, s);
+    if (s->list_failures == 0 && s->list_due_ms > s->list_last_ms + pause)
+        s->list_due_ms = s->list_last_ms + pause;
     if (now < s->list_due_ms) {
         env_wake_mono(p->env, s->list_due_ms);
         return;
@@ -44,7 +61,8 @@ static void list_poll(struct providers *p, struct provider_state *s)
 
 static void offers_poll(struct providers *p, struct provider_state *s)
 {
-    if (s->offering || !(provider_caps(s->provider) & DAVIT_CAP_OFFERS))
+    if (s->offering || s->elsewhere ||
+        !(provider_caps(s->provider) & DAVIT_CAP_OFFERS))
         return;
     if (p->env->mono_ms < s->offers_due_ms) {
         env_wake_mono(p->env, s->offers_due_ms);
@@ -77,11 +95,69 @@ static void list_failed(struct providers *p, struct provider_state *s,
     provider_problem(p, s, e);
 }
 
+/* ---- what is not in it */
+
+static bool is_missing(const struct providers *p,
+                       const struct provider_state *s, const struct machine *m)
+{
+    return m->seen_ms != p->env->now_ms &&
+           strcmp(m->provider, s->conf->name) == 0;
+}
+
+/* Do so many machines vanish together that the list is rather wrong than they
+ * are gone?  It is believed when it says so for ten minutes, or a person does
+ * (`davit release`). */
+static bool list_is_short(struct providers *p, struct provider_state *s)
+{
+    uint32_t there = 0, gone = 0;
+
+    for (uint32_t i = 0; i < p->ledger->fleet.n; i++) {
+        const struct machine *m = p->ledger->fleet.v[i];
+
+        if (standing_of(m) != STANDING_THERE || !m->seen_ms ||
+            strcmp(m->provider, s->conf->name) != 0)
+            continue;
+        there++;
+        gone += is_missing(p, s, m);
+    }
+    if (gone <= SHORT_LEAST || gone <= there / SHORT_SHARE) {
+        s->short_since_ms = 0;
+        s->short_believed = false;
+        return false;
+    }
+    if (!s->short_since_ms)
+        s->short_since_ms = p->env->now_ms;
+    s->short_by = gone;
+    return !s->short_believed && p->env->now_ms - s->short_since_ms < SHORT_MS;
+}
+
+static void all_missed(struct providers *p, struct provider_state *s,
+                       int64_t list_begun_ms)
+{
+    int64_t settle = provider_settle_ms(s->provider);
+
+    for (uint32_t i = 0; i < p->ledger->fleet.n; i++)
+        if (is_missing(p, s, p->ledger->fleet.v[i]))
+            machine_missed(p, p->ledger->fleet.v[i], list_begun_ms, settle);
+}
+
+/* Those that the ledger knows come first: a new one may be in the place of one
+ * that is not there any more. */
+static void all_seen(struct providers *p, const struct provider_state *s,
+                     const struct call *call)
+{
+    for (int known = 1; known >= 0; known--)
+        for (uint32_t i = 0; i < call->machines.n; i++)
+            if (machine_known(p, s, &call->machines.v[i]) == known)
+                machine_seen(p, s, &call->machines.v[i], true);
+}
+
 void provider_listed(struct providers *p, struct call *call)
 {
     struct provider_state *s = provider_of(p, call->provider);
-    int64_t now = p->env->now_ms;
     int64_t ago = p->env->mono_ms - call->started_mono_ms;
+    struct err short_list;
+    bool changed;
     uint32_t held = 0;
 
     s->listing = false;
@@ -92,26 +168,30 @@ void provider_listed(struct providers *p, struct call *call)
         list_failed(p, s, &call->err);
         return;
     }
+    changed = s->machines != call->machines.n;
+    all_seen(p, s, call);
+    s->machines = call->machines.n;
+    if (list_is_short(p, s)) {
+        err_set(&short_list, ST_RETRY,
+                "its list lacks %u machines at once: not believed before it "
+                "says so for %d minutes (or `davit release`)",
+                s->short_by, SHORT_MS / 60000);
+        list_failed(p, s, &short_list);
+        return;
+    }
     /* What it says of machines changes the fleet, or else nothing. */
-    if (!provider_is_read(s) || *s->problem || s->machines != call->machines.n)
+    if (!provider_is_read(s) || *s->problem || changed)
         p->env->news = true;
     s->list_failures = 0;
     s->list_due_ms = p->env->mono_ms + LIST_QUIET_MS;
-    s->listed_ms = now;
-    s->machines = call->machines.n;
+    s->listed_ms = p->env->now_ms;
     provider_problem(p, s, NULL);
-    for (uint32_t i = 0; i < call->machines.n; i++) {
-        machine_seen(p, s, &call->machines.v[i]);
+    all_missed(p, s, p->env->now_ms - (ago > 0 ? ago : 0));
+    ours_listed(p->ledger, s->conf->name);
+    for (uint32_t i = 0; i < call->machines.n; i++)
         held += *call->machines.v[i].held != '\0';
-    }
     /* An upgrade has begun or is over. */
     if ((held > 0) != (s->held > 0))
         offers_soon(s);
     s->held = held;
-    for (uint32_t i = 0; i < p->ledger->fleet.n; i++) {
-        struct machine *m = p->ledger->fleet.v[i];
-
-        if (m->seen_ms != now && strcmp(m->provider, s->conf->name) == 0)
-            machine_missed(p, m, now - (ago > 0 ? ago : 0));
-    }
 }

@@ -5,9 +5,8 @@
 #include <string.h>
 
 #include "../../base/hash.h"
+#include "../settle.h"
 #include "providers.h"
-
-enum { MISSED_MAX = 2 }; /* good lists without it before it is lost */
 
 /* An id for a machine that is not from our ledger: the cloud's own, or, when
  * that is too long or taken, one with a number made of it. */
@@ -29,19 +28,34 @@ static void adopted_id(const struct fleet *f, const char *cloud_id, char *ret,
     while (fleet_by_id(f, ret));
 }
 
-/* The machine of a launch whose id is not known yet, or NULL. */
+/* Is it a place for a machine of that launch that the ledger does not know?
+ * One whose id is not known yet, or one that never joined and that this list
+ * no longer has: its cloud made another one in its place. */
+static bool place_free(const struct machine *m, int64_t now_ms)
+{
+    if (m->state == STATE_GONE)
+        return false;
+    return !*m->cloud_id || (m->seen_ms != now_ms && !*m->ray_id &&
+                             m->state < STATE_READY && m->maybe.missing_ms);
+}
+
 static struct machine *machine_of_launch(const struct fleet *f,
                                          const char *provider,
-                                         const char *request_id)
+                                         const char *request_id, int64_t now_ms)
 {
+    struct machine *found = NULL;
+
     for (uint32_t i = 0; *request_id && i < f->n; i++) {
         struct machine *m = f->v[i];
 
-        if (!*m->cloud_id && strcmp(m->request_id, request_id) == 0 &&
-            strcmp(m->provider, provider) == 0 && m->state != STATE_GONE)
+        if (strcmp(m->request_id, request_id) != 0 ||
+            strcmp(m->provider, provider) != 0 || !place_free(m, now_ms))
+            continue;
+        if (!*m->cloud_id)
             return m;
+        found = found ? found : m;
     }
-    return NULL;
+    return found;
 }
 
 static struct machine *adopt(struct providers *p, const char *provider,
@@ -59,11 +73,35 @@ static struct machine *adopt(struct providers *p, const char *provider,
     snprintf(m->request_id, sizeof m->request_id, "%s", cm->request_id);
     snprintf(m->config_hash, sizeof m->config_hash, "%s", t ? t->hash : "");
     m->spot = cm->spot;
-    m->adopted = true;
+    m->adopted = ours_of(p->ledger, provider, cm->request_id);
     fleet_bind(f, m, cm->id);
-    emit(p->env, "node.adopted", m->id, "",
-         "%s: found in %s, not in the ledger", cm->type, provider);
+    emit(p->env, machine_held(m) ? "node.held" : "node.adopted", m->id, "",
+         "%s: found in %s, not in the ledger%s", cm->type, provider,
+         ours_text((enum adoption)m->adopted));
     return m;
+}
+
+/* One whose provider is no longer configured under that name: this provider
+ * has it, so that is what it is called now. */
+static struct machine *machine_renamed(struct providers *p,
+                                       const char *provider,
+                                       const struct call_machine *cm)
+{
+    struct fleet *f = &p->ledger->fleet;
+
+    for (uint32_t i = 0; i < f->n; i++) {
+        struct machine *m = f->v[i];
+
+        if (strcmp(m->cloud_id, cm->id) != 0 || m->state == STATE_GONE ||
+            provider_find(p, m->provider))
+            continue;
+        emit(p->env, "node.moved", m->id, "", "provider %s is called %s now",
+             m->provider, provider);
+        snprintf(m->provider, sizeof m->provider, "%s", provider);
+        fleet_touch(f, m);
+        return m;
+    }
+    return NULL;
 }
 
 /* The record this machine of the cloud belongs to; adopted when there is
@@ -74,14 +112,34 @@ static struct machine *machine_of(struct providers *p, const char *provider,
     struct fleet *f = &p->ledger->fleet;
     struct machine *m = fleet_by_cloud(f, provider, cm->id);
 
+    if (!m)
+        m = machine_renamed(p, provider, cm);
     if (m)
         return m;
-    m = machine_of_launch(f, provider, cm->request_id);
+    m = machine_of_launch(f, provider, cm->request_id, p->env->now_ms);
     if (m)
         fleet_bind(f, m, cm->id);
     else if (cm->phase != DAVIT_STOPPING)
         m = adopt(p, provider, cm);
     return m;
+}
+
+bool machine_known(const struct providers *p, const struct provider_state *s,
+                   const struct call_machine *cm)
+{
+    return !!fleet_by_cloud(&p->ledger->fleet, s->conf->name, cm->id);
+}
+
+/* The provider's word for what it is: a type may have got another name. */
+static void type_seen(struct providers *p, struct machine *m,
+                      const struct call_machine *cm)
+{
+    if (!*cm->type || strcmp(m->type, cm->type) == 0 ||
+        !type_find(p->conf->now, cm->type))
+        return;
+    emit(p->env, "node.retyped", m->id, "", "%s is %s now", m->type, cm->type);
+    snprintf(m->type, sizeof m->type, "%s", cm->type);
+    fleet_touch(&p->ledger->fleet, m);
 }
 
 static void progress_seen(struct providers *p, struct machine *m,
@@ -104,62 +162,72 @@ static void progress_seen(struct providers *p, struct machine *m,
     fleet_touch(&p->ledger->fleet, m);
 }
 
+/* One that had joined tells nothing about the next launch, and may still have
+ * work: it goes the way of all others. */
 static void failure_seen(struct providers *p, struct machine *m,
                          const struct call_machine *cm)
 {
     struct err e = {.status = cm->failure == ST_OK ? ST_RETRY : cm->failure};
 
+    if (m->why == REASON_END_FAILED)
+        return; /* told; what it leads to is ends.h's */
     snprintf(e.text, sizeof e.text, "%s", cm->detail);
-    /* One that had joined tells nothing about the next launch. */
     if (m->state < STATE_READY)
-        machine_fail_offer(p->ledger, m, &e);
+        machine_fail_life(p->ledger, m, &e);
     else
         machine_fail(p->ledger, m, e.status, cm->detail);
-    machine_to(p->ledger, m, STATE_STOPPING);
+}
+
+/* Somebody else ends it: a person, or the cloud that wants it back. */
+static void stopping_seen(struct providers *p, struct machine *m)
+{
+    if (!m->maybe.ended_ms)
+        m->maybe.ended_ms = p->env->now_ms;
+    if (m->state >= STATE_STOPPING || m->maybe.taken)
+        return;
+    m->maybe.taken = true;
+    fleet_touch(&p->ledger->fleet, m);
 }
 
 static void held_seen(struct providers *p, struct machine *m,
                       const struct call_machine *cm)
 {
-    char was[sizeof m->held];
+    char was[sizeof m->cloud_holds];
 
-    snprintf(was, sizeof was, "%s", m->held);
-    snprintf(m->held, sizeof m->held, "%s", cm->held);
-    if (strcmp(was, m->held) == 0)
+    snprintf(was, sizeof was, "%s", m->cloud_holds);
+    snprintf(m->cloud_holds, sizeof m->cloud_holds, "%s", cm->held);
+    if (strcmp(was, m->cloud_holds) == 0)
         return;
-    if ((*was != '\0') != (*m->held != '\0'))
-        emit(p->env, *m->held ? "node.held" : "node.released", m->id, "", "%s",
-             *m->held ? m->held : "its cloud lets it end again");
+    if ((*was != '\0') != (*m->cloud_holds != '\0'))
+        emit(p->env, *m->cloud_holds ? "node.kept" : "node.freed", m->id, "",
+             "%s",
+             *m->cloud_holds ? m->cloud_holds : "its cloud lets it end again");
     fleet_touch(&p->ledger->fleet, m);
 }
 
 void machine_seen(struct providers *p, const struct provider_state *s,
-                  const struct call_machine *cm)
+                  const struct call_machine *cm, bool listed)
 {
     struct machine *m = machine_of(p, s->conf->name, cm);
 
     if (!m || m->state == STATE_GONE)
         return;
-    m->seen_ms = p->env->now_ms;
-    m->missed = 0;
+    if (listed)
+        m->seen_ms = p->env->now_ms;
+    m->maybe.missing_ms = 0;
+    m->maybe.given_up = m->maybe.doubt = false;
+    type_seen(p, m, cm);
     held_seen(p, m, cm);
     progress_seen(p, m, cm);
+    if (cm->phase != DAVIT_STOPPING && m->state < STATE_STARTING)
+        machine_to(p->ledger, m, STATE_STARTING);
     switch (cm->phase) {
-    case DAVIT_STARTING:
+    case DAVIT_STARTING: break;
     case DAVIT_RUNNING:
-        if (m->state == STATE_INTENDED || m->state == STATE_REQUESTED)
-            machine_to(p->ledger, m, STATE_STARTING);
-        if (cm->phase == DAVIT_RUNNING && !p->join_elsewhere &&
-            m->state == STATE_STARTING)
+        if (!p->join_elsewhere && m->state == STATE_STARTING)
             machine_to(p->ledger, m, STATE_READY);
         break;
-    case DAVIT_STOPPING:
-        if (m->state >= STATE_STOPPING)
-            break;
-        if (m->state != STATE_DRAINING)
-            m->why = REASON_NONE;
-        machine_to(p->ledger, m, STATE_STOPPING);
-        break;
+    case DAVIT_STOPPING: stopping_seen(p, m); break;
     case DAVIT_FAILED:
         if (m->state < STATE_STOPPING)
             failure_seen(p, m, cm);
@@ -167,26 +235,32 @@ void machine_seen(struct providers *p, const struct provider_state *s,
     }
 }
 
-void machine_missed(struct providers *p, struct machine *m,
-                    int64_t list_started_ms)
+static void machine_absent(struct providers *p, struct machine *m)
 {
-    if (m->since_ms >= list_started_ms || m->created_ms >= list_started_ms)
-        return; /* the list is older than what we know */
-    switch (m->state) {
-    case STATE_STARTING:
-    case STATE_READY:
-    case STATE_DRAINING:
-        if (++m->missed < MISSED_MAX)
-            return;
+    switch (standing_of(m)) {
+    case STANDING_ASKED:
+    case STANDING_ACCEPTED:
+        emit(p->env, "launch.settled", m->id, "",
+             "%s has no machine of its launch", m->provider);
+        break;
+    case STANDING_THERE:
+        if (m->maybe.taken)
+            break;
         atomic_fetch_add(&p->env->metrics.lost, 1);
         emit(p->env, "node.lost", m->id, "", "%s: %s no longer has it", m->type,
              m->provider);
-        machine_to(p->ledger, m, STATE_GONE);
-        return;
-    case STATE_STOPPING: machine_to(p->ledger, m, STATE_GONE); return;
-    case STATE_INTENDED:  /* its launch will be answered or repeated */
-    case STATE_REQUESTED: /* accepted, appears later; see observe_deadlines */
-    case STATE_GONE:
-    case STATE_COUNT: return;
+        break;
+    case STANDING_PLANNED:
+    case STANDING_ENDING:
+    case STANDING_ENDED:
+    case STANDING_GONE: break;
     }
+    machine_to(p->ledger, m, STATE_GONE);
+}
+
+void machine_missed(struct providers *p, struct machine *m,
+                    int64_t list_begun_ms, int64_t settle_ms)
+{
+    if (settle_absent(m, list_begun_ms, settle_ms))
+        machine_absent(p, m);
 }

@@ -97,6 +97,52 @@ enum status providers_open(struct providers *p, const struct config *conf,
     return worst;
 }
 
+void providers_drop(struct providers *p, struct provider_set *set)
+{
+    set_close(p, set);
+}
+
+/* ---- where they are */
+
+static void machines_forget(struct providers *p, const char *provider)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < p->ledger->fleet.n; i++) {
+        struct machine *m = p->ledger->fleet.v[i];
+
+        if (m->state == STATE_GONE || strcmp(m->provider, provider) != 0)
+            continue;
+        machine_to(p->ledger, m, STATE_GONE);
+        n++;
+    }
+    emit(p->env, "provider.moved", provider, "",
+         "%u machines in its earlier place are forgotten, not ended", n);
+}
+
+void providers_check_places(struct providers *p, bool approved)
+{
+    for (uint32_t i = 0; i < p->all.n; i++) {
+        struct provider_state *s = p->all.v[i];
+        const char *place = provider_place(s->provider);
+        const char *was = ours_moved(p->ledger, s->conf->name, place);
+        struct err e;
+
+        s->elsewhere = was && !approved;
+        if (s->elsewhere) {
+            err_set(&e, ST_INVALID,
+                    "its machines in the journal are in %.60s, it is in %.60s: "
+                    "`davit apply` forgets them, the old settings bring them "
+                    "back",
+                    was, place);
+            provider_problem(p, s, &e);
+        } else if (was) {
+            machines_forget(p, s->conf->name);
+            ours_move(p->ledger, s->conf->name, place);
+        }
+    }
+}
+
 static void all_close(struct providers *p)
 {
     struct provider_set old = {p->all.v, p->all.n};

@@ -4,8 +4,10 @@
  *
  * Reads the configuration.  Changes machines in the ledger as lists and answers
  * tell of them (started, failed, gone, adopted), and its back-offs.  Laws:
- * absence from a failed list is not death; a list says nothing about what
- * happened after it was started; a machine we did not know is adopted.
+ * absence is death by the table of settle.h only; a list in which many vanish at
+ * once is a failed one; a machine we did not know is adopted, or held when it
+ * may be somebody else's (ours.h).  What has failed or is taken back is only
+ * marked here: ends.h has the one road to an end.
  * Control thread only.
  */
 #ifndef CONTROL_PROVIDERS_H
@@ -14,6 +16,7 @@
 #include "../../cloud/traffic.h"
 #include "../configuration.h"
 #include "../ledger.h"
+#include "../ours.h"
 
 /* A provider of this generation, and how its reading goes. */
 struct provider_state {
@@ -26,6 +29,10 @@ struct provider_state {
     uint32_t held;          /* machines that the last list holds */
     int64_t listed_ms;      /* wall, last good list; 0 never */
     uint32_t machines;      /* in that list */
+    int64_t short_since_ms; /* wall: its lists lack many at once; 0 */
+    uint32_t short_by;      /* how many */
+    bool short_believed;    /* a person said that they are gone */
+    bool elsewhere;         /* not where its machines are: it is not asked */
     uint32_t list_failures; /* in a row */
     char problem[256];      /* "" when all is well */
     struct arena offered;   /* what known_offers of it point to */
@@ -77,6 +84,11 @@ enum status providers_open(struct providers *p, const struct config *conf,
                            struct provider_set *ret, struct buf *errors);
 /* Takes the set over in place of those there are, and forgets all back-offs. */
 void providers_replace(struct providers *p, struct provider_set *set);
+/* Closes a set that is not taken over. */
+void providers_drop(struct providers *p, struct provider_set *set);
+/* Holds those whose machines are in another place than the settings say;
+ * approved: these machines are forgotten. */
+void providers_check_places(struct providers *p, bool approved);
 /* Closes those of earlier generations whose last call is back. */
 void providers_close_retired(struct providers *p);
 struct provider_state *provider_find(const struct providers *p,
@@ -98,12 +110,15 @@ void provider_offered(struct providers *p, const struct call *call);
 /* Something has changed there: they are asked for again soon. */
 void offers_soon(struct provider_state *s);
 
-/* ---- machines.c: a machine of a good list or of a launch's answer */
+/* ---- machines.c: a machine of a good list, or of a launch's answer */
 void machine_seen(struct providers *p, const struct provider_state *s,
-                  const struct call_machine *cm);
-/* A list that was started then does not have it. */
+                  const struct call_machine *cm, bool listed);
+/* Is it in the ledger under this id? */
+bool machine_known(const struct providers *p, const struct provider_state *s,
+                   const struct call_machine *cm);
+/* A good list that was begun then does not have it: see settle.h. */
 void machine_missed(struct providers *p, struct machine *m,
-                    int64_t list_started_ms);
+                    int64_t list_begun_ms, int64_t settle_ms);
 
 /* ---- calls.c: the calls in flight */
 void call_send(struct providers *p, struct call *call, int64_t timeout_ms);

@@ -22,6 +22,9 @@ enum {
     STEP_EACH_MS = 25, /* and for every node that is drained besides:
                         * at most 40 steps a second in all */
     HOSTED_MS = 30000, /* so long idle Ray nodes have to end */
+    TAKEN_MS = 120000, /* what clouds give before they take a machine back:
+                        * docs.aws.amazon.com/AWSEC2/latest/UserGuide/
+                        * spot-instance-termination-notices.html */
 };
 
 /* ---- asking */
@@ -37,7 +40,8 @@ static void ask_drain(struct sources *s, struct source *h, struct machine *m,
         .node_id = j->node_id,
         .preempt = preempt,
         .message = "davit: the node is not needed",
-        .deadline_wall_ms = clock_wall_ms() + DRAIN_DEADLINE_MS,
+        .deadline_wall_ms = clock_wall_ms() +
+                            (m->maybe.taken ? TAKEN_MS : DRAIN_DEADLINE_MS),
         .limit_ms = conf->kube_drain_timeout_ms,
         .most_grace_ms = conf->kube_drain_grace_ms,
         .move_local = conf->kube_drain_local,
@@ -166,10 +170,30 @@ static bool hosted_drained(struct sources *s, struct source *h,
     return false;
 }
 
+/* It had not joined when it was to end: has it now?  Only a view that was begun
+ * since can say. */
+static void look_first(struct sources *s, struct source *h, struct machine *m)
+{
+    const struct source_node *n = source_node_of(s, m);
+
+    if (h->failures || h->began_ms < m->drain_since_ms) {
+        sources_hurry(s);
+        return; /* the view brings another step */
+    }
+    if (n && n->status != SOURCE_DEAD)
+        return; /* joins.c */
+    machine_to(s->ledger, m, STATE_STOPPING);
+    atomic_fetch_add(&s->env->metrics.ends, 1);
+}
+
 void source_drain(struct sources *s, struct machine *m, bool preempt)
 {
     struct source *h = source_for_machines(s);
 
+    if (h && !*m->ray_id) {
+        look_first(s, h, m);
+        return;
+    }
     if (!h || !source_is_free(h))
         return; /* an answer brings another step */
     if (hosted_drained(s, h, m, preempt))

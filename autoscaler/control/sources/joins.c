@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../model/amount.h"
 #include "inside.h"
 
 static void machine_joined(struct sources *s, struct machine *m,
@@ -13,8 +14,9 @@ static void machine_joined(struct sources *s, struct machine *m,
     if (*n->address)
         snprintf(m->address, sizeof m->address, "%s", n->address);
     m->detail[0] = '\0';
-    if (m->state == STATE_DRAINING)
-        m->why = REASON_NONE;
+    if (m->state == STATE_DRAINING || m->why == REASON_END_FAILED)
+        m->why = REASON_NONE; /* late, and well after all */
+    m->failure = ST_OK;
     if (m->state < STATE_STARTING)
         machine_to(s->ledger, m, STATE_STARTING);
     machine_to(s->ledger, m, STATE_READY);
@@ -71,26 +73,81 @@ static void drain_resume(struct sources *s, const struct source *h,
     machine_to(s->ledger, m, STATE_DRAINING);
 }
 
+/* It has registered: that is progress.  It is not ready yet. */
+static void machine_registered(struct sources *s, struct machine *m,
+                               const struct source_node *n)
+{
+    if (strcmp(n->node_id, m->ray_id) == 0)
+        return;
+    snprintf(m->ray_id, sizeof m->ray_id, "%s", n->node_id);
+    m->progress_ms = s->env->now_ms;
+    fleet_touch(&s->ledger->fleet, m);
+}
+
+static int64_t amount_of(const struct qtys *q, const char *name)
+{
+    for (uint32_t i = 0; i < q->n; i++)
+        if (strcmp(q->v[i].name, name) == 0)
+            return q->v[i].amount;
+    return 0;
+}
+
+/* Systems keep some of these for themselves. */
+static bool is_rounded(const char *resource)
+{
+    return strcmp(resource, "CPU") == 0 || strcmp(resource, "memory") == 0 ||
+           strcmp(resource, "object_store_memory") == 0;
+}
+
+/* Ready is what was promised: the first of its type's devices and resources of
+ * which the node has too little, or NULL. */
+static const struct qty *lacking(const struct conf_type *t,
+                                 const struct source_node *n)
+{
+    for (uint32_t i = 0; t && i < t->fact.resources.n; i++) {
+        const struct qty *q = &t->fact.resources.v[i];
+
+        if (!is_rounded(q->name) && amount_of(&n->total, q->name) < q->amount)
+            return q;
+    }
+    return NULL;
+}
+
+static void lacking_tell(struct sources *s, struct machine *m,
+                         const struct qty *q, const struct source_node *n)
+{
+    char text[sizeof m->detail], has[32], wants[32];
+
+    snprintf(text, sizeof text, "it joined with %s of %s %.60s",
+             amount_text(amount_of(&n->total, q->name), has, sizeof has),
+             amount_text(q->amount, wants, sizeof wants), q->name);
+    if (machine_detail(m, text))
+        emit(s->env, "node.lacks", m->id, "", "%s: %s", m->type, text);
+}
+
 static void coming_seen(struct sources *s, const struct source *h,
                         struct machine *m, const struct source_node *n)
 {
     bool another = n && strcmp(n->node_id, m->ray_id) != 0;
+    const struct qty *lacks;
 
     if (!n)
         return;
+    lacks = h->ops->late_devices ? NULL
+                                 : lacking(type_find(s->conf->now, m->type), n);
     if (n->status == SOURCE_DEAD) {
         if (!another)
             return;
         machine_fail(s->ledger, m, ST_BROKEN, "its raylet died while joining");
-        machine_to(s->ledger, m, *m->cloud_id ? STATE_STOPPING : STATE_GONE);
+        m->maybe.given_up = !*m->cloud_id; /* a list tells what there is */
+        if (*m->cloud_id)
+            machine_to(s->ledger, m, STATE_STOPPING);
     } else if (n->status == SOURCE_UNREADY) {
-        if (!another)
-            return;
-        /* It has registered: that is progress. */
-        snprintf(m->ray_id, sizeof m->ray_id, "%s", n->node_id);
-        m->progress_ms = s->env->now_ms;
-        fleet_touch(&s->ledger->fleet, m);
-    } else if (another || h->ops->by_address) {
+        machine_registered(s, m, n);
+    } else if (lacks) {
+        machine_registered(s, m, n);
+        lacking_tell(s, m, lacks, n);
+    } else {
         machine_joined(s, m, n);
         drain_resume(s, h, m, n);
     }
@@ -119,7 +176,8 @@ void source_joins(struct sources *s, struct source *h, bool restarted)
         struct machine *m = s->ledger->fleet.v[i];
         const struct source_node *n = source_node_of(s, m);
 
-        if (m->state <= STATE_STARTING)
+        if (m->state <= STATE_STARTING ||
+            (m->state == STATE_DRAINING && !*m->ray_id))
             coming_seen(s, h, m, n);
         else if (m->state == STATE_READY || m->state == STATE_DRAINING)
             present_seen(s, h, m, n, restarted);

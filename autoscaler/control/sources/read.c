@@ -42,6 +42,7 @@ void sources_poll(struct sources *s)
             env_wake_mono(s->env, h->read_due_ms);
             continue;
         }
+        h->asked_ms = s->env->now_ms;
         source_job_submit(source_job_new(
             h, SOURCE_READ, h->ops->waits ? WAIT_MS : READ_TIMEOUT_MS));
     }
@@ -148,6 +149,7 @@ void source_read_folded(struct sources *s, struct source_job *j)
     h->failures = 0;
     h->problem[0] = '\0';
     h->read_ms = s->env->now_ms;
+    h->began_ms = h->asked_ms;
     h->read_due_ms = s->env->mono_ms + pause_of(s, h);
     atomic_fetch_add(&s->env->metrics.source_reads, 1);
 }

@@ -164,6 +164,7 @@ void sources_fold(struct sources *s, struct mail *mail)
     *j->taken = false;
     if (!s->env->stopping)
         answered(s, j);
-    s->env->news = s->env->news || j->op != SOURCE_READ;
+    s->env->news = s->env->news ||
+                   (j->op != SOURCE_READ && j->op != SOURCE_REPORT);
     source_job_free(j);
 }

@@ -41,6 +41,8 @@ struct source {
                                     * see nodes.c */
     uint32_t n_names;
     int64_t read_ms;   /* wall, of the last good one */
+    int64_t asked_ms;  /* wall, when the read under way began */
+    int64_t began_ms;  /* wall, when the last good one began */
     int64_t view_ms;   /* wall, when view was new */
     uint32_t failures; /* in a row */
     char problem[448];

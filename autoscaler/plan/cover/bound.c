@@ -12,6 +12,9 @@
 
 /* Steps an item from which exact pricing pays. */
 #define EXACT_FROM UINT64_C(2000000)
+/* For worths that are tried: nodes of a search, and steps an item and bin. */
+#define TRY_NODES 20000
+#define TRY_WORK UINT64_C(200)
 #define MILD 1.0005 /* a ratio that does not matter */
 
 /* Does this limit's price follow from the worths?  Else it is the LP's. */
@@ -116,6 +119,7 @@ static double note(struct generate *g, const double *worth, bool own)
     if (bound > g->bound) {
         g->bound = bound;
         memcpy(g->dual, g->trial, v->n_items * sizeof *g->dual);
+        g->money = master_money(&g->master);
     }
     return bound;
 }
@@ -135,22 +139,6 @@ double bound_without(const struct generate *g, uint64_t missing)
     double bound = g->bound - dearest(g->v, g->dual, missing);
 
     return bound > 0 ? bound : 0;
-}
-
-int64_t bound_whole(const struct view *v, double bound)
-{
-    int64_t unit = 0, floor = (int64_t)bound;
-
-    for (uint32_t t = 0; t < v->n_bins; t++)
-        for (int64_t a = v->price[t], b = unit; a; unit = b) {
-            int64_t r = b % a;
-
-            b = a;
-            a = r;
-        }
-    if (unit <= 1)
-        return floor;
-    return (floor + ((double)floor < bound) + unit - 1) / unit * unit;
 }
 
 /* The best proved ratio of worth to price of one bin.  True when the search
@@ -270,6 +258,19 @@ static bool price_exactly(struct generate *g, uint64_t nodes, uint64_t until)
         found = prove_all(g, g->asked, nodes, until, false);
     }
     return !found && !generate_over(g, until);
+}
+
+void bound_try(struct generate *g, const double *worth)
+{
+    const struct view *v = g->v;
+
+    for (uint32_t t = 0; t < v->n_bins && !generate_stopped(g); t++)
+        generate_earns(g, t, price_tune(g->price, t, worth, NULL, 0, 40));
+    if (generate_stopped(g))
+        return;
+    bound_note(g, worth);
+    certify(g, worth, TRY_NODES,
+            generate_work(g) + TRY_WORK * v->n_items * v->n_bins);
 }
 
 void bound_stage(struct generate *g, uint64_t stage, uint64_t end)

@@ -12,15 +12,15 @@
  * best so far or not. */
 double bound_note(struct generate *g, const double *worth);
 
+/* What these worths prove; each bin is searched as far as a fixed amount of work
+ * goes. */
+void bound_try(struct generate *g, const double *worth);
+
 /* Columns for the whole demand and the bound: about six tenths of `stage` steps
  * from now on, up to `end` in all. */
 void bound_stage(struct generate *g, uint64_t stage, uint64_t end);
 
 /* The bound for plans that leave `missing` items out, whichever. */
 double bound_without(const struct generate *g, uint64_t missing);
-
-/* Every plan costs a multiple of what divides all prices: the bound, rounded up
- * to one. */
-int64_t bound_whole(const struct view *v, double bound);
 
 #endif

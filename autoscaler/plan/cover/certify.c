@@ -13,7 +13,9 @@
 #include "stage.h"
 #include "weight.h"
 
-#define RELAX_WORK 1000000
+/* For the bound of the resources: at once, and with a budget. */
+#define RELAX_LEAST UINT64_C(150000)
+#define RELAX_MOST UINT64_C(1000000)
 #define TIGHT 1e-7
 #define STARTS 3 /* greedy plans whose patterns are the first columns */
 
@@ -26,7 +28,8 @@ struct certify {
     double *worth;
 };
 
-static void start(struct certify *x)
+/* hint: per item of the view, or NULL. */
+static void start(struct certify *x, const double *hint)
 {
     const unsigned sizes = 1u << BY_SUM | 1u << BY_LARGEST | 1u << BY_SCARCE;
     const struct view *v = &x->v;
@@ -35,7 +38,6 @@ static void start(struct certify *x)
     x->greedy = greedy_make(v, x->g.price);
     partial_make(v, &x->trial);
     space_make(v, &x->space);
-    x->worth = ARENA_ARRAY(v->arena, double, v->n_items);
     weight_from_prices(v, x->worth);
     for (int r = 0; r < STARTS; r++) {
         partial_clear(&x->trial);
@@ -44,22 +46,27 @@ static void start(struct certify *x)
         master_add_partial(&x->g.master, &x->trial);
         weight_learn(&x->trial, x->worth);
     }
-    generate_begin(&x->g, x->worth);
+    generate_begin(&x->g, hint ? hint : x->worth);
 }
 
-/* No bound of this kind is above the program's value. */
+/* No bound of this kind is above the program's value, once it is under way. */
 static bool tight(const struct generate *g)
 {
-    return g->bound >= lp_value(g->master.lp) * (1 - TIGHT);
+    double value = lp_value(g->master.lp);
+
+    return value > 0 && g->bound >= value * (1 - TIGHT);
 }
 
-static double by_program(struct certify *x, uint64_t missing, uint64_t budget)
+static double by_program(struct certify *x, uint64_t missing,
+                         const double *hint, uint64_t budget)
 {
     struct generate *g = &x->g;
 
-    start(x);
+    start(x, hint);
     g->missing = missing;
     g->stop = budget;
+    if (hint)
+        bound_try(g, hint);
     for (uint32_t k = 0; k < STAGES && !generate_stopped(g) && !tight(g); k++)
         if (stage_end(k) > generate_work(g))
             bound_stage(g, stage_end(k) - generate_work(g), stage_end(k));
@@ -67,36 +74,70 @@ static double by_program(struct certify *x, uint64_t missing, uint64_t budget)
 }
 
 static int64_t by_clusters(struct certify *x, uint64_t missing, uint64_t budget,
-                           uint64_t *work)
+                           uint64_t *work, struct cover_proof *ret_proof)
 {
+    struct cover_proof proof = {0};
     struct coarse coarse;
+    int64_t bound;
 
     coarse_make(&x->v, COARSE_BOUND, true, &coarse);
     *work += coarse.work;
     if (!coarse.p.n_items || coarse.work >= budget)
         return 0;
     coarse.p.conserve = false;
-    return cover_bound(&coarse.p, missing, budget - coarse.work, x->v.arena,
-                       work);
+    bound = cover_bound(&coarse.p, missing, NULL, budget - coarse.work,
+                        x->v.arena, work, &proof);
+    for (uint32_t i = 0; proof.worth && i < x->v.n_items; i++)
+        x->worth[i] = proof.worth[coarse.of[i]];
+    view_proof(&x->v, x->worth, proof.money, ret_proof);
+    ret_proof->unit = proof.unit;
+    return bound;
+}
+
+/* By the linear program, of the items or of clusters. */
+static int64_t by_duals(struct certify *x, uint64_t missing, const double *hint,
+                        uint64_t budget, uint64_t *work,
+                        struct cover_proof *ret_proof)
+{
+    const struct view *v = &x->v;
+    double *worth = NULL, bound;
+
+    if (v->n_items > GENERATE_ROWS)
+        return by_clusters(x, missing, budget, work, ret_proof);
+    if (hint)
+        worth = ARENA_ARRAY(v->arena, double, v->n_items);
+    for (uint32_t i = 0; hint && i < v->n_items; i++)
+        worth[i] = hint[v->item_of[i]];
+    bound = by_program(x, missing, worth, budget);
+    view_proof(v, x->g.dual, x->g.money, ret_proof);
+    *work += generate_work(&x->g);
+    return bound > 0 ? view_whole(v, bound) : 0;
 }
 
 int64_t cover_bound(const struct cover_problem *p, uint64_t missing,
-                    uint64_t budget, struct arena *arena, uint64_t *work)
+                    const double *hint, uint64_t budget, struct arena *arena,
+                    uint64_t *work, struct cover_proof *ret_proof)
 {
     struct certify *x = ARENA_NEW(arena, struct certify);
+    struct cover_proof proof = {0}, other = {0};
+    uint64_t steps = budget < RELAX_MOST ? budget : RELAX_MOST;
     int64_t bound, better = 0;
 
+    if (ret_proof)
+        *ret_proof = proof;
     view_make(p, arena, &x->v);
     /* Those that fit nowhere are left out by any plan. */
     missing -= missing < x->v.no_home ? missing : x->v.no_home;
     if (!x->v.n_items || missing >= x->v.total)
         return 0;
-    bound = relax_bound(&x->v, missing, RELAX_WORK, work);
-    if (budget > 0 && x->v.n_items > GENERATE_ROWS) {
-        better = by_clusters(x, missing, budget, work);
-    } else if (budget > 0) {
-        better = bound_whole(&x->v, by_program(x, missing, budget));
-        *work += generate_work(&x->g);
-    }
+    x->worth = ARENA_ARRAY(arena, double, x->v.n_items);
+    bound = relax_bound(&x->v, missing,
+                        steps < RELAX_LEAST ? RELAX_LEAST : steps, work,
+                        x->worth);
+    view_proof(&x->v, x->worth, 0, &proof);
+    if (budget > 0)
+        better = by_duals(x, missing, hint, budget, work, &other);
+    if (ret_proof)
+        *ret_proof = better > bound ? other : proof;
     return better > bound ? better : bound;
 }

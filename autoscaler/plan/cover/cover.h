@@ -60,16 +60,27 @@ struct cover_pattern {
     uint32_t bin, count, first, n;
 }; /* into parts */
 
+/* Why a bound holds: what each item is worth, and each micro of max_cost.  A fill
+ * of a bin is worth no more than the bin costs, but for the limits: what is
+ * worth more in bins of which there are few is taken off (docs/planner.md). */
+struct cover_proof {
+    const double *worth; /* micros an hour per item, >= 0; NULL: no proof */
+    double money;        /* >= 0 */
+    int64_t unit; /* micros: every plan that is worth looking at costs a multiple;
+                   * the bound is rounded up to one */
+};
+
 struct cover_plan {
     const struct cover_pattern *patterns;
     uint32_t n_patterns;
     const struct cover_part *parts;
     uint32_t n_parts;
-    uint32_t *unplaced; /* per item: how many lie nowhere */
-    int64_t cost;       /* micros an hour */
-    int64_t bound;      /* valid lower bound on the cost of any plan
+    uint32_t *unplaced;       /* per item: how many lie nowhere */
+    int64_t cost;             /* micros an hour */
+    int64_t bound;            /* valid lower bound on the cost of any plan
                          * that places as many */
-    uint64_t work;      /* counted steps */
+    struct cover_proof proof; /* of the bound, for the demand as a whole */
+    uint64_t work;            /* counted steps */
 };
 
 /* About how many steps of work are a millisecond of one core of 2024. */
@@ -87,9 +98,11 @@ void cover_improve(const struct cover_problem *p,
 /* What any plan costs at least (micros an hour, >= 0) that leaves at most
  * `missing` items out.  Nodes that are there are bins of price 0 (or of their
  * own price, for the cost of all) with a max; where part of a device is free on
- * one, it must be given as a whole one here.  Not lower with more budget; adds
- * the counted steps to *work. */
+ * one, it must be given as a whole one here.  hint: worths to try first, or
+ * NULL.  Not lower with more budget; adds the counted steps to *work.  ret_proof
+ * (may be NULL) is for the demand as a whole. */
 int64_t cover_bound(const struct cover_problem *p, uint64_t missing,
-                    uint64_t budget, struct arena *arena, uint64_t *work);
+                    const double *hint, uint64_t budget, struct arena *arena,
+                    uint64_t *work, struct cover_proof *ret_proof);
 
 #endif

@@ -105,7 +105,7 @@ void cover_first(const struct cover_problem *p, struct arena *arena,
 {
     struct first x = {0};
     struct rebuy rebuy;
-    double *plain;
+    double *plain, *worth;
 
     prepare(&x, p, arena);
     weight_from_prices(&x.v, x.weight);
@@ -120,7 +120,9 @@ void cover_first(const struct cover_problem *p, struct arena *arena,
         complete(&x, x.weight, ALL_SIZES, true);
     }
     partial_export(&x.best, ret);
-    ret->bound = relax_bound(&x.v, x.best.n_left, x.most / 8, &x.work);
+    worth = ARENA_ARRAY(arena, double, x.v.n_items);
+    ret->bound = relax_bound(&x.v, x.best.n_left, x.most / 8, &x.work, worth);
+    view_proof(&x.v, worth, 0, &ret->proof);
     if (ret->bound > ret->cost)
         ret->bound = ret->cost;
     ret->work = x.work;

@@ -34,6 +34,7 @@ struct generate {
     struct alike classes; /* of items with the same bins */
     double *class_part;   /* scratch of bound.c */
     double *dual;         /* those of the best bound, scaled */
+    double money;         /* with them: of each micro of the budget */
     double bound;         /* micros, -1: none */
     uint64_t missing;     /* so many items may be left out, for the bound */
     bool solved;          /* there is no better column */

@@ -54,6 +54,7 @@ struct improve {
     struct cover_plan coarse_first;
     bool clustered;
     int64_t bound; /* -1: none */
+    struct cover_proof proof;
 };
 
 static uint64_t work_of(const struct improve *x)
@@ -102,7 +103,7 @@ static int64_t bound_now(const struct improve *x)
     if (x->g.bound < 0)
         return -1;
     bound = x->best.n_left ? bound_without(&x->g, x->best.n_left) : x->g.bound;
-    return bound < 0 ? 0 : bound_whole(&x->v, bound);
+    return bound < 0 ? 0 : view_whole(&x->v, bound);
 }
 
 /* Is the best plan as good as proved to be the best there is? */
@@ -241,13 +242,17 @@ static void better_anew(struct improve *x, uint64_t budget)
 /* Too many shapes for the program: its bound is one for clusters. */
 static void bound_alone(struct improve *x, uint64_t budget)
 {
+    struct cover_proof proof;
     int64_t bound;
 
     if (left_of(x) < budget)
         return;
-    bound = cover_bound(x->v.p, x->v.no_home, budget, x->v.arena, &x->used);
-    if (bound > x->bound)
+    bound = cover_bound(x->v.p, x->v.no_home, NULL, budget, x->v.arena,
+                        &x->used, &proof);
+    if (bound > x->bound) {
         x->bound = bound;
+        x->proof = proof;
+    }
 }
 
 /* ---- stages */
@@ -328,8 +333,13 @@ static void improve(const struct cover_problem *p,
             stage_run(x, stage_end(k));
     partial_export(&x->best, ret);
     ret->bound = bound_now(x);
-    if (ret->bound < first->bound)
-        ret->bound = first->bound; /* left out as many, or more */
+    ret->proof = x->proof;
+    if (x->lp)
+        view_proof(&x->v, x->g.dual, x->g.money, &ret->proof);
+    if (ret->bound < first->bound) { /* left out as many, or more */
+        ret->bound = first->bound;
+        ret->proof = first->proof;
+    }
     if (ret->bound > ret->cost)
         ret->bound = ret->cost;
     ret->work = work_of(x);

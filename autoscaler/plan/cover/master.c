@@ -206,3 +206,10 @@ double master_limited_price(const struct master *m, uint32_t bin)
         price -= y[m->cost_row] * (double)v->price[bin] / 1e6;
     return price > (double)v->price[bin] ? price : (double)v->price[bin];
 }
+
+double master_money(const struct master *m)
+{
+    double y = m->cost_row == NO_ROW ? 0 : lp_duals(m->lp)[m->cost_row];
+
+    return y < 0 ? -y / 1e6 : 0;
+}

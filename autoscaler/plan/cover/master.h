@@ -41,5 +41,7 @@ void master_residual(struct master *m, const struct partial *d);
 /* What a bin costs at the present duals: its price and its limits', never less
  * than its price. */
 double master_limited_price(const struct master *m, uint32_t bin);
+/* What a micro of max_cost costs beside itself at the present duals. */
+double master_money(const struct master *m);
 
 #endif

@@ -236,8 +236,17 @@ static void search_prices(struct relax *x, double *y, uint64_t until)
         }
 }
 
+static double item_worth(const struct relax *x, const double *y, uint32_t item)
+{
+    double worst = x->worst[x->classes.class_of[item]], worth = 0;
+
+    for (uint32_t c = 0; c < x->n; c++)
+        worth += y[c] * need_of(x, item, c);
+    return worst > 0 ? worth / worst : 0;
+}
+
 int64_t relax_bound(const struct view *v, uint64_t missing, uint64_t steps,
-                    uint64_t *work)
+                    uint64_t *work, double *worth)
 {
     struct relax x;
     double bound, dearest = 0, *y;
@@ -249,15 +258,14 @@ int64_t relax_bound(const struct view *v, uint64_t missing, uint64_t steps,
     search_prices(&x, y, steps);
     bound = value_of(&x, y);
     bound = (bound + x.free) * (1 - SAFE) - x.free * (1 + SAFE);
-    for (uint32_t i = 0; missing && i < v->n_items; i++) {
-        double worst = x.worst[x.classes.class_of[i]], worth = 0;
+    for (uint32_t i = 0; (missing || worth) && i < v->n_items; i++) {
+        double one = item_worth(&x, y, i);
 
-        for (uint32_t c = 0; c < x.n; c++)
-            worth += y[c] * need_of(&x, i, c);
-        if (worst > 0 && worth / worst > dearest)
-            dearest = worth / worst;
+        if (worth)
+            worth[i] = one;
+        dearest = one > dearest ? one : dearest;
     }
     bound -= (double)missing * dearest * (1 + SAFE);
     *work += x.work;
-    return bound > 0 ? (int64_t)bound : 0;
+    return bound > 0 ? view_whole(v, bound) : 0;
 }

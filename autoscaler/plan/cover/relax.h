@@ -10,8 +10,9 @@
 
 /* A valid bound on the cost (micros an hour, >= 0) of any plan that leaves at
  * most `missing` items of the view out.  Better with more counted steps; adds
- * what it took to *work. */
+ * what it took to *work.  worth (per item of the view, may be NULL): what proves
+ * it, for the demand as a whole. */
 int64_t relax_bound(const struct view *v, uint64_t missing, uint64_t steps,
-                    uint64_t *work);
+                    uint64_t *work, double *worth);
 
 #endif

@@ -10,6 +10,11 @@
 
 #include <string.h>
 
+/* What a bound may lose when its proof is written down: a part of it, and micros
+ * an item. */
+#define SURE 1e-8
+#define WORTH_ROUNDED 1e-3
+
 struct maker {
     const struct cover_problem *p;
     struct arena *arena;
@@ -358,4 +363,39 @@ uint32_t *view_bin_numbers(const struct view *v)
     for (uint32_t t = 0; t < v->n_bins; t++)
         ret[v->bin_of[t]] = t;
     return ret;
+}
+
+static int64_t unit_of(const struct view *v)
+{
+    int64_t unit = 0;
+
+    for (uint32_t t = 0; t < v->n_bins; t++)
+        for (int64_t a = v->price[t], b = unit; a; unit = b) {
+            int64_t r = b % a;
+
+            b = a;
+            a = r;
+        }
+    return unit > 0 ? unit : 1;
+}
+
+int64_t view_whole(const struct view *v, double bound)
+{
+    int64_t unit = unit_of(v), floor = (int64_t)bound;
+    double sure = bound * (1 - SURE) - WORTH_ROUNDED * (double)v->total - 1;
+
+    if (unit == 1 || sure <= 0)
+        return floor;
+    floor = ((int64_t)sure + unit) / unit * unit;
+    return (double)floor > bound ? floor : (int64_t)bound;
+}
+
+void view_proof(const struct view *v, const double *worth, double money,
+                struct cover_proof *ret)
+{
+    double *w = ARENA_ARRAY(v->arena, double, v->p->n_items);
+
+    for (uint32_t i = 0; i < v->n_items; i++)
+        w[v->item_of[i]] = worth[i] > 0 ? worth[i] : 0;
+    *ret = (struct cover_proof){w, money, unit_of(v)};
 }

@@ -64,6 +64,13 @@ void view_classes(const struct view *v, struct alike *ret);
 /* Needs a at least what b needs, of every column? */
 bool view_covers(const struct view *v, uint32_t a, uint32_t b);
 
+/* Every plan costs a multiple of what divides all prices: the bound (>= 0),
+ * rounded up to one. */
+int64_t view_whole(const struct view *v, double bound);
+/* Worths of the view's items as a proof; below zero is none. */
+void view_proof(const struct view *v, const double *worth, double money,
+                struct cover_proof *ret);
+
 static inline const int64_t *view_need(const struct view *v, uint32_t item)
 {
     return v->need + (size_t)item * v->n_plain;

@@ -9,6 +9,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,9 @@
 
 #include "../../base/alloc.h"
 #include "../../base/clock.h"
+#include "../../base/log.h"
+
+static atomic_bool was_insecure;
 
 #define CLUSTER_DIR "/var/run/secrets/kubernetes.io/serviceaccount"
 
@@ -178,6 +182,11 @@ enum status kube_access_find(const struct kube_access_opts *o,
     if (s != ST_OK) {
         kube_access_free(a);
         a = NULL;
+    } else if (a->tls.insecure) {
+        atomic_store(&was_insecure, true);
+        log_warn("%s: insecure-skip-tls-verify: the API server's certificate "
+                 "is not checked",
+                 a->source);
     }
     *ret = a;
     return s;
@@ -193,6 +202,16 @@ void kube_access_free(struct kube_access *a)
     free(a->token);
     arena_done(&a->arena);
     free(a);
+}
+
+bool kube_access_is_insecure(const struct kube_access *a)
+{
+    return a->tls.insecure;
+}
+
+bool kube_access_was_insecure(void)
+{
+    return atomic_load(&was_insecure);
 }
 
 const char *kube_access_server(const struct kube_access *a)

@@ -30,6 +30,10 @@ enum status kube_access_find(const struct kube_access_opts *o,
                              struct kube_access **ret, struct err *err);
 void kube_access_free(struct kube_access *a); /* after all its kubes */
 
+/* The server's certificate is not checked (insecure-skip-tls-verify). */
+bool kube_access_is_insecure(const struct kube_access *a);
+/* Was such an access found in this process, ever?  Thread: any. */
+bool kube_access_was_insecure(void);
 const char *kube_access_server(const struct kube_access *a); /* URL */
 /* The pod's own or the context's namespace; "default" when neither says. */
 const char *kube_access_namespace(const struct kube_access *a);

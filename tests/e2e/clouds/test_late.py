@@ -40,5 +40,6 @@ def test_it_is_adopted_by_a_daemon_that_lost_its_memory(side, davit):
     d.until(lambda: d.get("/v1/request_resources/late")[1].get("satisfied"))
     d.stays(lambda: d.ready("t4") == 1 and targets(side) == 1, 3)
     assert side.bought() == 2, "it was bought a second time"
+    assert d.call("POST", "/v1/adopt")[0] == 200  # it has the earlier journal's mark
     d.post({"owner": "late", "bundles": []})
     d.until(lambda: not t4(side) and targets(side) == 0 and not d.nodes("t4"))

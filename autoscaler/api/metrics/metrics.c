@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "../../base/text.h"
 #include "metrics.h"
 
 void metric_head(struct buf *b, const char *name, const char *kind,
@@ -12,17 +13,30 @@ void metric_head(struct buf *b, const char *name, const char *kind,
     buf_printf(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind);
 }
 
-/* A label's value: backslash, quote and newline are escaped. */
+/* A label's value: backslash, quote and newline are escaped; what a terminal
+ * would obey is a number. */
 void metric_label(struct buf *b, const char *key, const char *value)
 {
+    size_t left = strlen(value);
+
     buf_printf(b, "%s=\"", key);
-    for (; *value; value++) {
-        if (*value == '\\' || *value == '"')
+    while (left) {
+        size_t n = text_plain(value, left);
+        char shown[8];
+
+        if (*value == '\\' || *value == '"') {
             buf_printf(b, "\\%c", *value);
-        else if (*value == '\n')
+        } else if (*value == '\n') {
             buf_str(b, "\\n");
-        else
-            buf_add(b, value, 1);
+            n = 1;
+        } else if (n) {
+            buf_add(b, value, n);
+        } else {
+            n = text_escape(value, left, shown);
+            buf_printf(b, "%s%s", *shown == '\\' ? "\\" : "", shown);
+        }
+        value += n;
+        left -= n;
     }
     buf_str(b, "\"");
 }
@@ -192,6 +206,35 @@ static void write_traffic(struct buf *b, const struct status_page *p)
     }
 }
 
+static bool same_stop(const struct status_stop *a, const struct status_stop *b)
+{
+    return strcmp(a->kind, b->kind) == 0 && strcmp(a->subject, b->subject) == 0;
+}
+
+/* One series for each kind and subject, though each of its offers may be
+ * stopped. */
+static void write_stops(struct buf *b, const struct status_page *p)
+{
+    metric_head(b, "davit_stops", "gauge",
+                "What stops a part of Davit, see stops in /v1/status");
+    for (uint32_t i = 0; i < p->n_stops; i++) {
+        uint32_t n = 0, first = i;
+
+        for (uint32_t k = 0; k < p->n_stops; k++) {
+            if (!same_stop(&p->stops[i], &p->stops[k]))
+                continue;
+            first = k < first ? k : first;
+            n++;
+        }
+        if (first < i)
+            continue;
+        buf_str(b, "davit_stops{");
+        metric_label(b, "kind", p->stops[i].kind);
+        metric_label(b, ",subject", p->stops[i].subject);
+        buf_printf(b, "} %u\n", n);
+    }
+}
+
 static void write_state(struct buf *b, struct view *v)
 {
     const struct status_page *p = v->page;
@@ -203,6 +246,12 @@ static void write_state(struct buf *b, struct view *v)
             cost += view_node_price(v, i);
     metric_micros(b, "davit_cost_per_hour_dollars", "gauge",
                   "List price of all machines not gone", cost);
+    metric_micros(b, "davit_fleet_cost_per_hour_dollars", "gauge",
+                  "List price of the fleet once the plan is carried out",
+                  v->plan->fleet_cost_micros_hour);
+    metric_micros(b, "davit_fleet_bound_per_hour_dollars", "gauge",
+                  "No fleet that does the same costs less",
+                  v->plan->fleet_bound_micros_hour);
     metric_gauge(b, "davit_requests", "Requests that stand", p->n_requests);
     metric_gauge(b, "davit_offers_backoff",
                  "Offers and providers in back-off after a failure",
@@ -216,7 +265,11 @@ static void write_state(struct buf *b, struct view *v)
     metric_gauge(b, "davit_ready", "As /readyz", view_ready(v));
     metric_gauge(b, "davit_config_refused",
                  "The newest configuration was refused",
-                 p->config_problem && p->config_problem[0]);
+                 p->config_problem && p->config_problem[0] && !p->config_held);
+    metric_gauge(b, "davit_config_held",
+                 "The newest configuration waits for `davit apply`",
+                 p->config_held);
+    write_stops(b, p);
     metric_head(b, "davit_provider_ready", "gauge",
                 "The provider lists its machines");
     for (uint32_t i = 0; i < p->n_providers; i++) {

@@ -4,7 +4,7 @@
 #ifndef API_METRICS_H
 #define API_METRICS_H
 
-#include "view.h"
+#include "../view.h"
 
 void metric_head(struct buf *b, const char *name, const char *kind,
                  const char *help);

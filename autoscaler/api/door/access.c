@@ -1,0 +1,106 @@
+/*
+ * access.c - rights: who somebody is, and what he may.
+ */
+#include "access.h"
+
+#include <openssl/crypto.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool fits(const char *pattern, const char *text)
+{
+    for (; *pattern && *pattern != '*'; pattern++, text++)
+        if (*pattern != *text)
+            return false;
+    if (!*pattern)
+        return !*text;
+    for (;; text++) {
+        if (fits(pattern + 1, text))
+            return true;
+        if (!*text)
+            return false;
+    }
+}
+
+static bool any_fits(const struct patterns *p, const char *text)
+{
+    for (uint32_t i = 0; i < p->n; i++)
+        if (fits(p->v[i], text))
+            return true;
+    return false;
+}
+
+static bool in_time(const struct principal *p, int64_t wall_ms)
+{
+    return !p->until_ms || wall_ms < p->until_ms;
+}
+
+/* All are looked at, so that time says nothing about which. */
+const struct principal *access_by_token(const struct access *a,
+                                        const unsigned char digest[32],
+                                        int64_t wall_ms)
+{
+    const struct principal *found = NULL;
+
+    for (uint32_t i = 0; i < a->n; i++)
+        if (a->v[i].kind == ACCESS_TOKEN &&
+            CRYPTO_memcmp(a->v[i].digest, digest, ACCESS_DIGEST) == 0 &&
+            in_time(&a->v[i], wall_ms))
+            found = &a->v[i];
+    return found;
+}
+
+const struct principal *access_by_user(const struct access *a, uid_t uid,
+                                       int64_t wall_ms)
+{
+    for (uint32_t i = 0; i < a->n; i++)
+        if (a->v[i].kind == ACCESS_USER && a->v[i].uid == uid &&
+            in_time(&a->v[i], wall_ms))
+            return &a->v[i];
+    return NULL;
+}
+
+const struct principal *access_by_cert(const struct access *a, const char *name,
+                                       int64_t wall_ms)
+{
+    for (uint32_t i = 0; i < a->n; i++)
+        if (a->v[i].kind == ACCESS_CERT && fits(a->v[i].cert, name) &&
+            in_time(&a->v[i], wall_ms))
+            return &a->v[i];
+    return NULL;
+}
+
+bool principal_reads(const struct principal *p)
+{
+    return p->read || p->admin;
+}
+
+bool principal_asks(const struct principal *p, const char *owner)
+{
+    return p->admin || any_fits(&p->owners, owner);
+}
+
+bool principal_queues(const struct principal *p, const char *queue)
+{
+    return p->admin || p->queues.n == 0 || any_fits(&p->queues, queue);
+}
+
+static const char *joined(struct arena *a, const char *before, const char *word,
+                          const struct patterns *p)
+{
+    const char *text = before;
+
+    for (uint32_t i = 0; i < p->n; i++)
+        text = i ? arena_printf(a, "%s,%s", text, p->v[i])
+                 : arena_printf(a, "%s%s%s:%s", text, *text ? " " : "", word,
+                                p->v[i]);
+    return text;
+}
+
+const char *principal_rights(const struct principal *p, struct arena *a)
+{
+    const char *text = p->admin ? "admin" : p->read ? "read" : "";
+
+    return joined(a, joined(a, text, "request", &p->owners), "queues",
+                  &p->queues);
+}

@@ -1,0 +1,30 @@
+/*
+ * audit.h - who changed what, one JSON object a line.
+ *
+ * The newest 1,024 lines are kept for the API; with a file, all are appended to
+ * it, mode 0600.  A file of 16 MiB is moved to PATH.1, the one before to PATH.2
+ * and so on up to PATH.4.  Thread: any.
+ */
+#ifndef API_DOOR_AUDIT_H
+#define API_DOOR_AUDIT_H
+
+#include <stdint.h>
+
+#include "../../base/arena.h"
+#include "../../base/err.h"
+
+struct audit;
+
+/* path: "" for none.  The newest lines of a file that is there are read. */
+enum status audit_open(const char *path, struct audit **ret, struct err *err);
+void audit_close(struct audit *a); /* a may be NULL */
+/* The line is given its id: fields is what follows, `"caller":"ops",...`. */
+void audit_add(struct audit *a, int64_t wall_ms, const char *fields);
+/* Lines with a higher id, oldest first; *ret_missed: some before are gone. */
+uint32_t audit_read(struct audit *a, int64_t after, uint32_t max,
+                    struct arena *arena, const char ***ret, int64_t *ret_next,
+                    bool *ret_missed);
+/* "" or why the file cannot be written; buf of n bytes. */
+const char *audit_problem(struct audit *a, char *buf, size_t n);
+
+#endif

@@ -1,0 +1,418 @@
+/*
+ * certs.c - see certs.h.
+ */
+#include "certs.h"
+
+#include <gnutls/abstract.h>
+#include <gnutls/gnutls.h>
+#include <gnutls/x509.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/alloc.h"
+#include "../../base/clock.h"
+#include "../../base/log.h"
+#include "secret.h"
+
+#define PEM_MAX ((size_t)1 << 20)
+#define CHAIN_MAX 16
+/* A handshake borrows what it uses, and is over long before. */
+#define KEEP_MS 60000
+
+struct generation {
+    struct generation *older;
+    gnutls_pcert_st chain[CHAIN_MAX];
+    unsigned n;
+    gnutls_privkey_t key;
+    gnutls_x509_trust_list_t trust; /* NULL: no client_ca */
+    int64_t replaced_ms;            /* mono */
+};
+
+struct certs {
+    char *paths[3]; /* cert, key, client_ca */
+    struct stamp stamps[3];
+    char *ca_text; /* as it was first, for the request to clients */
+    struct MHD_OptionItem options[5];
+    pthread_mutex_t lock; /* of the rest */
+    struct generation *now;
+    char problem[432];
+};
+
+static struct certs *_Atomic serving;
+
+/* ---- one generation */
+
+static void generation_free(struct generation *g)
+{
+    if (!g)
+        return;
+    for (unsigned i = 0; i < g->n; i++)
+        gnutls_pcert_deinit(&g->chain[i]);
+    if (g->key)
+        gnutls_privkey_deinit(g->key);
+    if (g->trust)
+        gnutls_x509_trust_list_deinit(g->trust, 1);
+    free(g);
+}
+
+static enum status bad(struct err *err, const char *key, const char *path,
+                       const char *what, int rc)
+{
+    return err_set(err, ST_INVALID, "%s: %s %s: %s", key, path, what,
+                   gnutls_strerror(rc));
+}
+
+static enum status chain_read(struct generation *g, const char *path,
+                              struct err *err)
+{
+    unsigned n = CHAIN_MAX;
+    gnutls_datum_t data;
+    enum status s;
+    struct buf text;
+    int rc;
+
+    s = secret_read(path, "api.tls.cert", false, PEM_MAX, &text, err);
+    if (s != ST_OK)
+        return s;
+    if (!strstr(text.s, "-----BEGIN ")) {
+        buf_done(&text);
+        return err_set(err, ST_INVALID, "api.tls.cert: %s is no PEM file",
+                       path);
+    }
+    data = (gnutls_datum_t){(unsigned char *)text.s, (unsigned)text.n};
+    rc = gnutls_pcert_list_import_x509_raw(g->chain, &n, &data,
+                                           GNUTLS_X509_FMT_PEM, 0);
+    buf_done(&text);
+    if (rc < 0)
+        return bad(err, "api.tls.cert", path, "has no usable certificate", rc);
+    g->n = n;
+    return ST_OK;
+}
+
+static enum status key_read(struct generation *g, const char *path,
+                            struct err *err)
+{
+    gnutls_datum_t data;
+    enum status s;
+    struct buf text;
+    int rc;
+
+    s = secret_read(path, "api.tls.key", true, PEM_MAX, &text, err);
+    if (s != ST_OK)
+        return s;
+    data = (gnutls_datum_t){(unsigned char *)text.s, (unsigned)text.n};
+    rc = gnutls_privkey_init(&g->key);
+    if (rc == 0)
+        rc = gnutls_privkey_import_x509_raw(g->key, &data, GNUTLS_X509_FMT_PEM,
+                                            NULL, 0);
+    secret_done(&text);
+    return rc < 0 ? bad(err, "api.tls.key", path, "has no usable key", rc)
+                  : ST_OK;
+}
+
+/* Do the two belong together?  Something signed by one must fit the other. */
+static enum status pair_check(const struct generation *g, const char *path,
+                              struct err *err)
+{
+    const gnutls_datum_t data = {(unsigned char *)(uintptr_t) "davit", 5};
+    int algorithm = gnutls_pubkey_get_pk_algorithm(g->chain[0].pubkey, NULL);
+    gnutls_digest_algorithm_t digest = GNUTLS_DIG_SHA256;
+    gnutls_datum_t signature = {NULL, 0};
+    gnutls_sign_algorithm_t how;
+    int rc;
+
+    if (algorithm == GNUTLS_PK_EDDSA_ED25519)
+        digest = GNUTLS_DIG_SHA512;
+    how = gnutls_pk_to_sign((gnutls_pk_algorithm_t)algorithm, digest);
+    if (algorithm == GNUTLS_PK_EDDSA_ED25519)
+        how = GNUTLS_SIGN_EDDSA_ED25519;
+    rc = gnutls_privkey_sign_data(g->key, digest, 0, &data, &signature);
+    if (rc >= 0)
+        rc = gnutls_pubkey_verify_data2(g->chain[0].pubkey, how, 0, &data,
+                                        &signature);
+    gnutls_free(signature.data);
+    return rc < 0 ? bad(err, "api.tls.key", path,
+                        "is not the key of the certificate", rc)
+                  : ST_OK;
+}
+
+static enum status trust_read(struct generation *g, const char *path,
+                              char **ret_text, struct err *err)
+{
+    gnutls_datum_t data;
+    enum status s;
+    struct buf text;
+    int rc;
+
+    if (!*path)
+        return ST_OK;
+    s = secret_read(path, "api.tls.client_ca", false, PEM_MAX, &text, err);
+    if (s != ST_OK)
+        return s;
+    data = (gnutls_datum_t){(unsigned char *)text.s, (unsigned)text.n};
+    rc = gnutls_x509_trust_list_init(&g->trust, 0);
+    if (rc == 0)
+        rc = gnutls_x509_trust_list_add_trust_mem(g->trust, &data, NULL,
+                                                  GNUTLS_X509_FMT_PEM, 0, 0);
+    if (rc <= 0) {
+        buf_done(&text);
+        return bad(err, "api.tls.client_ca", path, "has no usable certificate",
+                   rc);
+    }
+    if (ret_text)
+        *ret_text = buf_take(&text);
+    buf_done(&text);
+    return ST_OK;
+}
+
+static enum status generation_read(char *const paths[3], char **ret_ca,
+                                   struct generation **ret, struct err *err)
+{
+    struct generation *g = MEM_NEW(struct generation);
+    enum status s;
+
+    if ((s = chain_read(g, paths[0], err)) != ST_OK ||
+        (s = key_read(g, paths[1], err)) != ST_OK ||
+        (s = pair_check(g, paths[1], err)) != ST_OK ||
+        (s = trust_read(g, paths[2], ret_ca, err)) != ST_OK) {
+        generation_free(g);
+        return s;
+    }
+    *ret = g;
+    return ST_OK;
+}
+
+/* ---- all of them */
+
+/* What the handshake asks for. */
+static int pick(gnutls_session_t session, const gnutls_datum_t *authorities,
+                int n_authorities, const gnutls_pk_algorithm_t *algorithms,
+                int n_algorithms, gnutls_pcert_st **ret_chain, unsigned *ret_n,
+                gnutls_privkey_t *ret_key)
+{
+    struct certs *c = atomic_load(&serving);
+
+    (void)session, (void)authorities, (void)n_authorities;
+    (void)algorithms, (void)n_algorithms;
+    if (!c)
+        return -1;
+    pthread_mutex_lock(&c->lock);
+    *ret_chain = c->now->chain;
+    *ret_n = c->now->n;
+    *ret_key = c->now->key;
+    pthread_mutex_unlock(&c->lock);
+    return 0;
+}
+
+static void options_fill(struct certs *c)
+{
+    struct MHD_OptionItem *o = c->options;
+
+    *o++ = (struct MHD_OptionItem){MHD_OPTION_HTTPS_CERT_CALLBACK, 0,
+                                   (void *)pick};
+    *o++ = (struct MHD_OptionItem){MHD_OPTION_HTTPS_PRIORITIES, 0,
+                                   (void *)(uintptr_t)CERTS_PRIORITIES};
+    if (c->ca_text)
+        *o++ = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_TRUST, 0,
+                                       c->ca_text};
+    *o = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
+}
+
+static void stamps_take(const struct certs *c, struct stamp ret[3])
+{
+    for (int i = 0; i < 3; i++)
+        ret[i] = stamp_of(c->paths[i]);
+}
+
+enum status certs_open(const char *cert, const char *key, const char *client_ca,
+                       struct certs **ret, struct err *err)
+{
+    struct certs *c = MEM_NEW(struct certs);
+    enum status s;
+
+    pthread_mutex_init(&c->lock, NULL);
+    c->paths[0] = mem_strdup(cert);
+    c->paths[1] = mem_strdup(key);
+    c->paths[2] = mem_strdup(client_ca);
+    stamps_take(c, c->stamps);
+    s = generation_read(c->paths, &c->ca_text, &c->now, err);
+    if (s != ST_OK) {
+        certs_close(c);
+        return s;
+    }
+    options_fill(c);
+    atomic_store(&serving, c);
+    *ret = c;
+    return ST_OK;
+}
+
+void certs_close(struct certs *c)
+{
+    struct certs *ours = c;
+
+    if (!c)
+        return;
+    atomic_compare_exchange_strong(&serving, &ours, NULL);
+    for (struct generation *g = c->now, *older; g; g = older) {
+        older = g->older;
+        generation_free(g);
+    }
+    for (int i = 0; i < 3; i++)
+        free(c->paths[i]);
+    free(c->ca_text);
+    pthread_mutex_destroy(&c->lock);
+    free(c);
+}
+
+struct MHD_OptionItem *certs_options(struct certs *c)
+{
+    return c->options;
+}
+
+static void replace(struct certs *c, struct generation *g, int64_t now_ms)
+{
+    struct generation **at;
+
+    pthread_mutex_lock(&c->lock);
+    c->now->replaced_ms = now_ms;
+    g->older = c->now;
+    c->now = g;
+    pthread_mutex_unlock(&c->lock);
+    /* only this thread follows `older` */
+    for (at = &g->older; *at;) {
+        struct generation *old = *at;
+
+        if (now_ms - old->replaced_ms < KEEP_MS) {
+            at = &old->older;
+            continue;
+        }
+        *at = old->older;
+        generation_free(old);
+    }
+}
+
+static void problem_set(struct certs *c, const char *text)
+{
+    pthread_mutex_lock(&c->lock);
+    snprintf(c->problem, sizeof c->problem, "%s", text);
+    pthread_mutex_unlock(&c->lock);
+}
+
+void certs_refresh(struct certs *c)
+{
+    struct stamp now[3];
+    struct generation *g;
+    struct err err;
+    bool same = true;
+
+    stamps_take(c, now);
+    for (int i = 0; i < 3; i++)
+        same = same && stamp_same(&now[i], &c->stamps[i]);
+    if (same)
+        return;
+    memcpy(c->stamps, now, sizeof now);
+    if (generation_read(c->paths, NULL, &g, &err) == ST_OK) {
+        replace(c, g, clock_mono_ms());
+        problem_set(c, "");
+        log_info("api.tls: the new certificate is in use");
+    } else {
+        problem_set(c, err.text);
+        log_error("%s; the certificate before stays in use", err.text);
+    }
+}
+
+const char *certs_problem(struct certs *c, char *buf, size_t n)
+{
+    pthread_mutex_lock(&c->lock);
+    snprintf(buf, n, "%s", c->problem);
+    pthread_mutex_unlock(&c->lock);
+    return buf;
+}
+
+/* ---- clients */
+
+static void name_of(gnutls_x509_crt_t crt, char *ret, size_t n)
+{
+    size_t size;
+
+    for (unsigned i = 0; i < 16; i++) {
+        unsigned kind = 0;
+        int rc;
+
+        size = n;
+        rc = gnutls_x509_crt_get_subject_alt_name2(crt, i, ret, &size, &kind,
+                                                   NULL);
+        if (rc == GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE)
+            break;
+        if (rc >= 0 && size < n &&
+            (kind == GNUTLS_SAN_DNSNAME || kind == GNUTLS_SAN_RFC822NAME ||
+             kind == GNUTLS_SAN_URI)) {
+            ret[size] = '\0';
+            return;
+        }
+    }
+    size = n;
+    if (gnutls_x509_crt_get_dn_by_oid(crt, GNUTLS_OID_X520_COMMON_NAME, 0, 0,
+                                      ret, &size) < 0)
+        *ret = '\0';
+}
+
+/* Serials, dates, purpose and chain, as of now. */
+static const char *verify(struct certs *c, gnutls_x509_crt_t *list, unsigned n)
+{
+    gnutls_typed_vdata_st purpose = {
+        .type = GNUTLS_DT_KEY_PURPOSE_OID,
+        .data = (unsigned char *)(uintptr_t)GNUTLS_KP_TLS_WWW_CLIENT};
+    unsigned status = GNUTLS_CERT_INVALID;
+    int rc;
+
+    pthread_mutex_lock(&c->lock);
+    rc = gnutls_x509_trust_list_verify_crt2(c->now->trust, list, n, &purpose, 1,
+                                            0, &status, NULL);
+    pthread_mutex_unlock(&c->lock);
+    if (rc >= 0 && status == 0)
+        return NULL;
+    return status & GNUTLS_CERT_EXPIRED         ? "it is out of date"
+           : status & GNUTLS_CERT_NOT_ACTIVATED ? "it is not valid yet"
+           : status & GNUTLS_CERT_PURPOSE_MISMATCH
+               ? "it is not for clients"
+               : "it is not of api.tls.client_ca";
+}
+
+bool certs_client(struct certs *c, struct MHD_Connection *connection,
+                  char *ret_name, size_t n, const char **ret_why)
+{
+    const union MHD_ConnectionInfo *i = MHD_get_connection_info(
+        connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    gnutls_x509_crt_t list[CHAIN_MAX];
+    const gnutls_datum_t *peers;
+    unsigned n_peers = 0, k = 0;
+
+    *ret_name = '\0';
+    *ret_why = "";
+    peers = i && c->ca_text
+                ? gnutls_certificate_get_peers(i->tls_session, &n_peers)
+                : NULL;
+    if (!peers)
+        return false;
+    for (; k < n_peers && k < CHAIN_MAX; k++) {
+        if (gnutls_x509_crt_init(&list[k]) < 0)
+            break;
+        if (gnutls_x509_crt_import(list[k], &peers[k], GNUTLS_X509_FMT_DER) <
+            0) {
+            gnutls_x509_crt_deinit(list[k]);
+            break;
+        }
+    }
+    *ret_why = k ? verify(c, list, k) : "it cannot be read";
+    if (k && !*ret_why)
+        name_of(list[0], ret_name, n);
+    for (unsigned j = 0; j < k; j++)
+        gnutls_x509_crt_deinit(list[j]);
+    if (!*ret_why && !*ret_name)
+        *ret_why = "it has no name";
+    return !*ret_why;
+}

@@ -1,0 +1,239 @@
+/*
+ * cmd_token.c - makes, lists and takes back tokens: lines of the file of
+ * api.tokens.  The token itself is printed once and kept nowhere.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/crypto.h>
+#include <openssl/sha.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../api/door/access.h"
+#include "../api/door/secret.h"
+#include "../base/clock.h"
+#include "../base/random.h"
+#include "cli.h"
+
+enum { TEXT_MAX = 4 << 20, RANDOM = 32 };
+
+/* ---- the file */
+
+/* A file that is not there is empty. */
+static bool text_read(const char *path, struct buf *ret)
+{
+    struct err err;
+
+    if (access(path, F_OK) != 0 && errno == ENOENT) {
+        buf_init(ret, TEXT_MAX);
+        return true;
+    }
+    if (secret_read(path, "token", true, TEXT_MAX, ret, &err) == ST_OK)
+        return true;
+    fprintf(stderr, "davit: %s\n", err.text);
+    return false;
+}
+
+/* Replaced at once, or not at all. */
+static bool text_write(const char *path, const struct buf *text)
+{
+    struct arena a = {0};
+    const char *new = arena_printf(&a, "%s.new", path);
+    int fd;
+    bool done;
+
+    unlink(new);
+    fd = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    done = fd >= 0 && write(fd, text->s, text->n) == (ssize_t)text->n &&
+           fsync(fd) == 0 && rename(new, path) == 0;
+    if (!done)
+        fprintf(stderr, "davit: cannot write %s: %s\n", path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    arena_done(&a);
+    return done;
+}
+
+static bool valid(const char *path, const struct buf *text, struct arena *a,
+                  struct access_list *list)
+{
+    struct err err;
+
+    if (access_parse(a, path, text->s, list, &err) == ST_OK)
+        return true;
+    fprintf(stderr, "davit: %s\n", err.text);
+    return false;
+}
+
+/* ---- the words */
+
+/* 256 random bits as "davit_" and 43 letters, digits, "-" and "_". */
+static void token_make(char ret[64])
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "abcdefghijklmnopqrstuvwxyz0123456789-_";
+    unsigned char r[RANDOM];
+    unsigned bits = 0, held = 0;
+    char *p = ret + sprintf(ret, "davit_");
+
+    random_bytes(r, sizeof r);
+    for (int i = 0; i < RANDOM; i++) {
+        held = held << 8 | r[i];
+        for (bits += 8; bits >= 6; bits -= 6)
+            *p++ = letters[held >> (bits - 6) & 63];
+    }
+    *p++ = letters[held << (6 - bits) & 63];
+    *p = '\0';
+    OPENSSL_cleanse(r, sizeof r);
+}
+
+static int token_new(const char *path, int argc, char **argv)
+{
+    struct access_list list = {0};
+    unsigned char digest[32];
+    struct arena a = {0};
+    struct buf text;
+    char token[64];
+    int rc = EXIT_INPUT;
+
+    if (argc < 2)
+        return cli_usage(&cli_token, "new needs a name and rights, such as "
+                                     "`new ci read request:ci-*`");
+    if (!text_read(path, &text))
+        return EXIT_INPUT;
+    token_make(token);
+    SHA256((const unsigned char *)token, strlen(token), digest);
+    if (text.n && text.s[text.n - 1] != '\n')
+        buf_str(&text, "\n");
+    buf_printf(&text, "%s sha256:", argv[0]);
+    for (size_t i = 0; i < sizeof digest; i++)
+        buf_printf(&text, "%02x", digest[i]);
+    for (int i = 1; i < argc; i++)
+        buf_printf(&text, " %s", argv[i]);
+    buf_str(&text, "\n");
+    if (!text.full && valid(path, &text, &a, &list) &&
+        text_write(path, &text)) {
+        printf("%s\n", token);
+        rc = EXIT_OK;
+    }
+    OPENSSL_cleanse(token, sizeof token);
+    buf_done(&text);
+    arena_done(&a);
+    return rc;
+}
+
+static const char *credential(const struct principal *p, struct arena *a)
+{
+    if (p->kind == ACCESS_USER)
+        return arena_printf(a, "user:%u", (unsigned)p->uid);
+    if (p->kind == ACCESS_CERT)
+        return arena_printf(a, "cert:%s", p->cert);
+    return arena_printf(a, "sha256:%02x%02x%02x%02x...", p->digest[0],
+                        p->digest[1], p->digest[2], p->digest[3]);
+}
+
+static const char *until(const struct principal *p, struct arena *a)
+{
+    char day[32];
+
+    if (!p->until_ms)
+        return "";
+    clock_iso(p->until_ms, day, sizeof day);
+    return arena_printf(
+        a, "%s%.10s", p->until_ms < clock_wall_ms() ? "over since " : "until ",
+        day);
+}
+
+static int token_list(const char *path)
+{
+    struct access_list list = {0};
+    struct arena a = {0};
+    struct err err;
+
+    if (access_read(path, &a, &list, &err) != ST_OK) {
+        fprintf(stderr, "davit: %s\n", err.text);
+        arena_done(&a);
+        return EXIT_INPUT;
+    }
+    for (uint32_t i = 0; i < list.n; i++)
+        printf("%-20s %-20s %s  %s\n", list.v[i].name,
+               credential(&list.v[i], &a), principal_rights(&list.v[i], &a),
+               until(&list.v[i], &a));
+    arena_done(&a);
+    return EXIT_OK;
+}
+
+/* All but the line that begins with the name; other lines stay as they are. */
+static int token_revoke(const char *path, const char *name)
+{
+    struct access_list list = {0};
+    struct buf text, rest;
+    struct arena a = {0};
+    bool found = false;
+    int rc = EXIT_INPUT;
+
+    if (!text_read(path, &text))
+        return EXIT_INPUT;
+    buf_init(&rest, TEXT_MAX);
+    for (const char *p = text.s; *p;) {
+        size_t n = strcspn(p, "\n") + (strchr(p, '\n') != NULL);
+        const char *word = p + strspn(p, " \t");
+
+        if (strncmp(word, name, strlen(name)) == 0 &&
+            strchr(" \t", word[strlen(name)]) && word[strlen(name)])
+            found = true;
+        else
+            buf_add(&rest, p, n);
+        p += n;
+    }
+    if (!found) {
+        fprintf(stderr, "davit: %s has no \"%s\"\n", path, name);
+        rc = EXIT_NO;
+    } else if (valid(path, &rest, &a, &list) && text_write(path, &rest)) {
+        rc = EXIT_OK;
+    }
+    buf_done(&text);
+    buf_done(&rest);
+    arena_done(&a);
+    return rc;
+}
+
+static int run(int argc, char **argv)
+{
+    const char *path = getenv("DAVIT_TOKENS");
+    int kept = 1;
+
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--file") != 0)
+            argv[kept++] = argv[i];
+        else if (++i < argc)
+            path = argv[i];
+        else
+            return cli_usage(&cli_token, "--file needs a value");
+    if (kept < 2)
+        return cli_usage(&cli_token, "new, list or revoke");
+    if (!path || !*path)
+        return cli_usage(&cli_token, "name the file of api.tokens with --file "
+                                     "or $DAVIT_TOKENS");
+    if (strcmp(argv[1], "new") == 0)
+        return token_new(path, kept - 2, argv + 2);
+    if (strcmp(argv[1], "list") == 0 && kept == 2)
+        return token_list(path);
+    if (strcmp(argv[1], "revoke") == 0 && kept == 3)
+        return token_revoke(path, argv[2]);
+    return cli_usage(&cli_token, "new NAME RIGHT..., list, or revoke NAME");
+}
+
+const struct cli_command cli_token = {
+    "token", "new|list|revoke [NAME RIGHT...] --file FILE",
+    "makes, lists and takes back tokens of the API", run,
+    "  new NAME RIGHT...   adds a line with the token's hash and prints the\n"
+    "                  token, once: it is kept nowhere\n"
+    "  list            names, rights and ends; of a folder all of its files\n"
+    "  revoke NAME     takes the line away; a running daemon sees it within two\n"
+    "                  seconds\n"
+    "  --file FILE     the file of api.tokens (default $DAVIT_TOKENS)\n\n"
+    "Rights: read; request:OWNERS, with queues:QUEUES if only those; admin;\n"
+    "until:DAY ends them. OWNERS and QUEUES are lists such as ci-*,eval-*.\n"};

@@ -1,0 +1,197 @@
+/*
+ * ends.c - see ends.h.
+ */
+#include "ends.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/alloc.h"
+#include "settle.h"
+
+enum { WINDOW_MS = 600000 };
+
+void ends_close(struct ends *e)
+{
+    free(e->recent.v);
+}
+
+/* ---- the brake */
+
+static uint32_t machines_there(const struct fleet *f)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < f->n; i++)
+        n += standing_of(f->v[i]) >= STANDING_THERE &&
+             f->v[i]->state != STATE_GONE;
+    return n;
+}
+
+static uint32_t recent_count(struct ends *e)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < e->recent.n; i++)
+        if (e->env->now_ms - e->recent.v[i] < WINDOW_MS)
+            e->recent.v[kept++] = e->recent.v[i];
+    e->recent.n = kept;
+    return kept;
+}
+
+static uint32_t most_of(const struct ends *e, const struct config *conf,
+                        uint32_t recent)
+{
+    uint32_t tenth = (machines_there(&e->ledger->fleet) + recent) / 10;
+
+    if (conf->max_ends)
+        return conf->max_ends;
+    return tenth > 1 ? tenth : 1;
+}
+
+uint32_t ends_most(const struct ends *e, const struct config *conf)
+{
+    return most_of(e, conf, 0);
+}
+
+void ends_allow(struct ends *e, uint32_t n)
+{
+    e->allowed = n;
+}
+
+static bool brake_lets(struct ends *e)
+{
+    uint32_t recent = recent_count(e);
+
+    if (e->allowed) {
+        e->allowed--;
+        return true;
+    }
+    if (e->shut || recent >= most_of(e, e->conf->now, recent))
+        return false;
+    VEC_PUSH(NULL, &e->recent, e->env->now_ms);
+    return true;
+}
+
+/* Was it of use, by what this ledger saw? */
+static bool joined_once(const struct ends *e, const struct machine *m)
+{
+    return e->sources->n ? *m->ray_id != '\0' : m->ready_ms != 0;
+}
+
+static bool is_confirmed(const struct ends *e, const struct machine *m,
+                         enum reason why)
+{
+    if (m->maybe.taken || !joined_once(e, m))
+        return true;
+    switch (why) {
+    case REASON_END_IDLE:
+        /* a source is asked; without one the request that needed it ended */
+        return e->sources->n || !m->adopted;
+    case REASON_END_CONSOLIDATE: return true; /* has a pace of its own */
+    default: return false;
+    }
+}
+
+/* ---- the road */
+
+/* Its launch has not left yet, so it asks for one less.  One that has left must
+ * be repeated as it was: to the provider, the request id stands for it. */
+static void intent_dropped(struct fleet *f, const struct machine *gone)
+{
+    for (uint32_t i = 0; i < f->n; i++) {
+        struct machine *m = f->v[i];
+
+        if (strcmp(m->request_id, gone->request_id) != 0 || m == gone)
+            continue;
+        m->launch_count--;
+        fleet_touch(f, m);
+    }
+}
+
+static void there_end(struct ends *e, struct machine *m)
+{
+    bool asks = e->sources->n && (*m->ray_id || !m->maybe.taken);
+
+    machine_to(e->ledger, m, asks ? STATE_DRAINING : STATE_STOPPING);
+    if (!asks)
+        atomic_fetch_add(&e->env->metrics.ends, 1);
+}
+
+bool machine_end(struct ends *e, struct machine *m, enum reason why)
+{
+    enum standing s = standing_of(m);
+
+    if (m->state > STATE_READY)
+        return true;
+    if (s == STANDING_ASKED || (s == STANDING_ACCEPTED && !*m->cloud_id)) {
+        if (s == STANDING_ASKED && !m->maybe.given_up) {
+            m->maybe.given_up = true;
+            fleet_touch(&e->ledger->fleet, m);
+        }
+        return true;
+    }
+    if (s != STANDING_PLANNED && !is_confirmed(e, m, why) && !brake_lets(e)) {
+        e->held++;
+        return false;
+    }
+    m->why = why;
+    if (s == STANDING_PLANNED) {
+        machine_to(e->ledger, m, STATE_GONE);
+        intent_dropped(&e->ledger->fleet, m);
+    } else {
+        there_end(e, m);
+    }
+    return true;
+}
+
+void ends_due(struct ends *e)
+{
+    for (uint32_t i = 0; i < e->ledger->fleet.n; i++) {
+        struct machine *m = e->ledger->fleet.v[i];
+
+        if (m->state > STATE_READY || e->env->dry_run || m->protected ||
+            machine_held(m))
+            continue;
+        if (m->maybe.taken)
+            machine_end(e, m, REASON_END_TAKEN);
+        else if (m->why == REASON_END_FAILED && m->state >= STATE_STARTING)
+            machine_end(e, m, REASON_END_FAILED);
+    }
+}
+
+/* ---- a step */
+
+void ends_begin(struct ends *e)
+{
+    e->held_last = e->held;
+    e->held = 0;
+}
+
+void ends_finish(struct ends *e)
+{
+    if (e->held && !e->shut) {
+        emit(e->env, "ends.held", e->conf->now->cluster,
+             reason_code(REASON_KEEP_BRAKE),
+             "%u machines would be ended, more than limits.max_ends lets go at "
+             "once: they stay until `davit release`",
+             e->held);
+        e->shut = true;
+    } else if (!e->held && e->shut) {
+        emit(e->env, "ends.released", e->conf->now->cluster, "",
+             "nothing is held any more");
+        e->shut = false;
+    }
+    if (!e->held)
+        e->allowed = 0;
+}
+
+void ends_release(struct ends *e, const char *by)
+{
+    uint32_t held = e->held > e->held_last ? e->held : e->held_last;
+
+    e->allowed = held;
+    e->shut = false;
+    emit(e->env, "ends.released", e->conf->now->cluster, "",
+         "%u ends go on, by %s", held, by);
+}

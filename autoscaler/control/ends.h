@@ -1,0 +1,56 @@
+/*
+ * ends.h - the one road to a machine's end, whatever the cause: idle, over a
+ * max, outdated, failed, taken back, of no use any more.
+ *
+ *   what it is (settle.h)         the road
+ *   planned                       forgotten
+ *   asked, accepted               its launch is not sent again; a list tells
+ *   there, with a demand source   drained: the source is asked on this occasion
+ *                                 (one that did not join: whether it has now)
+ *   there, without                ended
+ *
+ * Two brakes.  An end that is confirmed is free: the demand source agreed that
+ * the node is idle, the cloud takes the machine back itself, it never joined,
+ * or the request that needed it has ended.  All others pass limits.max_ends:
+ * so many in ten minutes, a tenth of the machines by default, at least one.
+ * Past that they wait, until nothing more is wanted of them or a person says go
+ * on (`davit release`).
+ *
+ * Changes machines in the ledger.  Control thread only.
+ */
+#ifndef CONTROL_ENDS_H
+#define CONTROL_ENDS_H
+
+#include "configuration.h"
+#include "ledger.h"
+#include "sources/sources.h"
+
+struct ends {
+    struct env *env;
+    struct ledger *ledger;
+    const struct configuration *conf;
+    const struct sources *sources;
+    VEC(int64_t) recent; /* wall, of ends that were not confirmed; heap */
+    uint32_t allowed;    /* a person let so many go on */
+    uint32_t held;       /* in this step: wanted, and not allowed */
+    uint32_t held_last;  /* in the step before */
+    bool shut;           /* from the first that was held to the release */
+};
+
+void ends_close(struct ends *e);
+/* A step begins. */
+void ends_begin(struct ends *e);
+/* Takes the road, for that reason; false: it is held. */
+bool machine_end(struct ends *e, struct machine *m, enum reason why);
+/* What has failed, or is taken back by its cloud. */
+void ends_due(struct ends *e);
+/* The step is over: tells when the brake was shut or opened. */
+void ends_finish(struct ends *e);
+/* How many may go at once under these settings. */
+uint32_t ends_most(const struct ends *e, const struct config *conf);
+/* So many of the next that are not confirmed go all the same. */
+void ends_allow(struct ends *e, uint32_t n);
+/* A person says: those that are held may go. */
+void ends_release(struct ends *e, const char *by);
+
+#endif

@@ -1,0 +1,57 @@
+/*
+ * ours.h - what is ours: which daemon a machine belongs to, and which place
+ * the journal speaks of.
+ *
+ * A journal has an owner, six hexadecimal digits made by chance when it begins
+ * (high availability: made of the lease's name, so that each leader has the
+ * same).  Every request id carries it, "davit-<owner><14 digits>", and so does
+ * what comes of it.  For each provider the journal knows the place it is of
+ * (plug-in, cluster, and the options that say where).
+ *
+ * What may be another's is held: it counts, and is not ended before a person
+ * says so (`davit adopt`):
+ * - a machine with another owner's mark;
+ * - a machine without a mark that was there before this journal: it is in the
+ *   first good list of its provider.
+ * Control thread only.
+ */
+#ifndef CONTROL_OURS_H
+#define CONTROL_OURS_H
+
+#include "configuration.h"
+#include "ledger.h"
+
+enum { REQUEST_ID_MAX = 40 };
+
+/* Reads the journal's owner, or gives it one. */
+enum status ours_open(struct ledger *l, struct err *err);
+void ours_close(struct ledger *l);
+/* Puts all of it into the batch again. */
+void ours_rewrite(struct ledger *l);
+
+/* A request id of ours, by chance. */
+void ours_request_id(const struct ledger *l, char ret[REQUEST_ID_MAX]);
+/* Of a machine that the ledger does not know. */
+enum adoption ours_of(const struct ledger *l, const char *provider,
+                      const char *request_id);
+/* For people: ", ..."; "" for ours. */
+const char *ours_text(enum adoption a);
+/* The provider's machines of before this journal are known now. */
+void ours_listed(struct ledger *l, const char *provider);
+
+/* Where its machines are; "" when that is not known. */
+const char *ours_place(const struct ledger *l, const char *provider);
+/* The provider is in this place now.  NULL: that is where its machines are (it
+ * is remembered from now on), else the place where they are. */
+const char *ours_moved(struct ledger *l, const char *provider,
+                       const char *place);
+/* It moved, and its machines there are forgotten. */
+void ours_move(struct ledger *l, const char *provider, const char *place);
+
+/* ---- node types */
+
+/* Machines of a type that is no longer configured, of which another one was
+ * made the same way, are of that one: it was renamed. */
+void ours_rename_types(struct ledger *l, const struct config *conf);
+
+#endif

@@ -1,0 +1,163 @@
+/*
+ * stops.c - see stops.h.
+ */
+#include "stops.h"
+
+#include <string.h>
+
+#include "../settle.h"
+
+enum { END_TRIES = 2 }; /* more terminates that fail are no accident */
+
+struct stops {
+    const struct known *k;
+    struct status_page *page;
+    VEC(struct status_stop) all;
+};
+
+#define STOP(s, kind, failing, subject, ...) \
+    VEC_PUSH(&(s)->page->arena, &(s)->all, \
+             ((struct status_stop){ \
+                 kind, arena_strdup(&(s)->page->arena, subject), \
+                 arena_printf(&(s)->page->arena, __VA_ARGS__), failing}))
+
+/* ---- providers */
+
+static void backoff_stops(void *arg, const struct backoff *b)
+{
+    struct stops *s = arg;
+    long long wait = (long long)(b->until_ms - s->k->env->now_ms) / 1000;
+
+    if (b->until_ms <= s->k->env->now_ms)
+        return;
+    if (b->why == ST_AUTH)
+        STOP(s, "provider_auth", true, b->of.provider,
+             "provider %s refuses our credentials: nothing is launched there, "
+             "the next try is in %lld s: %s",
+             b->of.provider, wait, b->text);
+    else if (b->why == ST_INVALID)
+        STOP(s, "type_refused", false, b->of.type,
+             "provider %s refuses node type %s as invalid, the next try is in "
+             "%lld s: %s",
+             b->of.provider, b->of.type, wait, b->text);
+    else if (b->lives > 1)
+        STOP(s, "offer_of_no_use", false, b->of.type,
+             "%u machines of %s in a row were of no use, the next try is in "
+             "%lld s: %s",
+             b->lives, b->of.type, wait, b->text);
+}
+
+static void call_stops(struct stops *s)
+{
+    const struct providers *p = s->k->providers;
+
+    for (uint32_t i = 0; i < p->calls.n; i++) {
+        const struct call_in_flight *f = &p->calls.v[i];
+
+        if (f->overdue)
+            STOP(s, "call_hangs", true, provider_name(f->call->provider),
+                 "a call to provider %s has not returned for %lld s",
+                 provider_name(f->call->provider),
+                 (long long)(s->k->env->mono_ms - f->call->started_mono_ms) /
+                     1000);
+    }
+}
+
+/* ---- machines, by provider */
+
+struct sums {
+    uint32_t unanswered, ending, held, orphans;
+    const struct machine *stuck, *doubted; /* one of them */
+};
+
+static bool end_is_stuck(const struct machine *m)
+{
+    return m->state == STATE_STOPPING &&
+           (m->maybe.told || m->tries >= END_TRIES);
+}
+
+static struct sums sums_of(const struct stops *s, const char *provider)
+{
+    const struct fleet *f = &s->k->ledger->fleet;
+    struct sums r = {0};
+
+    for (uint32_t i = 0; i < f->n; i++) {
+        const struct machine *m = f->v[i];
+
+        if (strcmp(m->provider, provider) != 0 || m->state == STATE_GONE)
+            continue;
+        r.orphans += !provider_find(s->k->providers, provider);
+        r.held += machine_held(m);
+        if (standing_lost_sight(m) && ++r.unanswered)
+            r.doubted = m;
+        if (end_is_stuck(m) && ++r.ending)
+            r.stuck = m;
+    }
+    return r;
+}
+
+static void machine_stops(struct stops *s, const char *provider)
+{
+    struct sums r = sums_of(s, provider);
+
+    if (r.unanswered)
+        STOP(s, "launch_unanswered", false, provider,
+             "%u launches at provider %s were not answered: they count until a "
+             "list tells what came of them, or `davit forget %s`",
+             r.unanswered, provider, r.doubted->id);
+    if (r.ending)
+        STOP(s, "end_stuck", true, provider,
+             "%u machines of provider %s are to be ended and still there: they "
+             "are asked for again, and count%s%s",
+             r.ending, provider, r.stuck->failure ? ": " : "",
+             r.stuck->failure ? status_name(r.stuck->failure) : "");
+    if (r.held)
+        STOP(s, "machines_held", false, provider,
+             "%u machines of provider %s may belong to another journal or "
+             "daemon: they are not ended before `davit adopt`",
+             r.held, provider);
+    if (r.orphans)
+        STOP(s, "provider_gone", false, provider,
+             "%u machines are of provider %s, which is no longer configured: "
+             "`davit forget` drops the records, the old file brings it back",
+             r.orphans, provider);
+}
+
+/* Once for each provider that the fleet knows. */
+static void fleet_stops(struct stops *s)
+{
+    const struct fleet *f = &s->k->ledger->fleet;
+    VEC(const char *) done = {0};
+
+    for (uint32_t i = 0; i < f->n; i++) {
+        const struct machine *m = f->v[i];
+        bool seen = false;
+
+        if (m->state == STATE_READY && !machine_held(m) &&
+            provider_find(s->k->providers, m->provider))
+            continue;
+        for (uint32_t k = 0; k < done.n && !seen; k++)
+            seen = strcmp(done.v[k], m->provider) == 0;
+        if (seen)
+            continue;
+        VEC_PUSH(&s->page->arena, &done, m->provider);
+        machine_stops(s, m->provider);
+    }
+}
+
+void stops_show(const struct known *k, const struct ends *e,
+                struct status_page *page)
+{
+    struct stops s = {.k = k, .page = page};
+
+    backoffs_each(k->ledger->backoffs, k->env->now_ms, backoff_stops, &s);
+    call_stops(&s);
+    fleet_stops(&s);
+    if (e->shut)
+        STOP(&s, "ends_held", false, k->conf->now->cluster,
+             "%u machines would be ended, more than limits.max_ends lets go at "
+             "once: they stay until `davit release`",
+             e->held);
+    page->stops = s.all.v;
+    page->n_stops = s.all.n;
+}

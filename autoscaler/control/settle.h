@@ -1,0 +1,49 @@
+/*
+ * settle.h - what is not known for sure, and what settles it: the table that
+ * the ledger goes by.
+ *
+ *   standing    state                 billed  room   is forgotten by
+ *   PLANNED     intended, not sent    no      yes    the plan, any time
+ *   ASKED       intended, sent        yes     while  a good list begun a settle
+ *                                             it is  time after the last send,
+ *                                             sent   no call being under way
+ *   ACCEPTED    requested             yes     until  the same, after
+ *                                             late   start_timeout
+ *   THERE       starting, ready,      yes     yes    two good lists without it,
+ *               draining                             a settle time apart
+ *   ENDING      stopping              yes     no     the same
+ *   ENDED       stopping, confirmed   yes     no     one good list begun after
+ *                                                    the confirmation
+ *
+ * Billed: it counts towards max, max_nodes, max_launching and cost.  Room: the
+ * plan may put work on it.  A good list is one that went well, is not short (see
+ * lists.c) and is the provider's of this place (ours.h).  The settle time is
+ * the provider's word: how long its list may lag (provider.h).  Nothing else
+ * makes a machine leave the ledger but a person (`davit forget`).
+ *
+ * Pure but for what is said; control thread only.
+ */
+#ifndef CONTROL_SETTLE_H
+#define CONTROL_SETTLE_H
+
+#include "../model/fleet.h"
+
+enum standing {
+    STANDING_PLANNED,
+    STANDING_ASKED,
+    STANDING_ACCEPTED,
+    STANDING_THERE,
+    STANDING_ENDING,
+    STANDING_ENDED,
+    STANDING_GONE
+};
+
+enum standing standing_of(const struct machine *m);
+/* Nobody knows whether it exists, and its launch is not sent again: it counts,
+ * and no plan relies on it. */
+bool standing_lost_sight(const struct machine *m);
+/* A good list that was begun then lacks the machine.  True: it is not there.
+ * Remembers when it was missed first (m->maybe.missing_ms). */
+bool settle_absent(struct machine *m, int64_t list_begun_ms, int64_t settle_ms);
+
+#endif

@@ -1,0 +1,367 @@
+"""Are a plan's bounds proved by its certificate?  No solver, and nothing of the C code.
+
+A fleet must hold the bundles that the plan places.  Give each bundle a worth.  A
+machine holds no more worth than `worth_of_fill()` finds; where that is not above
+its price, it costs at least what it holds.  Where it is above, what is above is
+taken off, as often as such machines may be had.  So every fleet costs at least
+
+    paid + the worth of all bundles - what machines could hold above their price
+
+docs/planner.md says which machines there are and what is paid in any case.
+proved(world, plan, launches) gives that sum, check(world, plan) a list of faults.
+"""
+from collections import Counter
+from math import gcd
+
+from plan_world import (DEVICES, INF, ONE, WHOLE_ONLY, fits, matches, new_row,
+                        offer_of, row_of, tolerates, tolerations_of)
+
+NANO = 10**9
+MICRO = 10**6
+SEARCH = 200000        # steps of one search; then the bound it began with counts
+FORCED = {"outdated", "over_max_of_type", "over_max_nodes", "over_budget_end", "host_group_incomplete"}
+
+
+# ---- the most that a machine can hold
+
+def blend(items, row, weights):
+    """A bound: the resources as one, by weights; the items by worth for size."""
+    room = sum(w for k, w in weights.items() if row.get(k, 0) > 0)
+    sized = []
+    for worth, needs, most in items:
+        size = sum(weights.get(k, 0) * v / row[k] for k, v in needs.items())
+        sized.append((worth, size, most))
+    value = 0.0
+    for worth, size, most in sorted(sized, key=lambda x: -x[0] / (x[1] or 1e-12)):
+        if size <= 0:
+            value += worth * most
+            continue
+        n = min(most, room / size)
+        value += worth * n
+        room -= n * size
+        if room <= 0:
+            break
+    return value
+
+
+def weights_for(items, row):
+    """Each resource alone, all together, and what a few steps make of them."""
+    keys = sorted({k for _, needs, _ in items for k in needs})
+    tries = [{k: 1.0} for k in keys] + [{k: 1.0 for k in keys}]
+    best = min(tries, key=lambda w: blend(items, row, w))
+    value, step = blend(items, row, best), 1.0
+    for _ in range(12):
+        for k in keys:
+            for f in (1 + step, 1 / (1 + step)):
+                w = dict(best)
+                w[k] = w.get(k, 0.05) * f
+                v = blend(items, row, w)
+                if v < value:
+                    best, value = w, v
+        step /= 1.5
+    return best
+
+
+def worth_of_fill(items, row, enough=-1.0):
+    """The most that fits of items [(worth, needs, most)] into the row, or something
+    above it; it may stop at anything not above `enough`."""
+    items = [(w, n, min([m] + [row.get(k, 0) // v if k not in DEVICES or v >= ONE else
+                               row.get(k, 0) // ONE * (ONE // v) for k, v in n.items()]))
+             for w, n, m in items if w > 0]
+    items = [x for x in items if x[2] > 0 and fits(row, [(x[1], 1)])]
+    if not items:
+        return 0.0
+    weights = weights_for(items, row)
+    root = blend(items, row, weights)
+    if root <= enough:
+        return root
+    items.sort(key=lambda x: -x[0] / (sum(weights.get(k, 0) * v / row[k] for k, v in x[1].items()) or 1e-12))
+    best, steps = [max(enough, 0.0)], [0]
+
+    def grow(k, value, plain, held):
+        """plain: what is left of every resource; of devices in sum."""
+        best[0] = max(best[0], value)
+        steps[0] += 1
+        if k == len(items) or steps[0] > SEARCH:
+            return
+        # what is left, in the sizes of the whole row
+        room = sum(w * max(plain.get(r, 0), 0) / row[r] for r, w in weights.items() if row.get(r, 0) > 0)
+        more = 0.0
+        for worth, needs, most in items[k:]:
+            size = sum(weights.get(r, 0) * v / row[r] for r, v in needs.items())
+            n = most if size <= 0 else min(most, room / size)
+            more += worth * n
+            room -= n * size
+            if room <= 0:
+                break
+        if value + more <= best[0] * (1 + 1e-12):
+            return
+        worth, needs, most = items[k]
+        most = min([most] + [plain.get(r, 0) // v for r, v in needs.items()])
+        parts = any(r in DEVICES for r in needs)
+        while most > 0 and parts and not fits(row, held + [(needs, most)]):
+            most -= 1
+        for n in range(most, -1, -1):
+            left = {r: v - n * needs.get(r, 0) for r, v in plain.items()} if n else plain
+            grow(k + 1, value + n * worth, left, held + [(needs, n)] if n and parts else held)
+
+    grow(0, 0.0, dict(row), [])
+    return root if steps[0] > SEARCH else best[0]
+
+
+# ---- the machines
+
+class Bin:
+    """Machines of one kind: what they have in all and free, and a price."""
+
+    def __init__(self, rows, may, price, most, family=None):
+        self.rows, self.may = rows, may     # (in all, free); index of an item -> bool
+        self.price, self.most, self.family = price, most, family
+
+
+class Fleet:
+    def __init__(self, world, plan):
+        self.w, self.plan = world, plan
+        self.cert = plan["certificate"]
+        self.items = self.cert["worths"]
+        self.needs = [row_of(i["resources"]) for i in self.items]
+        self.actions = {n["id"]: n for n in plan["nodes"]}
+        self.bought = Counter()
+        for l in plan["launches"]:
+            self.bought[l["type"], l["zone"], l["spot"]] += l["count"]
+        self.estimates = {(e["type"], e["zone"], e["spot"]): e["price_per_hour"]
+                          for e in self.cert["estimated_prices"]}
+        self.sort_nodes()
+
+    def price(self, o):
+        p = o.price if o.price is not None else self.estimates.get((o.type, o.zone, o.spot))
+        return None if p is None else round(p * MICRO)
+
+    def node_price(self, n):
+        """Of a node that is ours to pay."""
+        if n.head or not n.ours():
+            return 0
+        o = offer_of(n, self.w.types[n.type]) if n.type in self.w.types else None
+        if n.price is not None:
+            return round(n.price * MICRO)
+        p = self.price(o) if o else None
+        return p if p is not None else round(self.actions[n.id]["price_per_hour"] * MICRO)
+
+    def kept(self, n):
+        a = self.actions[n.id]["action"]
+        return n.ours() and (a == "undrain" or (a == "keep" and n.state != "draining"))
+
+    def may_end(self, n):
+        held = n.hold and n.hold != "none" and (not n.hold_until or n.hold_until > self.w.now)
+        return n.ours() and not n.head and self.w.fresh and not held
+
+    def sort_nodes(self):
+        w = self.w
+        units = Counter((n.type, n.unit) for n in w.nodes if n.unit and n.ours() and not n.head)
+        self.stays, self.others, self.roomless = [], [], []
+        self.there = 0
+        for n in w.nodes:
+            a = self.actions[n.id]
+            if n.state in ("stopping", "gone") or (n.foreign and n.state == "draining"):
+                continue
+            torn = n.unit and n.type in w.types and units[n.type, n.unit] < w.types[n.type].hosts
+            if not self.kept(n) and not n.foreign:
+                if a["action"] == "keep" or a["why"] in FORCED or torn:
+                    continue            # on its way out
+                self.others.append(n)
+            elif torn:
+                self.roomless.append(n)
+            elif not self.may_end(n) or (n.idle < 0 and not n.starting()):
+                self.stays.append(n)
+            else:
+                self.others.append(n)
+        for n in self.stays + self.others + self.roomless:
+            self.there += self.node_price(n)
+
+    def cost(self):
+        return sum(self.node_price(n) for n in self.w.nodes if self.kept(n)) + \
+            round(self.plan["cost_per_hour"] * MICRO)
+
+    def may(self, i, place):
+        e = self.items[i]
+        return matches(e.get("selector"), place.labels) and \
+            tolerates(tolerations_of(e.get("tolerations")), place.taints) and \
+            not e.get("queue_denied") and (not e.get("queue") or e["queue"] in place.queues)
+
+    def node_bin(self, n, price):
+        def whole(row):
+            return {k: -(-v // ONE) * ONE if k in DEVICES else v for k, v in row.items()}
+        total = {k: v - v % ONE if k in DEVICES else v for k, v in n.total.items()}
+        return Bin((total, whole(n.free)), {i for i in range(len(self.items)) if self.may(i, n)},
+                   price, 1, n.type if n.ours() else None)
+
+    def offers(self):
+        for key, o in self.w.offers.items():
+            t = self.w.types[o.type]
+            here = not t.unavailable and t.max > 0 and not o.closed and o.room != 0 and o.until <= self.w.now
+            if here or self.bought[key]:
+                row = new_row(t)
+                most = INF if o.room is None else max(o.room, self.bought[key])
+                yield Bin((row, row), {i for i in range(len(self.items)) if self.may(i, o)},
+                          self.price(o), most, o.type)
+
+    def own(self, name):
+        """Nodes of the type in the plan's fleet, beside those that stay."""
+        return sum(n.type == name and self.kept(n) for n in self.others) + \
+            sum(c for (t, _, _), c in self.bought.items() if t == name)
+
+    def left(self, t):
+        """How many a fleet may have, beside those that stay."""
+        return INF if t.max == INF else max(t.max - self.fixed(t.name), self.own(t.name))
+
+    def fixed(self, name):
+        return sum(n.type == name and n.ours() for n in self.stays + self.roomless)
+
+    def mins(self, offers):
+        """Bins that are paid for because of mins."""
+        paid, bins = sum(self.node_price(n) for n in self.stays + self.roomless if self.kept(n)), []
+        for t in self.w.types.values():
+            n = min(t.min - self.fixed(t.name), self.own(t.name))
+            if n <= 0:
+                continue
+            nodes = [self.node_bin(x, self.node_price(x)) for x in self.others if x.type == t.name]
+            some = nodes + [b for b in offers if b.family == t.name]
+            paid += n * min(b.price for b in some)
+            rows = []
+            for side in (0, 1):
+                row = dict(new_row(t))
+                for b in nodes:
+                    for k, v in b.rows[side].items():
+                        row[k] = max(row.get(k, 0), v)
+                rows.append(row)
+            o = {i for x in t.offers for i in range(len(self.items)) if self.may(i, x)}
+            bins.append(Bin(tuple(rows), o.union(*(b.may for b in nodes)), 0, n, t.name))
+        return paid, bins
+
+    # ---- the sum
+
+    def fill(self, b, key, enough):
+        """The most worth (dollars) that the bin can hold."""
+        value = 0.0
+        for side, request in ((0, True), (1, False)):
+            items = [(e[key] / NANO, self.needs[i], e["count"]) for i, e in enumerate(self.items)
+                     if e["request"] == request and i in b.may]
+            both = request and any(not e["request"] for e in self.items)
+            value += worth_of_fill(items, b.rows[side], -1 if both else enough - value)
+        return value
+
+    def excess(self, bins, key, money):
+        """[(worth above price, how many, family)] of those that have any."""
+        out, seen = [], {}
+        for b in bins:
+            price = b.price / MICRO * (1 + money)
+            kind = (tuple(tuple(sorted(r.items())) for r in b.rows), frozenset(b.may))
+            enough = price * (1 + 1e-9)
+            if kind not in seen or seen[kind][1] > enough >= seen[kind][0]:
+                seen[kind] = self.fill(b, key, enough), enough
+            value, at = seen[kind]
+            if at > enough and value <= at:         # it had stopped too early
+                seen[kind] = self.fill(b, key, enough), enough
+                value, at = seen[kind]
+            if value > enough:
+                out.append((value - price, b.most, b.family))
+        return out
+
+    def most_excess(self, excess):
+        """Those with the most, as many as limits let there be."""
+        left = {t.name: self.left(t) for t in self.w.types.values()}
+        all = INF
+        if self.w.max_nodes is not None:
+            own = sum(self.kept(n) for n in self.others) + sum(self.bought.values())
+            all = max(self.w.max_nodes - sum(n.ours() and not n.head for n in self.stays + self.roomless), own)
+        total = 0.0
+        for value, most, family in sorted(excess, key=lambda x: -x[0]):
+            n = min(most, left.get(family, INF), all)
+            if n == INF:
+                return INF
+            total += n * value
+            all -= n
+            if family in left:
+                left[family] -= n
+        return total
+
+    def proved(self, launches=False):
+        """Micros: what the fleet, or the launches, cost at least."""
+        part = self.cert["launches" if launches else "fleet"]
+        key = "launch_worth_nanos" if launches else "worth_nanos"
+        money = part["budget_worth"]
+        offers = list(self.offers())
+        paid, mins = self.mins(offers)
+        stay = [self.node_bin(n, 0) for n in self.stays]
+        some = [self.node_bin(n, 0 if launches else self.node_price(n)) for n in self.others]
+        if launches:
+            paid, mins = 0, []
+        value = sum(e[key] * e["count"] for e in self.items) / NANO
+        value -= sum(x * n for x, n, _ in self.excess(stay, key, 0))
+        value -= self.most_excess(self.excess(mins + some + offers, key, money))
+        if money:
+            cost = self.cost() / MICRO
+            value -= money * (max(self.w.max_cost - paid / MICRO, cost - paid / MICRO))
+        value *= MICRO
+        slack = 2 + 1e-8 * abs(value) + sum(e["count"] for e in self.items) / 1000    # worths are rounded down
+        unit = round(part["multiple_of"] * MICRO)
+        if all(b.price % unit == 0 or self.replaced(b, mins + some + offers, unit) for b in some + offers if self.of_use(b)):
+            value = max(value, -(-value // unit) * unit)
+        return paid + max(value + slack, 0)
+
+    def replaced(self, b, others, unit):
+        """Is there one as good, no dearer, that may be had whenever b may?"""
+        used = {k for needs in self.needs for k in needs}
+
+        def may(o):
+            most = self.left(self.w.types[o.family]) if o.family in self.w.types else INF
+            same = sum(x.most for x in others if (x.rows, x.may, x.price, x.family) == (o.rows, o.may, o.price, o.family))
+            return o.most == INF and most == INF or o.family == b.family and same >= most
+        return any(o.price <= b.price and o.price % unit == 0 and may(o) and b.may <= o.may and
+                   all(o.rows[s].get(k, 0) >= b.rows[s].get(k, 0) for s in (0, 1) for k in used)
+                   for o in others)
+
+    def of_use(self, b):
+        if b.family in self.w.types and self.left(self.w.types[b.family]) == 0:
+            return False
+        return any(fits(b.rows[not e["request"]], [(self.needs[i], 1)]) for i, e in enumerate(self.items) if i in b.may)
+
+
+def counted(plan, shape):
+    """What is placed: (request?, shape) -> how many; of nothing unconfirmed."""
+    bundles = {(b["demand"], b["bundle"]): b for b in plan["bundles"]}
+    n = Counter()
+    for x, times in [(p, 1) for p in plan["nodes"]] + [(l, l["count"]) for l in plan["launches"]]:
+        for h in x["placements"]:
+            b = bundles[h["demand"], h["bundle"]]
+            if not b.get("unconfirmed"):
+                n[b["source"] == "request", shape(b, h["alternative"])] += h["count"] * times
+    return n
+
+
+def check(world, plan, shape):
+    """Faults.  shape(bundle, alternative): what tells needs and conditions apart."""
+    bad = []
+    said = plan["fleet"]
+    f = Fleet(world, plan)
+    have = Counter()
+    for e in f.items:
+        have[e["request"], shape({"any_of": [e]}, 0)] += e["count"]
+        if e["worth_nanos"] < 0 or e["launch_worth_nanos"] < 0:
+            bad.append(f"a worth below zero: {e}")
+    if have != counted(plan, shape):
+        bad.append("the certificate is for other bundles than the plan's")
+    cost = f.cost()
+    if abs(said["cost_per_hour"] - cost / MICRO) > 1e-6:
+        bad.append(f"the fleet costs {cost / MICRO}, the plan says {said['cost_per_hour']}")
+    bound = said["lower_bound"]
+    if bound > cost / MICRO + 1e-6:
+        bad.append(f"the fleet costs {cost / MICRO}, its bound is {bound}")
+    elif bound * MICRO > f.proved() + 1:
+        bad.append(f"the fleet's bound is {bound}, only {f.proved() / MICRO} is proved")
+    bound = plan["lower_bound"]
+    mins = sum(l["price_per_hour"] * l["count"] for l in plan["launches"] if l["why"] == "min_of_type")
+    if bound > mins + 1e-6 and bound * MICRO > max(f.proved(True), f.proved() - f.there) + 1:
+        bad.append(f"the launches' bound is {bound}, only {f.proved(True) / MICRO} or "
+                   f"{(f.proved() - f.there) / MICRO} is proved")
+    return bad

@@ -1,0 +1,285 @@
+"""Who may do what: tokens, users of the Unix socket, certificates; and that it is recorded."""
+import http.client
+import json
+import os
+import re
+import socket
+import subprocess
+import time
+
+import pytest
+
+from lib import DAVIT
+
+QUEUES = """
+queues:
+  a100: {node_types: [t4], owners: [train-*]}
+"""
+
+
+def token(path, name, *rights, expect=0):
+    p = subprocess.run([DAVIT, "token", "new", name, *rights, "--file", path], capture_output=True, text=True)
+    assert p.returncode == expect, p.stderr
+    return p.stdout.strip()
+
+
+class Local(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost")
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(self.path)
+
+
+def as_user(uid, fn):
+    """What fn returns, said by a child that is this user."""
+    r, w = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.setgroups([])
+            os.setuid(uid)
+            out = fn()
+        except BaseException as e:
+            out = repr(e)
+        os.write(w, json.dumps(out).encode())
+        os._exit(0)
+    os.close(w)
+    os.waitpid(pid, 0)
+    with os.fdopen(r) as f:
+        return json.load(f)
+
+
+@pytest.fixture
+def world(daemon_of, tmp_path):
+    file = str(tmp_path / "tokens")
+    t = {"admin": token(file, "ops", "admin"), "read": token(file, "grafana", "read"),
+         "ci": token(file, "ci", "request:ci-*,shared"),
+         "train": token(file, "trainer", "read", "request:train-*", "queues:a100"),
+         "old": token(file, "old", "admin", "until:2020-01-01")}
+    from conftest import CONFIG
+    d = daemon_of(CONFIG + QUEUES, f", tokens: {file}, audit: audit.jsonl")
+    d.headers = {"Authorization": "Bearer " + t["admin"]}
+    d.start(wait="/readyz")
+    d.tokens, d.file = t, file
+    return d
+
+
+def ask(d, who, method, path, body=None):
+    """who: a name of d.tokens, or a token."""
+    return d.exchange(method, path, body, {"Authorization": "Bearer " + d.tokens.get(who, who)})
+
+
+def code(d, who, method, path, body=None):
+    return ask(d, who, method, path, body).code
+
+
+def test_rights(world):
+    d = world
+    want = {"num_cpus": 1, "owner": "ci-7"}
+    for who, expected in (("admin", 200), ("read", 200), ("train", 200), ("ci", 403), ("old", 401), ("wrong", 401)):
+        assert code(d, who, "GET", "/v1/status") == expected, who
+        assert code(d, who, "GET", "/metrics") == expected, who
+        assert code(d, who, "POST", "/v1/plan", want) == expected, who
+    for who, expected in (("read", 403), ("ci", (200, 202)), ("train", 403), ("admin", (200, 202))):
+        assert code(d, who, "POST", "/v1/request_resources", want) in (expected if isinstance(expected, tuple) else (expected,)), who
+    # what the body says is worth nothing
+    assert code(d, "ci", "POST", "/v1/request_resources", {"num_cpus": 1, "owner": "train-1"}) == 403
+    assert code(d, "ci", "POST", "/v1/request_resources", {"num_cpus": 1}) == 403, "the owner \"default\""
+    assert code(d, "train", "POST", "/v1/request_resources", {"num_cpus": 1, "owner": "train-1"}) == 403, "no queue"
+    assert code(d, "train", "POST", "/v1/request_resources",
+                {"bundles": [{"GPU": 1}], "owner": "train-1", "queue": "a100"}) in (200, 202)
+    # a large body is read elsewhere, and judged the same
+    big = {"owner": "train-9", "bundles": [{"CPU": i % 7 + 1, "memory": i} for i in range(4000)]}
+    assert len(json.dumps(big)) > 65536
+    r = ask(d, "ci", "POST", "/v1/request_resources", big)
+    assert r.code == 403 and "train-9" in r.text
+    # nobody clears another's
+    assert code(d, "ci", "DELETE", "/v1/request_resources/train-1") == 403
+    assert code(d, "ci", "POST", "/v1/request_resources", {"owner": "train-1", "bundles": []}) == 403
+    assert code(d, "ci", "GET", "/v1/request_resources/train-1") == 403
+    assert code(d, "ci", "GET", "/v1/request_resources/ci-7") == 200
+    assert code(d, "ci", "GET", "/v1/why/ci-7") == 200
+    assert code(d, "ci", "DELETE", "/v1/request_resources/ci-7") == 200
+    for method, path in (("POST", "/v1/reload"), ("POST", "/v1/nodes/x/protect"), ("GET", "/v1/audit")):
+        for who in ("read", "ci", "train"):
+            assert code(d, who, method, path) == 403, (who, path)
+        assert code(d, "admin", method, path) in (200, 404)
+
+
+def test_changes_name_their_caller(world):
+    d = world
+    code(d, "ci", "POST", "/v1/request_resources", {"num_cpus": 1, "owner": "ci-7"})
+    code(d, "ci", "POST", "/v1/request_resources", {"num_cpus": 1, "owner": "train-7"})
+    code(d, "admin", "DELETE", "/v1/request_resources/ci-7")
+    code(d, "admin", "POST", "/v1/reload")
+    assert re.search(r"by ci \(token, 127\.0\.0\.1\)", d.events("request.set")[-1]["text"])
+    assert "by ops (token, 127.0.0.1)" in d.events("request.cleared")[-1]["text"]
+    assert "by ops (token, 127.0.0.1)" in d.events("config.asked")[-1]["text"]
+    r = ask(d, "admin", "GET", "/v1/audit?after=0").json
+    got = [(e["caller"], e["method"], e["subject"], e["code"]) for e in r["entries"]]
+    assert got[0][:3] == ("ci", "POST", "ci-7") and got[0][3] in (200, 202)
+    assert got[1] == ("ci", "POST", "train-7", 403) or got[1][3] == 403
+    assert got[2][:3] == ("ops", "DELETE", "ci-7") and got[3][:2] == ("ops", "POST")
+    assert r["next"] == r["entries"][-1]["id"] and not r["missed"]
+    path = d.dir / "audit.jsonl"
+    assert path.stat().st_mode & 0o777 == 0o600
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert lines == r["entries"]
+    secrets = [t for t in d.tokens.values()]
+    assert not any(s in path.read_text() + d.text() for s in secrets)
+    # a restart goes on where it was
+    d.stop()
+    d.start(wait="/readyz")
+    code(d, "admin", "POST", "/v1/reload")
+    again = ask(d, "admin", "GET", "/v1/audit?after=0").json["entries"]
+    assert again[:len(lines)] == lines and again[-1]["id"] == lines[-1]["id"] + 1
+
+
+def test_reloaded_without_a_restart(world):
+    d = world
+    new = token(d.file, "late", "read")
+    time.sleep(2.5)     # asking all the while would be many failed logins
+    assert code(d, new, "GET", "/v1/status") == 200
+    assert subprocess.run([DAVIT, "token", "revoke", "late", "--file", d.file]).returncode == 0
+    time.sleep(2.5)
+    assert code(d, new, "GET", "/v1/status") == 401
+    # a broken file is loud, and changes nothing
+    text = open(d.file).read()
+    with open(d.file, "a") as f:
+        f.write("broken sha256:12 read\n")
+    d.until(lambda: code(d, "admin", "GET", "/readyz") == 503, 10)
+    r = ask(d, "admin", "GET", "/readyz")
+    assert "64 hexadecimal digits" in r.text and f"{d.file}:6" in r.text, r.text
+    assert "64 hexadecimal digits" in d.text()
+    assert "davit_server_problems 1" in ask(d, "admin", "GET", "/metrics").text
+    assert code(d, "read", "GET", "/v1/status") == 200
+    open(d.file, "w").write(text)
+    d.until(lambda: code(d, "admin", "GET", "/readyz") == 200, 10)
+    os.chmod(d.file, 0o644)
+    d.until(lambda: code(d, "admin", "GET", "/readyz") == 503, 10)
+    assert "may be read by everybody" in ask(d, "admin", "GET", "/readyz").text
+    os.chmod(d.file, 0o600)
+    d.until(lambda: code(d, "admin", "GET", "/readyz") == 200, 10)
+    os.rename(d.file, d.file + ".away")
+    d.until(lambda: code(d, "admin", "GET", "/readyz") == 503, 10)
+    assert code(d, "admin", "GET", "/v1/status") == 200
+
+
+def test_failed_logins(world):
+    d = world
+    codes = [code(d, f"guess-{i}", "GET", "/v1/status") for i in range(50)]
+    assert codes[:30] == [401] * 30 and set(codes[35:]) == {429}, codes
+    assert code(d, "admin", "GET", "/v1/status") == 200, "who was right before is not kept out"
+    assert code(d, "train", "GET", "/v1/status") == 429, "a right token might be a guess"
+    text = ask(d, "admin", "GET", "/metrics").text
+    assert re.search(r"davit_logins_failed_total 3[0-5]\b", text)
+    assert int(re.search(r"davit_logins_throttled_total (\d+)", text).group(1)) >= 9
+    assert d.text().count("failed login") == 1 and "from 127.0.0.1" in d.text()
+    assert "guess" not in d.text()
+
+
+def test_users_of_the_socket(daemon_of, tmp_path):
+    file = tmp_path / "tokens"
+    file.write_text("backup user:12345 read\n")
+    file.chmod(0o600)
+    d = daemon_of(api=f", tokens: {file}, socket: s")
+    path = str(d.dir / "s")
+    for p in (tmp_path, *tmp_path.parents):
+        if p == p.parent or p.stat().st_uid != os.getuid():
+            break
+        os.chmod(p, p.stat().st_mode | 0o011)
+    os.chmod(d.dir, 0o755)
+    d.start(wait=None)
+
+    def get(method="GET", where="/v1/status", body=None):
+        c = Local(path)
+        c.request(method, where, body)
+        r = c.getresponse()
+        text = r.read().decode()
+        c.close()
+        return r.status, text
+
+    def ready():
+        try:
+            return get("GET", "/readyz")[0] == 200
+        except OSError:
+            return False
+    d.until(ready)
+    assert get()[0] == 200 and get("POST", "/v1/reload")[0] == 200
+    assert f"by uid:{os.getuid()} (socket, uid {os.getuid()})" in get("GET", "/v1/events?format=json&after=0")[1]
+    if os.getuid() == 0:
+        assert as_user(12345, get)[0] == 200
+        assert as_user(12345, lambda: get("POST", "/v1/reload"))[0] == 403
+        assert as_user(12346, get)[0] == 403
+    d.stop()
+    assert not os.path.exists(path)
+    d.start(wait=None)
+    d.until(ready)
+    d.kill()
+    d.start(wait=None)      # what a killed one left is in nobody's way
+    d.until(ready)
+
+
+def test_one_client_does_not_get_all_streams(daemon):
+    def stream(source):
+        s = socket.create_connection(("127.0.0.1", daemon.port), source_address=(source, 0))
+        s.settimeout(20)
+        s.sendall(b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        return s, s.recv(4000)
+    held = [stream("127.0.0.1") for _ in range(64)]
+    assert all(b"200 OK" in head for _, head in held)
+    assert b"503" in stream("127.0.0.1")[1]
+    others = [stream(f"127.0.0.{i}") for i in range(2, 10)]
+    assert all(b"200 OK" in head for _, head in others)
+    for s, _ in held + others:
+        s.close()
+
+
+LINES = {
+    "x sha256:" + "0" * 63 + " read": "64 hexadecimal",
+    "x sha256:" + "g" * 64 + " read": "hexadecimal",
+    "x s3cret read": "never the token itself",
+    "x user:no-such-user-here read": "no user",
+    "x cert: read": "never the token",
+    "x user:1": "a name, a credential and rights",
+    "x user:1 write": "is no right",
+    "x user:1 request:": "pattern is missing",
+    "x user:1 request:a,,b": "patterns",
+    "x user:1 read queues:a": "goes with request",
+    "x user:1 until:2030-01-01": "there is no right",
+    "x user:1 read until:soon": "until:",
+    "x/y user:1 read": "letters",
+    "a user:1 read\na user:2 read": "already",
+}
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_mistakes_in_the_file(tmp_path, line):
+    file = tmp_path / "tokens"
+    file.write_text("# first\n" + line + "\n")
+    file.chmod(0o600)
+    p = subprocess.run([DAVIT, "token", "list", "--file", file], capture_output=True, text=True)
+    assert p.returncode == 3 and LINES[line] in p.stderr, p.stderr
+    assert re.search(r"tokens:[23]: ", p.stderr), p.stderr
+
+
+def test_the_command(tmp_path):
+    file = tmp_path / "tokens"
+    first = token(file, "a", "read")
+    assert re.fullmatch(r"davit_[A-Za-z0-9_-]{43}", first) and file.stat().st_mode & 0o777 == 0o600
+    with open(file, "a") as f:
+        f.write("# a comment\n")
+    assert token(file, "b", "request:x-*,y", "queues:q", "until:2099-01-01") != first
+    token(file, "a", "read", expect=3)
+    token(file, "c", "rule", expect=3)
+    out = subprocess.run([DAVIT, "token", "list", "--file", file], capture_output=True, text=True).stdout
+    assert re.search(r"^b .*request:x-\*,y queues:q +until 2099-01-01$", out, re.M), out
+    assert subprocess.run([DAVIT, "token", "revoke", "a", "--file", file]).returncode == 0
+    assert subprocess.run([DAVIT, "token", "revoke", "a", "--file", file], capture_output=True).returncode == 1
+    text = file.read_text()
+    assert first not in text and "\na " not in "\n" + text and "# a comment" in text
+    file.chmod(0o644)
+    assert subprocess.run([DAVIT, "token", "list", "--file", file], capture_output=True).returncode == 3

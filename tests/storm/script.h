@@ -1,0 +1,96 @@
+/*
+ * script.h - what is to happen in a world, as a list: it can be drawn from a
+ * seed, written down, read again, shortened and played.
+ */
+#ifndef STORM_SCRIPT_H
+#define STORM_SCRIPT_H
+
+#include <stdio.h>
+
+#include "world.h"
+
+/*   kind, word; what a, b, c mean */
+#define HAPPENING_MAP(X) \
+    X(WEATHER, "weather") /* a: cloud */ \
+    X(SPOILS, "spoils")   /* a: cloud; b: its call, from now */ \
+    X(HEAD, "head")       /* a: enum head_trouble */ \
+    X(LOSSY, "lossy")     /* a: of 1,000 */ \
+    X(SESSION, "session") /* the head begins anew */ \
+    X(DIES, "dies")       /* a: machine, by chance; b: how many */ \
+    X(TAKEN, "taken")     /* a: machine; b: ms of notice */ \
+    X(REBOOTS, "reboots") /* a: machine; b: ms */ \
+    X(RAYLET, "raylet")   /* a: machine: its node dies and joins again */ \
+    X(ADDED, "added")     /* a: machine like which there is one more */ \
+    X(ASKS, "asks")       /* a: owner; text */ \
+    X(TASKS, "tasks")     /* a: how many; b: together; c: ms; text: of what */ \
+    X(FILE, "file")       /* a: which of the settings */ \
+    X(KILLED, "killed")   /* a: power too; b: what survives */ \
+    X(KILLED_AT, "killed-at") /* a: disk changes from now; b: what survives */ \
+    X(RESTARTS, "restarts")   /* SIGTERM, and a start */ \
+    X(FULL, "full")           /* a: the disk is */ \
+    X(READONLY, "read-only")  /* a: the disk is */ \
+    X(DISK_FAILS, "disk-fails") /* a: disk changes from now */ \
+    X(CLOCK, "clock")           /* a: ms, b: back */ \
+    X(SECOND, "second")         /* a: the second daemon runs */ \
+    X(CALM, "calm")             /* all weather, trouble and disk faults end */
+
+enum happening_kind {
+#define HAPPENING_ENUM_(kind, word) HAPPENS_##kind,
+    HAPPENING_MAP(HAPPENING_ENUM_)
+#undef HAPPENING_ENUM_
+        HAPPENINGS
+};
+
+struct happening {
+    int64_t at_ms; /* of the world */
+    enum happening_kind kind;
+    uint32_t a, b, c;
+    char text[96];
+    struct cloud_weather weather;
+};
+
+enum { FILES_MOST = 6 };
+struct script {
+    struct world_opts world; /* settings: files[0] */
+    char *files[FILES_MOST]; /* heap */
+    uint32_t n_files;
+    struct happening *v; /* heap, by time */
+    uint32_t n;
+    int64_t storm_ms; /* then all is calm, and must settle */
+    bool plain;  /* one type, requests for whole machines of it: law 5 counts */
+    bool edited; /* files change more than limits */
+};
+
+void script_free(struct script *s);
+void script_write(const struct script *s, FILE *f);
+/* False: it cannot be read; says why. */
+bool script_read(struct script *s, FILE *f, char *why, size_t n);
+
+/* One line of it, of so many bytes; false: it makes no sense. */
+bool script_line(struct script *s, const char *line, size_t n);
+
+/* ---- draw.c: seeds below SEEDS_LONG give storms of an hour or so, others of up
+ * to thirty. */
+enum { SEEDS_LONG = 1000000 };
+void script_draw(struct script *s, uint64_t seed);
+
+/* ---- play.c */
+struct played {
+    int law; /* broken; 0 none */
+    char violation[512];
+    uint64_t digest, faults, steps;
+    int64_t ms; /* played */
+    uint32_t launched, ended, acknowledged;
+    uint32_t calls[WORLD_CLOUDS]; /* of each cloud, in the storm, after the
+                                   * first minute */
+};
+/* keep: which happenings (NULL: all); trace: all events are printed. */
+void script_play(const struct script *s, const bool *keep, bool trace,
+                 struct played *ret);
+
+/* ---- shrink.c: which happenings still break that law.  keep has one per
+ * happening; returns how many are left. */
+uint32_t script_shrink(const struct script *s, int law, bool *keep,
+                       uint32_t tries);
+
+#endif

@@ -1,0 +1,148 @@
+/*
+ * test_control_settle.c - the ledger's table (control/settle.h), row by row:
+ * what a good list that lacks a machine proves, and when.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "control/settle.h"
+
+enum { T = 1000000, SETTLE = 5000 };
+
+static struct machine machine(enum machine_state state)
+{
+    return (struct machine){.state = state, .created_ms = T};
+}
+
+static bool absent(struct machine *m, int64_t after_ms)
+{
+    return settle_absent(m, T + after_ms, SETTLE);
+}
+
+static void test_standing(void **state)
+{
+    struct machine m = machine(STATE_INTENDED);
+
+    (void)state;
+    assert_int_equal(standing_of(&m), STANDING_PLANNED);
+    m.busy = true;
+    assert_int_equal(standing_of(&m), STANDING_ASKED);
+    m.busy = false;
+    m.maybe.doubt = true;
+    assert_int_equal(standing_of(&m), STANDING_ASKED);
+    m.state = STATE_REQUESTED;
+    assert_int_equal(standing_of(&m), STANDING_ACCEPTED);
+    m.state = STATE_DRAINING;
+    assert_int_equal(standing_of(&m), STANDING_THERE);
+    m.state = STATE_STOPPING;
+    assert_int_equal(standing_of(&m), STANDING_ENDING);
+    m.maybe.ended_ms = T;
+    assert_int_equal(standing_of(&m), STANDING_ENDED);
+    m.state = STATE_GONE;
+    assert_int_equal(standing_of(&m), STANDING_GONE);
+}
+
+/* Nothing but the plan forgets what was never sent. */
+static void test_planned(void **state)
+{
+    struct machine m = machine(STATE_INTENDED);
+
+    (void)state;
+    assert_false(absent(&m, 1000000));
+}
+
+static void test_asked(void **state)
+{
+    struct machine m = machine(STATE_INTENDED);
+
+    (void)state;
+    m.maybe.doubt = true;
+    m.maybe.sent_ms = T + 10000;
+    assert_false(absent(&m, 100000)); /* it is still sent again */
+    m.maybe.given_up = true;
+    assert_true(standing_lost_sight(&m));
+    assert_false(absent(&m, 10000 + SETTLE - 1)); /* the list may lag */
+    m.busy = true;
+    assert_false(absent(&m, 100000)); /* a call may yet do it */
+    m.busy = false;
+    assert_true(absent(&m, 10000 + SETTLE));
+}
+
+static void test_accepted(void **state)
+{
+    struct machine m = machine(STATE_REQUESTED);
+
+    (void)state;
+    m.maybe.sent_ms = T;
+    assert_false(absent(&m, 600000)); /* it may come late */
+    m.maybe.given_up = true;          /* later than start_timeout */
+    assert_true(absent(&m, 600000));
+}
+
+static void test_there(void **state)
+{
+    struct machine m = machine(STATE_READY);
+
+    (void)state;
+    m.seen_ms = T + 1000;
+    assert_false(absent(&m, 1000)); /* the list that has it, or an older one */
+    assert_false(absent(&m, 2000));
+    assert_false(absent(&m, 2000)); /* no second list */
+    assert_false(absent(&m, 2000 + SETTLE - 1));
+    assert_true(absent(&m, 2000 + SETTLE));
+}
+
+/* Shown by the launch's answer only: the list may not know it yet. */
+static void test_never_listed(void **state)
+{
+    struct machine m = machine(STATE_STARTING);
+
+    (void)state;
+    m.maybe.sent_ms = T;
+    for (int i = 1; i < SETTLE / 1000; i++)
+        assert_false(absent(&m, 1000 * i));
+    assert_int_equal(m.maybe.missing_ms, 0);
+    assert_false(absent(&m, SETTLE));
+    assert_false(absent(&m, 2 * SETTLE - 1));
+    assert_true(absent(&m, 2 * SETTLE));
+}
+
+static void test_ending(void **state)
+{
+    struct machine m = machine(STATE_STOPPING);
+
+    (void)state;
+    m.seen_ms = T;
+    assert_false(absent(&m, 1000));
+    assert_true(absent(&m, 1000 + SETTLE));
+}
+
+static void test_ended(void **state)
+{
+    struct machine m = machine(STATE_STOPPING);
+
+    (void)state;
+    m.seen_ms = T;
+    m.maybe.ended_ms = T + 3000;
+    assert_false(absent(&m, 2000)); /* begun before the confirmation */
+    assert_true(absent(&m, 3000));
+    m.seen_ms = 0; /* too new to be listed: its absence says nothing */
+    assert_false(absent(&m, 3000));
+    assert_true(absent(&m, SETTLE));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_standing), cmocka_unit_test(test_planned),
+        cmocka_unit_test(test_asked),    cmocka_unit_test(test_accepted),
+        cmocka_unit_test(test_there),    cmocka_unit_test(test_never_listed),
+        cmocka_unit_test(test_ending),   cmocka_unit_test(test_ended),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
