@@ -109,6 +109,7 @@ static int site_list(struct op *op, const json_t *pools,
         return DAVIT_OK;
     }
     pool_take(doc, &p);
+    ledger_recall(op, &p);
     if (p.count == 0 && !p.busy && !p.failed)
         return DAVIT_OK;
     int st = pool_machines(op, &p, true);

@@ -46,8 +46,10 @@ struct memory {
     char **stopping; /* names given to deleteMachines */
     int64_t *stopping_ms;
     size_t n_stopping, cap_stopping;
-    bool told_missing;
+    bool told_missing, told_tags;
     struct bucket puts;
+    struct ledger *ledger; /* as we saw or wrote it last, or NULL */
+    int64_t ledger_ms;
     char *scale_set; /* its resource, or NULL: not seen yet */
     json_t *seen;    /* the list of its machines, last read whole */
     char *seen_etag;
@@ -173,6 +175,10 @@ void pool_done(struct pool *p);
 struct record *pool_open_record(struct pool *p); /* NULL: none */
 /* The name under which the n-th machine that failed to come is listed. */
 void missing_name(const struct pool *p, uint32_t n, char *ret, size_t size);
+
+/* recall.c: puts back what somebody removed from the pool's tags */
+void ledger_recall(struct op *op, struct pool *p);
+void ledger_note(struct op *op, const struct pool *p);
 
 /* seen.c */
 int machines_read(struct op *op, const struct pool *p, bool at_rest,

@@ -241,8 +241,10 @@ static int pool_put(struct op *op, struct pool *p, int64_t count)
         char *etag = kit_print(quoted ? "%s" : "\"%s\"", p->etag);
         char *url = arm_cluster_url(op->aks, "/agentPools/%s", p->name);
         st = arm(op, "PUT", url, etag, body, &r);
-        if (st == DAVIT_OK)
+        if (st == DAVIT_OK) {
             operation_note(op, p->name, r.operation);
+            ledger_note(op, p);
+        }
         free(etag);
         free(url);
     }

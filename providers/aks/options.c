@@ -182,6 +182,7 @@ static void memory_done(struct memory *m)
     free(m->stopping);
     free(m->stopping_ms);
     free(m->operation);
+    free(m->ledger);
     free(m->scale_set);
     json_decref(m->seen);
     free(m->seen_etag);

@@ -51,6 +51,8 @@ int pool_get(struct op *op, const char *name, struct pool *ret)
     free(url);
     pool_take(doc, ret);
     ret->name = name; /* whatever the reply lacks */
+    if (st == DAVIT_OK)
+        ledger_recall(op, ret);
     return st;
 }
 

@@ -20,6 +20,9 @@ static bool needs_work(const struct op *op, const struct group *g)
         return c.open > 0; /* what else it holds may be another's */
     if (c.loose > 0)
         return true;
+    for (size_t i = 0; i < g->n_records; i++)
+        if (g->records[i].changed)
+            return true; /* somebody took it from the tags */
     if (g->closed_as != DAVIT_OK)
         return false; /* its target is not ours now */
     if (c.open > 0 || g->desired > ledger_needed(g))
@@ -127,6 +130,8 @@ static int eks_list(void *self, struct davit_call *call,
 static void eks_close(void *self)
 {
     struct eks *e = self;
+    for (size_t i = 0; e->pools && i < e->n_pools; i++)
+        free(e->pools[i].known);
     kit_keep_done(&e->keep);
     kit_token_done(&e->keys);
     pthread_mutex_destroy(&e->lock);

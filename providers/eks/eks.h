@@ -43,6 +43,8 @@ struct eks_pool { /* a managed node group, or a bare group */
     int64_t read_ms;
     bool spot;
     char status[24], machines[200], issue[200], issue_code[48];
+    struct record *known; /* the group's, as we saw or wrote them last */
+    size_t n_known;
 };
 
 struct eks_route {
@@ -217,6 +219,8 @@ int ledger_open(struct op *op, struct group *g, const char *request,
                 uint32_t want, struct record **ret);
 int ledger_assign(struct op *op, struct group *g); /* tags what came */
 int ledger_save(struct op *op, struct group *g);   /* the changed ones */
+/* Puts back what somebody removed from the group's tags. */
+void ledger_recall(struct op *op, struct group *g);
 int group_target(struct op *op, struct group *g, uint32_t target);
 int group_protect(struct op *op, struct group *g);
 

@@ -121,6 +121,55 @@ uint32_t ledger_needed(const struct group *g)
     return need > g->min ? need : g->min;
 }
 
+/* ---- what we know of it */
+
+/* Before a daemon repeats a launch no more. */
+#define KNOWN_MS (3600 * INT64_C(1000))
+
+static void known_set(struct op *op, const struct group *g)
+{
+    struct eks_pool *p = &op->e->pools[g->pool];
+    struct record *v = kit_zeroed(g->n_records + 1, sizeof *v);
+    if (g->n_records > 0)
+        memcpy(v, g->records, g->n_records * sizeof *v);
+    pthread_mutex_lock(&op->e->lock);
+    free(p->known);
+    p->known = v;
+    p->n_known = g->n_records;
+    pthread_mutex_unlock(&op->e->lock);
+}
+
+/* Terraform takes away tags that it does not know, and with them the memory of
+ * what was bought: the same launch again would buy once more.  What this
+ * process still knows is written anew, by the next save. */
+void ledger_recall(struct op *op, struct group *g)
+{
+    struct eks_pool *p = &op->e->pools[g->pool];
+    size_t lost = 0;
+    pthread_mutex_lock(&op->e->lock);
+    for (size_t i = 0; i < p->n_known; i++) {
+        const struct record *r = &p->known[i];
+        if (op->server_ms - r->at_ms > KNOWN_MS || ledger_find(g, r->hash))
+            continue;
+        struct record *again = record_add(g);
+        *again = *r;
+        again->changed = true;
+        lost++;
+    }
+    pthread_mutex_unlock(&op->e->lock);
+    if (lost == 0) {
+        known_set(op, g);
+        return;
+    }
+    char line[300];
+    snprintf(line, sizeof line,
+             "%.60s: %zu of our davit-request tags were removed from group "
+             "%.80s and are written again: tell Terraform to ignore_changes of "
+             "its tags",
+             p->name, lost, g->name);
+    op->e->host->log(1, line);
+}
+
 /* ---- writing */
 
 static void tag_add(struct kit_str *f, size_t n, const char *group,
@@ -159,6 +208,8 @@ int ledger_save(struct op *op, struct group *g)
         st = api_do(op, AUTOSCALING, &f);
     for (size_t i = 0; i < g->n_records && st == DAVIT_OK; i++)
         g->records[i].changed = false;
+    if (st == DAVIT_OK)
+        known_set(op, g);
     kit_str_done(&f);
     return st;
 }

@@ -447,6 +447,8 @@ int view_read(struct op *op, const size_t *pools, size_t n, bool with_ec2,
         struct group *g = &v->groups[i];
         if (g->found) {
             qsort(g->v, g->n, sizeof *g->v, by_id);
+            if (g->pool < op->e->n_typed)
+                ledger_recall(op, g);
             group_state(op, g);
             continue;
         }

@@ -28,6 +28,7 @@ static const char usage[] =
     "  --lose COMMAND   makes the cloud lose the next launch's reply\n"
     "  --partial COMMAND  leaves room for one or two more machines\n"
     "  --ready 60 --gone 60 --call 30 --settle 0.2   seconds to wait for it\n"
+    "  --keep-going     run all laws, also when a base is broken, or three are\n"
     "  --only LAW, --skip LAW   (may be repeated)    --list  the laws\n"
     "  PLUGIN is checked through HTTP faults too when it uses the host's HTTP.\n";
 
@@ -158,21 +159,30 @@ enum {
     OPT_SETTLE,
     OPT_ONLY,
     OPT_SKIP,
+    OPT_KEEP_GOING,
     OPT_LIST
 };
 
-static const struct option options[] = {
-    {"head", 1, 0, OPT_HEAD},   {"cluster", 1, 0, OPT_CLUSTER},
-    {"fault", 1, 0, OPT_FAULT}, {"heal", 1, 0, OPT_HEAL},
-    {"lose", 1, 0, OPT_LOSE},   {"partial", 1, 0, OPT_PARTIAL},
-    {"ready", 1, 0, OPT_READY}, {"gone", 1, 0, OPT_GONE},
-    {"call", 1, 0, OPT_CALL},   {"settle", 1, 0, OPT_SETTLE},
-    {"only", 1, 0, OPT_ONLY},   {"skip", 1, 0, OPT_SKIP},
-    {"list", 0, 0, OPT_LIST},   {0, 0, 0, 0}};
+static const struct option options[] = {{"head", 1, 0, OPT_HEAD},
+                                        {"cluster", 1, 0, OPT_CLUSTER},
+                                        {"fault", 1, 0, OPT_FAULT},
+                                        {"heal", 1, 0, OPT_HEAL},
+                                        {"lose", 1, 0, OPT_LOSE},
+                                        {"partial", 1, 0, OPT_PARTIAL},
+                                        {"ready", 1, 0, OPT_READY},
+                                        {"gone", 1, 0, OPT_GONE},
+                                        {"call", 1, 0, OPT_CALL},
+                                        {"settle", 1, 0, OPT_SETTLE},
+                                        {"only", 1, 0, OPT_ONLY},
+                                        {"skip", 1, 0, OPT_SKIP},
+                                        {"list", 0, 0, OPT_LIST},
+                                        {"keep-going", 0, 0, OPT_KEEP_GOING},
+                                        {0, 0, 0, 0}};
 
 struct choice {
     const char *only[32], *skip[32];
     size_t n_only, n_skip;
+    bool keep_going;
 };
 
 static void chosen_add(const char **v, size_t *n, const char *name)
@@ -217,6 +227,7 @@ static void arguments(struct bench *b, int argc, char **argv,
         case OPT_SETTLE: b->settle_ms = seconds(optarg); break;
         case OPT_ONLY: chosen_add(choice->only, &choice->n_only, optarg); break;
         case OPT_SKIP: chosen_add(choice->skip, &choice->n_skip, optarg); break;
+        case OPT_KEEP_GOING: choice->keep_going = true; break;
         case OPT_LIST:
             for (const struct law *l = laws; l->name; l++)
                 printf("%-14s %s\n", l->name, l->text);
@@ -237,6 +248,21 @@ static bool in(const char *const *v, size_t n, const char *name)
         if (strcmp(v[i], name) == 0)
             return true;
     return false;
+}
+
+enum { BROKEN_MAX = 3 };
+
+/* Each broken law costs as long as anybody waits: what is left says no more. */
+static bool enough(const struct choice *c, const struct law *l, bool good,
+                   int broken)
+{
+    bool base = l - laws < LAWS_BASE;
+    if (c->keep_going || good || (!base && broken < BROKEN_MAX))
+        return false;
+    printf("stopped: %s (--keep-going runs the rest)\n",
+           base ? "while this law is broken the others tell nothing"
+                : "three laws are broken");
+    return true;
 }
 
 static int laws_run(struct bench *b, const struct choice *c)
@@ -264,6 +290,8 @@ static int laws_run(struct bench *b, const struct choice *c)
         printf("%-7s %-14s %s (%lld ms)\n", good ? "kept" : "BROKEN", l->name,
                good ? l->text : b->wrong, (long long)(clock_mono_ms() - from));
         fflush(stdout);
+        if (enough(c, l, good, broken))
+            break;
     }
     if (c->n_only == 0 && (b->n_faults == 0 || !b->partial))
         printf("not tried:%s%s\n",

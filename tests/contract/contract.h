@@ -82,5 +82,6 @@ struct law {
     void (*run)(struct bench *b);
 };
 extern const struct law laws[]; /* ends with {0} */
+#define LAWS_BASE 2 /* while one of the first is broken no other tells much */
 
 #endif

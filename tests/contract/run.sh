@@ -85,6 +85,16 @@ for how in more "other request" "control id" thread; do
 done
 must_fail "room for all" run_sim generous --only partial \
     --partial true
+# One that is broken is told so at once, not after a minute for each law.
+if [ "$(run_sim lame -o list_lag=1h --ready 1 --gone 1 | grep -cE '^(kept|BROKEN)')" -eq 2 ] &&
+   [ "$(run_sim lame2 -o list_lag=1h --ready 0.2 --gone 0.2 --keep-going --skip ready |
+        grep -cE '^(kept|BROKEN)')" -gt 10 ]; then
+    kept=$((kept + 1))
+    echo "ok    a broken plug-in stops early"
+else
+    bad=$((bad + 1))
+    echo "FAIL  a broken plug-in does not stop early"
+fi
 must_fail "a hang" "$check" "$B/tests/plugins/davit-hang.so" -t t4 \
     -o arg=5000 --call 0.1 --ready 1 --gone 1 --only empty
 

@@ -277,6 +277,22 @@ def test_a_spot_pool_of_which_the_list_lacks_some(drive, cloud):
     assert cloud.lost_work == []
 
 
+def test_tags_that_terraform_removes(drive, cloud):
+    gpu = cloud.pools["gpu"]
+    d = drive()
+    d.launch(2, "r-a")
+    d.running(2)
+    with cloud.lock:
+        del gpu.props["tags"]
+        gpu.tag += 1
+    assert d.launch(2, "r-a")["status"] == "OK"
+    assert [m["request"] for m in d.running(2)] == ["r-a"] * 2 and gpu.grew == [2]
+    assert d.launch(1, "r-b")["status"] == "OK"
+    assert sorted(m["request"] for m in d.running(3)) == ["r-a", "r-a", "r-b"]
+    assert [v.split()[0] for k, v in gpu.props["tags"].items() if k == "davit-requests-0"] == ["r-a"]
+    assert "tell Terraform to ignore_changes of its tags" in d.text()
+
+
 # ---- maintenance
 
 @pytest.mark.parametrize("state", ["Upgrading", "UpgradingNodeImageVersion"])

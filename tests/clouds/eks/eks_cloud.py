@@ -554,6 +554,14 @@ class Gate(http.server.BaseHTTPRequestHandler):
             "LaunchTemplateSpecification": {"LaunchTemplateName": f"lt-{pool}-{CLOUD.pools[pool][-6:]}", "Version": "$Latest"},
             "Overrides": [{"InstanceType": "g5.xlarge", "WeightedCapacity": weight}]}})
 
+    def ctl_untag(self, pool):
+        """Terraform puts the group's tags back to what it knows."""
+        group = CLOUD.pools[pool]
+        mine = [{"Key": t["Key"], "ResourceId": group, "ResourceType": "auto-scaling-group"}
+                for t in CLOUD.group(group)["Tags"] if t["Key"].startswith("davit-")]
+        CLOUD.asg.delete_tags(Tags=mine)
+        return len(mine)
+
     def ctl_agent(self, expires=3600, token=None):
         CLOUD.agent_expires, CLOUD.agent_token = expires, token
 

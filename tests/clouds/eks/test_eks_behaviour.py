@@ -356,6 +356,22 @@ def test_many_requests_do_not_fill_the_tags(cloud, one):
     assert one.list()[0]["request"] == "x" * 127
 
 
+def test_tags_that_terraform_removes_are_written_again(cloud, one):
+    """The same launch again buys nothing, and the log says what to change."""
+    cloud.late(pool=cloud.names["gpu"], seconds=3)
+    one.launch("r1", 2)
+    assert cloud.untag(pool=cloud.names["gpu"]) == 1
+    assert one.launch("r1", 2)["status"] == "OK" and cloud.at("gpu")["target"] == 2
+    assert cloud.untag(pool=cloud.names["gpu"]) == 1    # it was written again
+    until(lambda: len(one.list()) == 2)
+    assert {m["request"] for m in one.list()} == {"r1"}
+    assert [k for k in cloud.at("gpu")["tags"] if k.startswith("davit-request/")]
+    one.end(*[m["id"] for m in one.list()])
+    cloud.untag(pool=cloud.names["gpu"])
+    assert one.launch("r1", 2)["status"] == "NOT_FOUND" and cloud.at("gpu")["target"] == 0
+    assert "tell Terraform to ignore_changes of its tags" in one.text()
+
+
 def offer(d):
     (o,) = d.call("offers")["offers"]
     return o["available"], o["note"]
