@@ -18,7 +18,7 @@ $(B)/storm: $(B)/tests/storm/main.o $(STORM_OBJS) $(STORM_LIBS)
 # check` plays a fixed set; STORM_SEEDS=1-50 is another one.
 SECONDS ?= 60
 STORM_SEEDS ?= 1-2000
-.PHONY: storm storm-seeds storm-nth check-storm
+.PHONY: storm storm-seeds storm-nth storm-mutants check-storm
 storm: $(B)/storm  ## random storms for SECONDS (60) on all cores
 	@$(B)/storm --seconds $(SECONDS)
 
@@ -27,6 +27,9 @@ storm-seeds: $(B)/storm
 
 storm-nth: $(B)/storm  ## every outside call of twenty scenarios fails once in each of sixteen ways
 	@$(B)/storm --nth 1
+
+storm-mutants:  ## is the observer awake: 21 mutants of the loop, three per law, that storms must show
+	@python3 tests/storm/mutants.py
 
 check-storm: $(B)/test_sequences $(B)/storm  ## named bad days and worlds that broke a law, in played time
 	@$(B)/test_sequences && $(B)/storm --found $(sort $(wildcard tests/storm/found/*.script))

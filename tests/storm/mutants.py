@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Is the observer awake?  Each mutant breaks a law in the loop; storms must show it.
+
+A copy of the tree is built once; each mutant is one text put in the place of
+another.  One whose text is no longer there is reported, and a failure.
+
+usage: mutants.py [--seeds A-B] [NAME...]     ends with `N passed, N failed`
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+C = "autoscaler/control/"
+# law, name, file, what stands there, what the mutant has
+MUTANTS = [
+    (1, "ends_unasked", C + "ends.c", "bool asks = e->sources->n &&", "bool asks = false && e->sources->n &&"),
+    (1, "silence_is_consent", C + "sources/drain.c", "    m->tries++;\n    if (j->err.retry_after_ms > wait)",
+     "    machine_to(s->ledger, m, STATE_STOPPING);\n    if (j->err.retry_after_ms > wait)"),
+    (1, "deadline_halved", C + "observe.c", "DRAIN_DEADLINE_MS + DRAIN_MARGIN_MS;", "DRAIN_DEADLINE_MS / 60;"),
+    (2, "request_not_written", C + "requests.c", "    journal_put_request(r->env->journal, &row, NULL);", "    (void)row, (void)r;"),
+    (2, "drop_not_written", C + "requests.c", "    journal_drop_request(r->env->journal, cmd->owner, NULL);", "    (void)cmd;"),
+    (2, "expires_early", C + "requests.c", "q->expires_ms > r->env->now_ms)", "q->expires_ms > r->env->now_ms + 600000)"),
+    (3, "ending_is_free", "autoscaler/plan/limits.c", "return !n->unmanaged && n->state != STATE_GONE;",
+     "return !n->unmanaged && n->state != STATE_GONE && n->state != STATE_STOPPING;"),
+    (3, "end_is_death", C + "providers/answers.c", "        m->maybe.ended_ms = p->env->now_ms;\n", "        machine_to(p->ledger, m, STATE_GONE);\n"),
+    (3, "cost_of_half", "autoscaler/plan/limits.c", "d->cost = amount_add(d->cost, n->price_micros_hour);",
+     "d->cost = amount_add(d->cost, n->price_micros_hour / 2);"),
+    (4, "nothing_adopted", C + "providers/machines.c", "    else if (cm->phase != DAVIT_STOPPING)\n        m = adopt(",
+     "    else if (cm->phase == DAVIT_FAILED)\n        m = adopt("),
+    (4, "one_list_is_enough", C + "settle.c", "        m->maybe.missing_ms = list_begun_ms;\n        return false;",
+     "        m->maybe.missing_ms = list_begun_ms;\n        return true;"),
+    (4, "strangers_overlooked", C + "providers/machines.c", "    else if (cm->phase != DAVIT_STOPPING)\n        m = adopt(",
+     "    else if (cm->phase != DAVIT_STOPPING && *cm->request_id)\n        m = adopt("),
+    (5, "asked_is_forgotten", C + "settle.c", "    case STANDING_ACCEPTED: return m->maybe.given_up && !m->busy;",
+     "    case STANDING_ACCEPTED: return !m->busy;"),
+    (5, "no_settle_time", C + "settle.c", "return list_begun_ms >= since + settle_ms;", "return list_begun_ms >= since + 0 * settle_ms;"),
+    (5, "never_listed_is_lost", C + "settle.c", "           list_begun_ms - m->maybe.missing_ms >= settle_ms;",
+     "           list_begun_ms - m->maybe.missing_ms >= 0 * settle_ms;"),
+    (6, "idle_for_ever", C + "snapshot_nodes.c", "n.idle_ms = idle_of(k, seen);", "n.idle_ms = idle_of(k, seen) * 0 - 1;"),
+    (6, "end_asked_once", C + "providers/answers.c", "        m->retry_ms = retry_at(p, m, e);\n        return false;",
+     "        m->retry_ms = e ? INT64_MAX : 0;\n        return false;"),
+    (6, "joins_overlooked", C + "sources/joins.c", "if (h != source_of_machines(s))", "if (h != source_of_machines(s) || h->view->n_nodes > 2)"),
+    (7, "auth_for_ever", "autoscaler/cloud/backoff.c", "[ST_AUTH] = {SCOPE_PROVIDER, 30 * 1000, 600 * 1000}", "[ST_AUTH] = {SCOPE_PROVIDER, 0, 0}"),
+    (7, "journal_for_ever", C + "ledger.c", "        l->journal_ok = true;\n        l->stale = false;\n        return true;",
+     "        l->stale = false;\n        return l->journal_ok;"),
+    (7, "hung_end_for_ever", C + "providers/answers.c", "enum status s = call->job.abandoned ? ST_RETRY : call->done[i];",
+     "enum status s = call->done[i];\n\n        if (call->job.abandoned)\n            continue;"),
+]
+# A wedge shows as a world that does not settle, a forgotten machine as one that
+# is bought again, or over a limit.
+SHOWS = {1: {1}, 2: {2}, 3: {3}, 4: {4, 3, 5, 6}, 5: {5, 3}, 6: {6}, 7: {6, 7}}
+
+
+def run(*command, cwd):
+    return subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+
+
+def violations(tree, seeds, laws=(), known=()):
+    """{(seed, law)}; with laws, until the first of those that is not known."""
+    found = set()
+    p = subprocess.Popen(["build/release/storm", "--seeds", seeds], cwd=tree, stdout=subprocess.PIPE, text=True)
+    for line in p.stdout:
+        m = re.match(r"seed (\d+): law (\d+)", line)
+        if not m:
+            continue
+        one = int(m[1]), int(m[2])
+        found.add(one)
+        if one[1] in laws and one not in known:
+            break
+    p.terminate()
+    p.wait()
+    return found
+
+
+def mutant_try(tree, mutant, seeds, known):
+    """"" when it was caught, else why not."""
+    law, _, path, old, new = mutant
+    with open(os.path.join(tree, path), encoding="utf-8") as f:
+        text = f.read()
+    if text.count(old) != 1:
+        return f"{path} has its text {text.count(old)} times, not once"
+    try:
+        with open(os.path.join(tree, path), "w", encoding="utf-8") as f:
+            f.write(text.replace(old, new))
+        built = run("make", "-s", "build/release/storm", cwd=tree)
+        if built.returncode:
+            return "it does not build: " + built.stdout[-300:]
+        new_ones = {v for v in violations(tree, seeds, SHOWS[law], known) - known if v[1] in SHOWS[law]}
+        return "" if new_ones else f"no world of seeds {seeds} shows it"
+    finally:
+        with open(os.path.join(tree, path), "w", encoding="utf-8") as f:
+            f.write(text)
+
+
+def main(argv):
+    seeds, names = "1-300", argv[1:]
+    if names[:1] == ["--seeds"]:
+        seeds, names = names[1], names[2:]
+    mutants = [m for m in MUTANTS if not names or m[1] in names]
+    failed = 0
+    with tempfile.TemporaryDirectory(prefix="davit-mutants") as tree:
+        for path in run("git", "ls-files", cwd=ROOT).stdout.split("\n"):
+            if path and os.path.isfile(os.path.join(ROOT, path)):
+                os.makedirs(os.path.join(tree, os.path.dirname(path)), exist_ok=True)
+                shutil.copy2(os.path.join(ROOT, path), os.path.join(tree, path))
+        built = run("make", "-s", "build/release/storm", cwd=tree)
+        if built.returncode:
+            print(built.stdout[-2000:])
+            return 1
+        known = violations(tree, seeds)
+        for m in mutants:
+            why = mutant_try(tree, m, seeds, known)
+            failed += bool(why)
+            print(f"{'MISSED' if why else 'caught'}  law {m[0]}  {m[1]}{': ' + why if why else ''}", flush=True)
+    print(f"{len(mutants) - failed} passed, {failed} failed")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))
