@@ -204,8 +204,9 @@ void providers_fold(struct providers *p, struct mail *mail)
 {
     struct call *call = (struct call *)mail;
     struct provider_state *s = provider_of(p, call->provider);
+    bool overdue;
 
-    call_landed(p, call);
+    overdue = call_landed(p, call);
     if (p->env->stopping && call->job.abandoned) {
         call_free(call); /* dropped unrun: it says nothing */
         return;
@@ -217,6 +218,8 @@ void providers_fold(struct providers *p, struct mail *mail)
         p->env->news = true; /* a good list tells itself */
     if (call->op == CALL_LAUNCH || call->op == CALL_TERMINATE)
         answer(p, s, call);
+    else if (overdue)
+        ; /* another one was asked since, and tells more */
     else if (s && call->op == CALL_LIST) /* NULL: of an older generation */
         provider_listed(p, call);
     else if (s)
@@ -276,7 +279,9 @@ static void call_hangs(struct providers *p, struct call *call)
             names[call->op],
             (long long)(p->env->mono_ms - call->started_mono_ms) / 1000);
     if (s && call->op == CALL_LIST)
-        s->list_failures++;
+        list_hangs(p, s);
+    if (s && call->op == CALL_OFFERS)
+        offers_hang(p, s);
     if (s)
         provider_problem(p, s, &e);
     if (call->op == CALL_LAUNCH)

@@ -37,13 +37,16 @@ void call_send(struct providers *p, struct call *call, int64_t timeout_ms)
     env_wake_mono(p->env, call->job.deadline_mono_ms + LAST_CHANCE_MS);
 }
 
-void call_landed(struct providers *p, const struct call *call)
+bool call_landed(struct providers *p, const struct call *call)
 {
     for (uint32_t i = 0; i < p->calls.n; i++)
         if (p->calls.v[i].call == call) {
+            bool overdue = p->calls.v[i].overdue;
+
             p->calls.v[i] = p->calls.v[--p->calls.n];
-            return;
+            return overdue;
         }
+    return false;
 }
 
 void calls_cancel_reads(struct providers *p)

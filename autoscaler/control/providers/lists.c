@@ -48,7 +48,7 @@ static void list_poll(struct providers *p, struct provider_state *s)
 {
     int64_t now = p->env->mono_ms, pause;
 
-    if (s->listing || s->elsewhere)
+    if (s->listing || s->elsewhere || !calls_room(p, s->provider))
         return;
     pause = list_pause(p, s);
     if (s->list_failures == 0 && s->list_due_ms > s->list_last_ms + pause)
@@ -97,6 +97,23 @@ static void list_failed(struct providers *p, struct provider_state *s,
         wait = e->retry_after_ms;
     s->list_due_ms = p->env->mono_ms + wait;
     provider_problem(p, s, e);
+}
+
+void list_hangs(struct providers *p, struct provider_state *s)
+{
+    int64_t wait = LIST_TIMEOUT_MS;
+
+    s->listing = false;
+    s->list_failures++;
+    wait <<= s->list_failures < 5 ? s->list_failures : 5;
+    s->list_due_ms = p->env->mono_ms + wait;
+    p->env->news = true;
+}
+
+void offers_hang(struct providers *p, struct provider_state *s)
+{
+    s->offering = false;
+    s->offers_due_ms = p->env->mono_ms + SHORT_MS;
 }
 
 /* ---- what is not in it */

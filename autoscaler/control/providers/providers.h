@@ -104,6 +104,9 @@ void provider_problem(struct providers *p, struct provider_state *s,
 /* ---- lists.c: asking for lists and offers, and what they tell */
 void providers_poll(struct providers *p);
 void provider_listed(struct providers *p, struct call *call);
+/* One hangs: another is asked for, later each time. */
+void list_hangs(struct providers *p, struct provider_state *s);
+void offers_hang(struct providers *p, struct provider_state *s);
 
 /* ---- offers.c */
 void provider_offered(struct providers *p, const struct call *call);
@@ -122,7 +125,8 @@ void machine_missed(struct providers *p, struct machine *m,
 
 /* ---- calls.c: the calls in flight */
 void call_send(struct providers *p, struct call *call, int64_t timeout_ms);
-void call_landed(struct providers *p, const struct call *call);
+/* Was it overdue? */
+bool call_landed(struct providers *p, const struct call *call);
 bool calls_room(const struct providers *p, const struct provider *handle);
 bool calls_stuck(const struct providers *p, const struct provider *handle);
 void calls_cancel_reads(struct providers *p); /* none is waited for at the end */
