@@ -13,7 +13,7 @@
 
 #include "inside.h"
 
-#define BACKLOG 256
+#define BACKLOG 4096 /* a full one makes a client try again after a second */
 
 enum status socket_listen(const char *key, const char *host, uint32_t port,
                           int *ret_fd, struct err *err)
