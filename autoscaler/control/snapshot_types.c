@@ -5,6 +5,7 @@
 
 #include "../wire/pods/pods.h"
 #include "snapshot_parts.h"
+#include "unhelped.h"
 
 /* Launches of this offer that the cloud has not answered yet use up its room. */
 static uint32_t under_way(const struct fleet *f, const char *type,
@@ -150,6 +151,8 @@ static void type_take(const struct taking *t, const struct snap_type *from,
     ret->offers = offers.all.v;
     ret->n_offers = offers.all.n;
     pods_take(t, ret);
+    ret->taints = unhelped_taints(t->k->ledger, t->k->env->now_ms, ret->name,
+                                  ret->taints, t->arena);
 }
 
 void types_take(struct taking *t)
