@@ -9,7 +9,7 @@
 
 #include "../base/alloc.h"
 #include "ours.h"
-#include "unhelped.h"
+#include "report/unhelped.h"
 
 enum {
     PREVIOUS_COPIED = 2048, /* a ConfigMap has 1 MiB for machines */

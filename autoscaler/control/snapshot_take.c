@@ -3,8 +3,8 @@
  */
 #include "snapshot_take.h"
 
+#include "report/unhelped.h"
 #include "snapshot_parts.h"
-#include "unhelped.h"
 
 static void view_release(void *v)
 {

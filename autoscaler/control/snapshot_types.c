@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "../wire/pods/pods.h"
+#include "report/unhelped.h"
 #include "snapshot_parts.h"
-#include "unhelped.h"
 
 /* Launches of this offer that the cloud has not answered yet use up its room. */
 static uint32_t under_way(const struct fleet *f, const char *type,

@@ -10,8 +10,8 @@
 #ifndef CONTROL_UNHELPED_H
 #define CONTROL_UNHELPED_H
 
-#include "../model/plan.h"
-#include "snapshot_take.h"
+#include "../../model/plan.h"
+#include "../snapshot_take.h"
 
 /* Is this launch of the plan for what an idle node of its type, bought for the
  * same, does not hold?  Then it is noted and told of. */
