@@ -148,6 +148,9 @@ static const char *const sentences[REASON_COUNT] = {
         "it was seen only once so far; nothing is bought before a second look",
     [REASON_IMPROVING] =
         "a better plan than %t is being looked for (limits.think)",
+    [REASON_UNHELPED] =
+        "a %t was bought for it, joined, and did not help: no other is bought "
+        "for it for a while",
     [REASON_ALTERNATIVE] = "%t is for an alternative that is tried at %a",
     [REASON_QUEUE_DENIED] = "there is no such queue, or it is not for %w",
     [REASON_QUEUE_FULL] = "the queue %q is full: uses %h of %n %r",

@@ -94,6 +94,8 @@ bool previous_read(struct reader *in, const struct path *at, const json_t *o,
                    const char *key, struct snap_placements *ret);
 bool proposed_read(struct reader *in, const json_t *root, struct snapshot *ret);
 json_t *proposed_write(const struct snap_proposal *v, uint32_t n);
+bool unhelped_read(struct reader *in, const json_t *root, struct snapshot *ret);
+json_t *unhelped_write(const struct snap_unhelped *v, uint32_t n);
 
 /* snapshot.c: names of enums, as reader_get_word() takes them */
 const char *reason_word(size_t i);

@@ -60,6 +60,14 @@ static bool shape_read(struct reader *in, const struct path *at,
     return true;
 }
 
+static json_t *shape_text(uint64_t shape)
+{
+    char text[SHAPE_DIGITS + 1];
+
+    snprintf(text, sizeof text, "%016llx", (unsigned long long)shape);
+    return json_string(text);
+}
+
 static bool placement_read(struct reader *in, const struct path *at,
                            const json_t *v, void *ret)
 {
@@ -106,13 +114,11 @@ json_t *codec_previous_write(const struct snap_placements *previous)
     for (uint32_t i = 0; i < previous->n; i++) {
         struct snap_placement p = previous->v[i];
         json_t *o = json_object();
-        char shape[SHAPE_DIGITS + 1];
 
         if (strcmp(p.owner, "ray") == 0)
             p.owner = "";
-        snprintf(shape, sizeof shape, "%016llx", (unsigned long long)p.shape);
         fields_write(o, fields, COUNT(fields), &p);
-        json_object_set_new(o, "shape", json_string(shape));
+        json_object_set_new(o, "shape", shape_text(p.shape));
         json_array_append_new(a, o);
     }
     return a;
@@ -153,6 +159,52 @@ json_t *proposed_write(const struct snap_proposal *v, uint32_t n)
         fields_write(o, proposal_fields, COUNT(proposal_fields), &v[i]);
         json_object_set_new(o, "previous",
                             codec_previous_write(&v[i].previous));
+        json_array_append_new(a, o);
+    }
+    return a;
+}
+
+/* ---- what did not help */
+
+#define AT(field) .at = offsetof(struct snap_unhelped, field)
+static const struct field unhelped_fields[] = {
+    {"type", FIELD_TEXT, AT(type)},
+    {"until_ms", FIELD_I64, AT(until_ms), .max = TIME_MAX},
+};
+#undef AT
+
+static bool unhelped_one(struct reader *in, const struct path *at,
+                         const json_t *v, void *ret)
+{
+    static const char *const others[] = {"shape"};
+    struct snap_unhelped *u = ret;
+
+    return fields_read(in, at, v, unhelped_fields, COUNT(unhelped_fields),
+                       others, COUNT(others), u) &&
+           shape_read(in, at, v, &u->shape);
+}
+
+bool unhelped_read(struct reader *in, const json_t *root, struct snapshot *s)
+{
+    struct reader_items all = {0};
+
+    if (!reader_items(in, NULL, root, "unhelped", unhelped_one, NULL,
+                      sizeof(struct snap_unhelped), &all))
+        return false;
+    s->unhelped = all.v;
+    s->n_unhelped = all.n;
+    return true;
+}
+
+json_t *unhelped_write(const struct snap_unhelped *v, uint32_t n)
+{
+    json_t *a = json_array();
+
+    for (uint32_t i = 0; i < n; i++) {
+        json_t *o = json_object();
+
+        fields_write(o, unhelped_fields, COUNT(unhelped_fields), &v[i]);
+        json_object_set_new(o, "shape", shape_text(v[i].shape));
         json_array_append_new(a, o);
     }
     return a;

@@ -29,7 +29,7 @@ enum status codec_snapshot_read(json_t *root, struct arena *arena,
         "schema",     "name",     "note",          "about",     "expect",
         "cluster",    "now_ms",   "sources_fresh", "max_nodes", "limits",
         "node_types", "nodes",    "demands",       "gangs",     "requests",
-        "queues",     "proposed", "plan",          "recorded"};
+        "queues",     "proposed", "plan",          "recorded",  "unhelped"};
     struct err unused;
     struct reader in = {arena, err ? err : &unused};
     struct snapshot *s = ARENA_NEW(arena, struct snapshot);
@@ -43,7 +43,8 @@ enum status codec_snapshot_read(json_t *root, struct arena *arena,
         !reader_get_bool(&in, NULL, root, "sources_fresh", &s->sources_fresh) ||
         !limits_read(&in, root, &s->limits) || !types_read(&in, root, s) ||
         !queues_read(&in, root, s) || !nodes_read(&in, root, s) ||
-        !demands_read(&in, root, s) || !proposed_read(&in, root, s))
+        !demands_read(&in, root, s) || !proposed_read(&in, root, s) ||
+        !unhelped_read(&in, root, s))
         return ST_INVALID;
     *ret = s;
     return ST_OK;
@@ -67,5 +68,8 @@ json_t *codec_snapshot_write(const struct snapshot *s)
     if (s->n_proposed > 0)
         json_object_set_new(o, "proposed",
                             proposed_write(s->proposed, s->n_proposed));
+    if (s->n_unhelped > 0)
+        json_object_set_new(o, "unhelped",
+                            unhelped_write(s->unhelped, s->n_unhelped));
     return o;
 }

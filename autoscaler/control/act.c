@@ -9,6 +9,7 @@
 
 #include "../base/alloc.h"
 #include "ours.h"
+#include "report/unhelped.h"
 
 enum {
     PREVIOUS_COPIED = 2048, /* a ConfigMap has 1 MiB for machines */
@@ -20,9 +21,11 @@ enum {
 /* A plan that is being carried out, and the launches of one offer. */
 struct acting {
     struct act *a;
+    const struct taken *taken;
     const struct problem *now;
     const struct plan *plan;
     bool waits; /* those that are not final are left out */
+    bool *vain; /* per launch: see unhelped.h */
     uint32_t offer, at, given;
 };
 
@@ -57,7 +60,7 @@ static uint32_t launch_count(const struct acting *d, uint32_t i)
 {
     const struct plan_launch *l = &d->plan->launches[i];
 
-    return d->waits && !l->final ? 0 : l->count;
+    return (d->waits && !l->final) || d->vain[i] ? 0 : l->count;
 }
 
 /* The launch that the offer's next machine is of. */
@@ -89,6 +92,22 @@ static char *placed_text(const struct acting *d, const struct plan_launch *l)
     return text;
 }
 
+/* What it is for, should it not help. */
+static void bought_for(const struct acting *d, const struct plan_launch *l,
+                       struct machine *m)
+{
+    size_t most = sizeof m->bought_for / sizeof *m->bought_for;
+
+    for (uint32_t i = 0; l && i < l->n_placements && i < most; i++) {
+        const struct plan_placement *q =
+            &d->plan->placements[l->first_placement + i];
+        const struct pb_bundle *b = &d->now->bundles[q->bundle];
+
+        m->bought_for[i] =
+            d->now->shapes[d->now->alts[b->first_alt + q->alt].shape].plain;
+    }
+}
+
 static void machine_intend(struct acting *d, const char *request, uint32_t i,
                            uint32_t count, enum reason why)
 {
@@ -116,6 +135,7 @@ static void machine_intend(struct acting *d, const char *request, uint32_t i,
     m->price_micros_hour = o->price_estimated ? -1 : o->price_micros_hour;
     m->needed_ms = d->a->env->now_ms;
     m->previous = l ? placed_text(d, l) : NULL;
+    bought_for(d, l, m);
     fleet_touch(fleet, m);
 }
 
@@ -148,6 +168,13 @@ static uint32_t launches_intend(struct acting *d)
     struct offer_sum *sum = MEM_ARRAY(struct offer_sum, d->now->n_offers);
     uint32_t all = 0;
 
+    d->vain = MEM_ARRAY(bool, d->plan->n_launches);
+    for (uint32_t i = 0; i < d->plan->n_launches; i++)
+        d->vain[i] = launch_count(d, i) > 0 &&
+                     unhelped_judge(d->a->env, d->a->ledger, d->a->sources,
+                                    d->taken, d->now, d->plan,
+                                    &d->plan->launches[i]);
+
     for (uint32_t i = 0; i < d->plan->n_launches; i++) {
         const struct plan_launch *l = &d->plan->launches[i];
         struct offer_sum *s = &sum[l->offer];
@@ -163,6 +190,7 @@ static uint32_t launches_intend(struct acting *d)
     for (uint32_t o = 0; o < d->now->n_offers; o++)
         if (sum[o].n)
             intend(d, o, &sum[o]);
+    free(d->vain);
     free(sum);
     return all;
 }
@@ -200,7 +228,8 @@ static void node_act(struct act *a, struct machine *m,
 uint32_t act(struct act *a, const struct taken *taken,
              const struct problem *now, const struct plan *plan, bool waits)
 {
-    struct acting d = {.a = a, .now = now, .plan = plan, .waits = waits};
+    struct acting d = {
+        .a = a, .taken = taken, .now = now, .plan = plan, .waits = waits};
 
     if (a->env->dry_run)
         return 0;
@@ -211,8 +240,12 @@ uint32_t act(struct act *a, const struct taken *taken,
     for (uint32_t i = 0; i < now->n_nodes; i++) {
         struct machine *m = taken->machines[now->nodes[i].from];
 
-        if (m) /* else the head, or a node that is not ours */
-            node_act(a, m, &plan->nodes[i]);
+        if (!m)
+            continue; /* the head, or a node that is not ours */
+        if (plan->nodes[i].action == NODE_END &&
+            plan->nodes[i].why == REASON_END_IDLE && m->state == STATE_READY)
+            unhelped_ending(a->env, a->ledger, taken, now, plan, i);
+        node_act(a, m, &plan->nodes[i]);
     }
     ends_finish(a->ends);
     return launches_intend(&d);

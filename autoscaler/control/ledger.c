@@ -4,6 +4,7 @@
 #include "ledger.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../base/log.h"
@@ -78,6 +79,7 @@ void ledger_close(struct ledger *l)
     ours_close(l);
     fleet_done(&l->fleet);
     backoffs_free(l->backoffs);
+    free(l->unhelped.v);
 }
 
 /* ---- machines */

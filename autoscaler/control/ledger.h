@@ -22,6 +22,16 @@ struct failure_note {
 };
 enum { FAILURES_KEPT = 16 };
 
+/* A type of which one was bought in vain: for bundles of this shape, or
+ * because its nodes have a taint that nobody told us of. */
+struct unhelped_note {
+    char type[64];
+    uint64_t shape; /* pb_shape.plain; 0: it is the taint */
+    char key[320], value[64];
+    enum taint_effect effect;
+    int64_t until_ms, delay_ms;
+};
+
 /* Whose journal it is: ours.h. */
 struct provider_facts {
     char *name, *place; /* heap; place "": not known yet */
@@ -40,7 +50,8 @@ struct ledger {
     struct ours ours;
     int64_t source_read_ms; /* wall: the last good view of its machines */
     struct fleet fleet;
-    struct backoffs *backoffs; /* what failed launches taught */
+    struct backoffs *backoffs;          /* what failed launches taught */
+    VEC(struct unhelped_note) unhelped; /* and those that came: unhelped.h */
     struct failure_note failures[FAILURES_KEPT];
     uint32_t n_failures; /* ever */
     bool journal_ok;     /* the last commit was good */

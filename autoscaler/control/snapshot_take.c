@@ -3,6 +3,7 @@
  */
 #include "snapshot_take.h"
 
+#include "report/unhelped.h"
 #include "snapshot_parts.h"
 
 static void view_release(void *v)
@@ -40,6 +41,7 @@ struct taken snapshot_take(const struct known *k, struct status_page *page)
     types_take(&t);
     nodes_take(&t);
     demands_take(&t);
+    unhelped_take(k->ledger, k->env->now_ms, t.arena, s);
     improvement_take(k->improvement, &page->arena, s);
     return (struct taken){s, t.machines, t.requests, t.n_requests,
                           t.unconfirmed};
@@ -50,6 +52,12 @@ int64_t snapshot_changes_ms(const struct known *k)
     int64_t now = k->env->now_ms;
     int64_t first = backoffs_change_ms(k->ledger->backoffs, now);
 
+    for (uint32_t i = 0; i < k->ledger->unhelped.n; i++) {
+        int64_t until = k->ledger->unhelped.v[i].until_ms;
+
+        if (until > now && until < first)
+            first = until;
+    }
     for (uint32_t i = 0; i < k->ledger->fleet.n; i++) {
         const struct machine *m = k->ledger->fleet.v[i];
         int64_t devices = devices_until_ms(k, m);

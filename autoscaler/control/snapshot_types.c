@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../wire/pods/pods.h"
+#include "report/unhelped.h"
 #include "snapshot_parts.h"
 
 /* Launches of this offer that the cloud has not answered yet use up its room. */
@@ -150,6 +151,8 @@ static void type_take(const struct taking *t, const struct snap_type *from,
     ret->offers = offers.all.v;
     ret->n_offers = offers.all.n;
     pods_take(t, ret);
+    ret->taints = unhelped_taints(t->k->ledger, t->k->env->now_ms, ret->name,
+                                  ret->taints, t->arena);
 }
 
 void types_take(struct taking *t)

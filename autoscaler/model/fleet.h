@@ -73,17 +73,18 @@ struct machine {
     char *previous;         /* what the plan that launched it put on it: JSON
                              * of codec_previous_write(), heap; NULL: nothing */
     /* not kept over a restart: */
-    char host_group[64];   /* whose machines end together, by the
+    char host_group[64];    /* whose machines end together, by the
                           * provider; "": not known */
-    struct maybe maybe;    /* what is not known for sure: ledger's table */
-    char cloud_holds[160]; /* why the cloud will not end it now; "": it may */
-    uint32_t refused;      /* drains in a row */
-    uint32_t tries;        /* calls made for it in this state */
-    int64_t retry_ms;      /* no call for it before, wall */
-    bool busy;             /* a call for it is in flight */
-    bool unread;           /* the journal has a state of it that this version
+    struct maybe maybe;     /* what is not known for sure: ledger's table */
+    char cloud_holds[160];  /* why the cloud will not end it now; "": it may */
+    uint32_t refused;       /* drains in a row */
+    uint32_t tries;         /* calls made for it in this state */
+    int64_t retry_ms;       /* no call for it before, wall */
+    bool busy;              /* a call for it is in flight */
+    bool unread;            /* the journal has a state of it that this version
                           * does not know: it is not ended */
-    uint64_t held_tick;    /* the remembered plan that knows it, and as what */
+    uint64_t held_tick;     /* the remembered plan that knows it, and as what */
+    uint64_t bought_for[4]; /* plain digests of shapes; 0: none */
     uint32_t held_node;
 };
 

@@ -170,6 +170,7 @@ enum status problem_make_within(const struct snapshot *snapshot, uint64_t max,
     if (builder_types(&m, err) != ST_OK)
         return ST_INVALID;
     builder_nodes(&m);
+    builder_unhelped_lay(&m);
     s->labels = m.labels.v;
     s->accelerator_key = m.id.accelerator;
     builder_demands_intern(&m);

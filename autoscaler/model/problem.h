@@ -60,6 +60,8 @@ struct pb_shape {
     bool accelerator;  /* needs a device, or a label only accelerators have */
     uint64_t digest;   /* of its needs and conditions: the same in the next
                         * snapshot */
+    uint64_t plain;    /* the same without tolerations, which a snapshot without
+                        * taints does not have */
 };
 
 struct pb_alt {
@@ -70,6 +72,12 @@ struct pb_alt {
 struct pb_bundle {
     uint32_t demand, first_alt, n_alts, count;
     bool unconfirmed; /* nothing is bought for it; of a gang: for all of it */
+};
+
+/* No new node of the type is bought for shapes of this plain digest. */
+struct pb_unhelped {
+    uint32_t type;
+    uint64_t plain;
 };
 
 /* What a node holds by the last plan, or a proposed one is to hold, in the order
@@ -194,6 +202,8 @@ struct problem {
     const struct pb_placement *previous;
     const struct pb_proposal *proposed;
     uint32_t n_proposed;
+    const struct pb_unhelped *unhelped; /* in force */
+    uint32_t n_unhelped;
 };
 
 static inline const int64_t *pb_row(const struct problem *s, uint32_t row)

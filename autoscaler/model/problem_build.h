@@ -44,6 +44,9 @@ struct builder {
     } id; /* strings of our own */
 };
 
+/* problem_previous.c: what did not help, by type; after the types. */
+void builder_unhelped_lay(struct builder *m);
+
 /* problem.c: the place of the type in types, or NONE. */
 uint32_t builder_type(const struct builder *m, const char *name);
 

@@ -217,5 +217,8 @@ uint64_t problem_hash(const struct problem *s, struct arena *scratch)
 
     for (uint32_t i = 0; i < s->n_nodes; i++)
         h = node(h, s, &s->nodes[i]);
+    for (uint32_t i = 0; i < s->n_unhelped; i++)
+        h = hash_number(hash_number(h, s->unhelped[i].plain),
+                        s->unhelped[i].type);
     return proposed(idle_order(h, s, scratch), s);
 }

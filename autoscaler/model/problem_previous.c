@@ -23,24 +23,14 @@ static uint64_t text_hash(const char *s)
 
 /* ---- digests */
 
-/* Labels, tolerations and the queue.  (In a snapshot without taints nobody
- * tolerates any: with the first taint what was for tolerant bundles is no
- * longer known as such, once.) */
-static uint64_t selector_digest(const struct problem *s, uint32_t selector)
+/* Labels and the queue. */
+static uint64_t terms_digest(const struct problem *s, uint32_t selector)
 {
     const struct pb_selector *sel = &s->selectors[selector];
     uint64_t sum = 0;
 
     if (sel->queue < s->n_queues)
         sum += hash_number(text_hash(s->str[s->queues[sel->queue].name]), 5);
-    for (uint32_t i = 0; i < sel->n_tolerations; i++) {
-        const struct pb_toleration *t =
-            &s->tolerations[sel->first_toleration + i];
-        uint64_t h = hash_number(text_hash(s->str[t->key]), (uint64_t)t->op);
-
-        h = hash_number(h, text_hash(s->str[t->value]));
-        sum += hash_number(h, (uint64_t)t->effect);
-    }
     for (uint32_t i = 0; i < sel->n_terms; i++) {
         const struct pb_term *t = &s->terms[sel->first_term + i];
         uint64_t h = hash_number(text_hash(s->str[t->key]), (uint64_t)t->op);
@@ -53,24 +43,47 @@ static uint64_t selector_digest(const struct problem *s, uint32_t selector)
     return sum;
 }
 
+/* Tolerations.  (In a snapshot without taints nobody tolerates any: with the
+ * first taint what was for tolerant bundles is no longer known as such, once.) */
+static uint64_t tolerations_digest(const struct problem *s, uint32_t selector)
+{
+    const struct pb_selector *sel = &s->selectors[selector];
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < sel->n_tolerations; i++) {
+        const struct pb_toleration *t =
+            &s->tolerations[sel->first_toleration + i];
+        uint64_t h = hash_number(text_hash(s->str[t->key]), (uint64_t)t->op);
+
+        h = hash_number(h, text_hash(s->str[t->value]));
+        sum += hash_number(h, (uint64_t)t->effect);
+    }
+    return sum;
+}
+
 void builder_digests(struct builder *m)
 {
     struct problem *s = m->s;
     struct pb_shape *shapes = (struct pb_shape *)s->shapes;
     uint64_t *column = ARENA_ARRAY(m->arena, uint64_t, s->n_columns);
-    uint64_t *selector = ARENA_ARRAY(m->arena, uint64_t, s->n_selectors);
+    uint64_t *terms = ARENA_ARRAY(m->arena, uint64_t, s->n_selectors);
+    uint64_t *tolerations = ARENA_ARRAY(m->arena, uint64_t, s->n_selectors);
 
     for (uint32_t c = 0; c < s->n_columns; c++)
         column[c] = text_hash(s->str[s->columns[c].name]);
-    for (uint32_t i = 0; i < s->n_selectors; i++)
-        selector[i] = selector_digest(s, i);
+    for (uint32_t i = 0; i < s->n_selectors; i++) {
+        terms[i] = terms_digest(s, i);
+        tolerations[i] = tolerations_digest(s, i);
+    }
     for (uint32_t i = 0; i < s->n_shapes; i++) {
         const int64_t *row = pb_row(s, shapes[i].row);
-        uint64_t sum = selector[shapes[i].selector];
+        uint64_t sum = terms[shapes[i].selector];
 
         for (uint32_t c = 0; c < s->n_columns; c++)
             if (row[c] != 0)
                 sum += hash_number(column[c], (uint64_t)row[c]);
+        shapes[i].plain = hash_number(sum, 4);
+        sum += tolerations[shapes[i].selector];
         shapes[i].digest = hash_number(sum, 3);
     }
 }
@@ -246,6 +259,23 @@ static void proposed_lay(struct builder *m, struct finder *f,
     }
     m->s->proposed = v;
     m->s->n_proposed = n;
+}
+
+void builder_unhelped_lay(struct builder *m)
+{
+    const struct snapshot *f = m->snapshot;
+    struct pb_unhelped *v = ARENA_ARRAY(m->arena, struct pb_unhelped,
+                                        f->n_unhelped);
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < f->n_unhelped; i++) {
+        uint32_t type = builder_type(m, f->unhelped[i].type);
+
+        if (type != NONE && f->unhelped[i].until_ms > f->now_ms)
+            v[n++] = (struct pb_unhelped){type, f->unhelped[i].shape};
+    }
+    m->s->unhelped = v;
+    m->s->n_unhelped = n;
 }
 
 void builder_previous_lay(struct builder *m)

@@ -37,6 +37,8 @@
     X(ALTERNATIVE, "alternative_waits", \
       "an alternative before it still has its time") \
     X(CLOSED, "not_offered", "the provider does not offer it now") \
+    X(UNHELPED, "did_not_help", \
+      "one was bought for it, joined, and did not help") \
     /* why nodes are launched */ \
     X(FOR_MIN, "min_of_type", "to reach the node type's min") \
     X(FOR_REQUEST, "request", "for a request") \

@@ -258,6 +258,15 @@ struct snap_limits {
                                  * left alone */
 };
 
+/* A machine of this type was bought for bundles of this shape (of one
+ * alternative: pb_shape.plain), joined, and did not help.  None is
+ * bought for it again before that time. */
+struct snap_unhelped {
+    const char *type;
+    uint64_t shape;
+    int64_t until_ms; /* wall */
+};
+
 /* A named set of node types for some of the demand.  A demand that names it
  * lies only on nodes of these types, and of all queues' quotas within its. */
 struct snap_queue {
@@ -289,6 +298,8 @@ struct snapshot {
     uint32_t n_queues;
     const struct snap_proposal *proposed;
     uint32_t n_proposed;
+    const struct snap_unhelped *unhelped;
+    uint32_t n_unhelped;
 };
 
 extern const struct snap_limits snap_limits_default; /* 60 s idle, conserve */

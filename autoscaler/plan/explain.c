@@ -98,6 +98,9 @@ static void limit_obstacle(const struct candidate *d, uint32_t group,
 
     if (s->types[s->offers[r->offer].type].unavailable == REASON_TYPE_DISABLED)
         r->why = REASON_TYPE_DISABLED;
+    else if (tables_unhelped(t, tables_shape(t, group, alt),
+                             s->offers[r->offer].type))
+        r->why = REASON_UNHELPED;
     else if (w->rank == RANK_UNCONFIRMED)
         r->why = REASON_UNCONFIRMED;
     else if (quota_obstacle(d, group, alt, r))
@@ -145,7 +148,8 @@ static bool ever_one(const struct candidate *d, uint32_t group, uint32_t alt)
     if (quota_never(t, group, alt))
         return false;
     for (uint32_t i = 0; i < s->n_offers; i++)
-        if (ever_offer(t, i) && tables_may_buy(d->t, shape, i))
+        if (ever_offer(t, i) && (tables_may_buy(d->t, shape, i) ||
+                                 tables_unhelped(t, shape, s->offers[i].type)))
             return true;
     for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next) {
         const struct node_class *c = &d->classes.v[i];

@@ -129,11 +129,23 @@ bool tables_match_node(const struct tables *t, uint32_t selector, uint32_t node)
                        n->n_labels);
 }
 
+bool tables_unhelped(const struct tables *t, uint32_t shape, uint32_t type)
+{
+    const struct problem *s = t->s;
+
+    for (uint32_t i = 0; i < s->n_unhelped; i++)
+        if (s->unhelped[i].type == type &&
+            s->unhelped[i].plain == s->shapes[shape].plain)
+            return true;
+    return false;
+}
+
 bool tables_fits(const struct tables *t, uint32_t shape, uint32_t type)
 {
     int8_t *fits = &t->fits[(size_t)shape * t->s->n_types + type];
 
-    *fits = room_fit(t->s, &t->room[type], &t->needs[shape], 1) > 0;
+    *fits = room_fit(t->s, &t->room[type], &t->needs[shape], 1) > 0 &&
+            !tables_unhelped(t, shape, type);
     return *fits > 0;
 }
 

@@ -80,6 +80,9 @@ bool tables_match_offer(const struct tables *t, uint32_t selector,
 bool tables_match_node(const struct tables *t, uint32_t selector,
                        uint32_t node);
 
+/* Was one of the type bought for such a shape, joined, and no help? */
+bool tables_unhelped(const struct tables *t, uint32_t shape, uint32_t type);
+
 /* Finds fits[]; tables_could() asks it once for each. */
 bool tables_fits(const struct tables *t, uint32_t shape, uint32_t type);
 

@@ -306,3 +306,38 @@ def test_a_taint_known_from_the_offer_only(plane, tmp_path):
         until(lambda: running(plane, "friend"), 20)
         stays(lambda: d.machines() == {"cpu": 1}, 2)
         assert not running(plane, "stranger")
+
+
+def test_what_did_not_help_is_not_bought_again(plane, tmp_path):
+    """A taint that nobody told us of: the node joins and does not help.  One is bought, and it is said why; other demand
+    of the same type is served all the same."""
+    taint = {"key": "team", "value": "ml", "effect": "NoSchedule"}
+    with Pools(plane, tmp_path, {"cpu": dict(TYPES["cpu"], options={"boot": "400ms"})}, limits={"idle_timeout": "4s"}) as d:
+        d.nodes_of.templates["cpu"].taints = [taint]
+        create(plane, [manifests.pod("stranger", cpu="1")])
+        until(lambda: d.events("demand.unhelped"), 30)
+        told = d.events("demand.unhelped")[0]["text"]
+        assert "and it still waits" in told and "taint" in told and "no other cpu is bought for it for 600 s" in told, told
+        until(lambda: d.machines() == {}, 30)     # it was idle
+        stays(lambda: d.machines() == {}, 6)
+        assert len(d.events("launch")) == 1 and len(d.events("demand.unhelped")) == 1
+        why = json.dumps(d.get("/v1/status")[1])
+        assert "taint_not_tolerated" in why, why
+        create(plane, [manifests.pod("friend", cpu="1", tolerations=[{"key": "team", "operator": "Exists"}])])
+        until(lambda: running(plane, "friend"), 20)
+        assert not running(plane, "stranger")
+
+
+def test_what_is_too_small_is_not_bought_again(plane, tmp_path):
+    """The type promises more than its nodes have: one is bought for a large pod; a small one is served."""
+    with Pools(plane, tmp_path, {"cpu": dict(TYPES["cpu"], options={"boot": "400ms"})}) as d:
+        d.nodes_of.templates["cpu"].cpu = 4
+        create(plane, [manifests.pod("large", cpu="8")])
+        until(lambda: d.events("demand.unhelped"), 30)
+        assert "too little CPU" in d.events("demand.unhelped")[0]["text"]
+        until(lambda: d.machines() == {}, 30)
+        stays(lambda: d.machines() == {}, 5)
+        assert len(d.events("launch")) == 1
+        assert "did_not_help" in json.dumps(d.status())
+        create(plane, [manifests.pod("small", cpu="1")])
+        until(lambda: running(plane, "small"), 20)

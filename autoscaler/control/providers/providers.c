@@ -158,6 +158,7 @@ void providers_replace(struct providers *p, struct provider_set *set)
     p->all.n = p->all.cap = set->n;
     p->offers.n = 0;
     backoffs_forget_all(p->ledger->backoffs);
+    p->ledger->unhelped.n = 0;
 }
 
 void providers_close_retired(struct providers *p)
