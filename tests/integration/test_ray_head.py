@@ -25,14 +25,14 @@ STAY = "\nprint('there', flush=True)\ntime.sleep(300)\n"
 def probe_bin():
     """Built from the objects of the release build."""
     build = ROOT / "build" / "release"
-    subprocess.run(["make", "-s", f"{build.relative_to(ROOT)}/libdavit.a"], cwd=ROOT, check=True,
+    subprocess.run(["make", "-s", f"{build.relative_to(ROOT)}/libdavit.a", f"{build.relative_to(ROOT)}/libkit.a"], cwd=ROOT, check=True,
                    stdout=subprocess.DEVNULL)
     libs = subprocess.run(["pkg-config", "--libs", "libcurl", "jansson", "libprotobuf-c", "openssl"],
                           check=True, capture_output=True, text=True).stdout.split()
     out = build / "ray_probe"
     subprocess.run(["gcc", "-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-O1",
                     f"-I{build / 'gen'}", "-o", str(out), "tests/integration/ray_probe.c",
-                    str(build / "libdavit.a"), *libs, "-lpthread", "-lm"], cwd=ROOT, check=True)
+                    str(build / "libdavit.a"), str(build / "libkit.a"), *libs, "-lpthread", "-lm"], cwd=ROOT, check=True)
     return out
 
 

@@ -41,7 +41,7 @@ def test_a_lease_that_was_deleted_by_hand(plane, kubeconfig, tmp_path):
 def test_a_request_too_large_for_the_copy_is_refused_and_stops_nobody(plane, kubeconfig, tmp_path):
     with one(tmp_path, kubeconfig) as d:
         up(d)
-        large = [{"resources": {"CPU": 1, f"r{i}_{'x' * 60}": 1}} for i in range(20000)]
+        large = [{"resources": {"CPU": 1}, "labels": {f"key{k}": f"{'x' * 56}{i:04}" for k in range(4)}} for i in range(4000)]
         status, reply = d.call("POST", "/v1/request_resources", {"owner": "large", "bundles": large})
         assert status == 400 and "ConfigMap" in reply["error"]["text"], (status, reply)
         d.post({"owner": "me", "bundles": [{"GPU": 1}]})

@@ -19,7 +19,7 @@ class Tree:
 
     def __init__(self, root):
         self.root = root
-        for part in ("autoscaler", "providers", "tests/unit", f"{RELEASE}/autoscaler", f"{RELEASE}/kit",
+        for part in ("autoscaler", "providers", "tests/unit", "tests/storm", "tests/played", "tests/bench", f"{RELEASE}/autoscaler", f"{RELEASE}/kit",
                      f"{RELEASE}/providers"):
             shutil.copytree(ROOT / part, root / part, ignore=shutil.ignore_patterns("*.d"))
 
