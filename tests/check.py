@@ -49,6 +49,8 @@ SUITES = {
     "fuzz": Suite("make", "-s", "check-fuzz", "VARIANT=debug"),
     "fuzz-guided": Suite("nice", "make", "-s", "check-fuzz-guided"),
     "contract": Suite("make", "-s", "check-contract", "VARIANT=debug"),
+    "sequences": Suite("make", "-s", "check-sequences"),
+    "storm-found": Suite("make", "-s", "check-found"),
     "storm": Suite("make", "-s", "check-storm"),
     "exec": Suite("make", "-s", "check-exec", "VARIANT=debug"),
     "catalogue": pytest("tests/unit/test_catalogue.py", "tests/unit/test_reasons.py", "tests/unit/test_events.py", "tests/unit/test_check.py", "tests/lint"),
@@ -74,7 +76,7 @@ SUITES = {
 # Lanes side by side, of about equal length.  The first computes; the others wait
 # for servers most of the time, so that two cores carry them all.
 LANES = [
-    ["lint", "storm", "catalogue", "simulate", "ray-cases", "ray-cases-random", "unit", "fuzz", "contract", "exec", "prop"],
+    ["lint", "sequences", "storm-found", "storm", "catalogue", "simulate", "ray-cases", "ray-cases-random", "unit", "fuzz", "contract", "exec", "prop"],
     ["k8s"],
     ["k8s-pods"],
     ["integration", "clouds-aks", "hardening"],
@@ -83,7 +85,7 @@ LANES = [
     ["e2e-eks", "e2e-aks", "hostile"],
 ]
 # `make check-fast`: the third lane waits more than it computes.
-FAST = [["lint", "storm", "unit", "fuzz"], ["ray-cases", "ray-cases-random", "prop"], ["catalogue"]]
+FAST = [["lint", "sequences", "storm-found", "unit", "fuzz"], ["ray-cases", "ray-cases-random", "prop"], ["catalogue"]]
 FEWER = "100"  # PLAN_WORLDS; 400 in `make check`
 PRINTING = threading.Lock()
 

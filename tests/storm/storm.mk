@@ -31,5 +31,12 @@ storm-nth: $(B)/storm  ## every outside call of twenty scenarios fails once in e
 storm-mutants:  ## is the observer awake: 21 mutants of the loop, three per law, that storms must show
 	@python3 tests/storm/mutants.py
 
-check-storm: $(B)/test_sequences $(B)/storm  ## named bad days and worlds that broke a law, in played time
-	@$(B)/test_sequences && $(B)/storm --found $(sort $(wildcard tests/storm/found/*.script))
+.PHONY: check-sequences check-found
+check-sequences: $(B)/test_sequences  ## named bad days, in played time
+	@$(B)/test_sequences
+
+check-found: $(B)/storm  ## worlds that broke a law once
+	@$(B)/storm --found $(sort $(wildcard tests/storm/found/*.script))
+
+check-storm: $(B)/storm  ## a fixed set of random worlds
+	@$(B)/storm --seeds 1-800
