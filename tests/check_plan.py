@@ -328,19 +328,12 @@ class Check:
                 self.say(f"gang {d}: STRICT_PACK on {where[d]}")
 
     def limits(self):
-        # A min is kept up while others of its nodes drain: those count against
-        # everything else that is launched.
+        # What may be on the bill counts: also what this plan ends, and what is
+        # being ended.
         w = self.w
-        kept, new, going = Counter(), Counter(), Counter()
+        there, new = Counter(), Counter()
         for n in w.nodes:
-            if n.ours() and self.actions[n.id]["action"] != "end":
-                kept[n.type] += 1
-                going[n.type] += (n.state == "draining" and
-                                  self.actions[n.id]["action"] != "undrain")
-        for l in self.plan["launches"]:
-            if l["why"] != "min_of_type":
-                going[l["type"]] = 0
-                going[None] = 1
+            there[n.type] += n.billed()
         machines = 0
         rooms = Counter()
         for l in self.plan["launches"]:
@@ -353,21 +346,16 @@ class Check:
                 self.say(f"{n} machines of {key}, in units of "
                          f"{w.types[key[0]].hosts}")
         for t in w.types.values():
-            if new[t.name] and \
-                    kept[t.name] - going[t.name] + new[t.name] > t.max:
-                self.say(f"{t.name}: {kept[t.name]} + {new[t.name]} is above "
+            if new[t.name] and there[t.name] + new[t.name] > t.max:
+                self.say(f"{t.name}: {there[t.name]} + {new[t.name]} is above "
                          f"its max {t.max}")
         for key, n in rooms.items():
             o = w.offers.get(key)
             if o is not None and o.room is not None and n > o.room:
                 self.say(f"{key}: {n} launched, there is room for {o.room}")
-        ours = [n for n in w.nodes if n.ours() and not n.head and
-                self.actions[n.id]["action"] != "end"]
-        leaving = 0 if going[None] else sum(
-            n.state == "draining" and
-            self.actions[n.id]["action"] != "undrain" for n in ours)
+        ours = [n for n in w.nodes if n.billed() and not n.head]
         if machines and w.max_nodes is not None and \
-                len(ours) - leaving + machines > w.max_nodes:
+                len(ours) + machines > w.max_nodes:
             self.say(f"{len(ours)} + {machines} nodes, max {w.max_nodes}")
         starting = sum(n.starting() for n in ours)
         if machines and w.max_launching is not None and \
@@ -623,9 +611,8 @@ class Check:
             return
         count, rooms = Counter(), Counter()
         for n in w.nodes:
-            if n.ours():
-                count[n.type] += 1
-        ours = sum(n.ours() and not n.head for n in w.nodes)
+            count[n.type] += n.billed()
+        ours = sum(n.billed() and not n.head for n in w.nodes)
         for l in self.plan["launches"]:
             count[l["type"]] += l["count"]
             rooms[l["type"], l["zone"], l["spot"]] += l["count"]

@@ -215,6 +215,9 @@ class Node:
         if self.price is None and t:
             self.price = node_price(self, t)
 
+    def billed(self):
+        return not self.foreign and self.state != "gone"
+
     def ours(self):
         return not self.foreign and self.state not in ("stopping", "gone")
 
