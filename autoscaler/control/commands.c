@@ -54,7 +54,7 @@ static void adopt(struct commands *c, struct command *cmd)
         if (!machine_held(m) ||
             (*cmd->machine && strcmp(m->id, cmd->machine) != 0))
             continue;
-        m->adopted = ADOPTED;
+        m->adopted = ADOPTED_BY_PERSON;
         m->needed_ms = c->env->now_ms;
         fleet_touch(&c->ledger->fleet, m);
         emit(c->env, "node.adopted", m->id, "", "%s: by %s", m->type,

@@ -164,6 +164,7 @@ const char *ours_text(enum adoption a)
         return "; another daemon or another journal launched it: it is not "
                "ended before `davit adopt`";
     case ADOPTED_NOT:
+    case ADOPTED_BY_PERSON:
     case ADOPTED: break;
     }
     return "";

@@ -24,7 +24,8 @@ enum adoption {
     ADOPTED_NOT,
     ADOPTED,             /* ours */
     ADOPTED_NEW_JOURNAL, /* it was there before this journal */
-    ADOPTED_OTHER_OWNER  /* its launch carries another daemon's mark */
+    ADOPTED_OTHER_OWNER, /* its launch carries another daemon's mark */
+    ADOPTED_BY_PERSON    /* ours: `davit adopt` said so */
 };
 
 /* What is not known for sure of a machine, and what settles it.  Times are

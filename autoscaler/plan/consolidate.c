@@ -165,6 +165,22 @@ static const uint64_t *lateness(const struct candidate *d)
     return late;
 }
 
+/* Would a type have fewer machines than its min, and than it has now?  What
+ * goes counts towards its max until it is gone, so the min could not be filled
+ * up in the same plan. */
+static bool min_is_broken(const struct candidate *d,
+                          const struct candidate *now)
+{
+    for (uint32_t t = 0; t < d->t->s->n_types; t++) {
+        uint32_t kept = d->type_count[t] - d->type_ended[t];
+
+        if (kept < d->t->s->types[t].min &&
+            kept < now->type_count[t] - now->type_ended[t])
+            return true;
+    }
+    return false;
+}
+
 /* False when something would lose its place, or get a worse one. */
 static bool without(const struct attempt *a, struct candidate *ret)
 {
@@ -180,7 +196,7 @@ static bool without(const struct attempt *a, struct candidate *ret)
     for (uint32_t i = 0; i < a->t->n_groups; i++)
         if (ret->left[i] > a->now->left[i] || late[i] > was[i])
             return false;
-    return !ret->broken;
+    return !ret->broken && !min_is_broken(ret, a->now);
 }
 
 /* What has to be saved for something of this price to go. */

@@ -75,6 +75,8 @@ def test_a_daemon_without_memory_cleans_up_a_failed_raise(davit, cloud):
     time.sleep(1.2)
     assert cloud.targets()["gpu"] == 3  # it would buy two more whenever Azure has them
     d.start()
+    d.until(lambda: len(d.events("node.held")) == 3)  # another journal's, until a person says otherwise
+    assert d.call("POST", "/v1/adopt")[0] == 200
     d.until(lambda: cloud.machines() == [] and not d.nodes())
     assert cloud.targets() == {"gpu": 0, "gpu2": 0, "cpu": 0} and cloud.pools["gpu"].grew == [1]
 
