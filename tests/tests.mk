@@ -8,7 +8,7 @@ CMOCKA_LIBS = $(shell pkg-config --libs cmocka 2>/dev/null)
 
 # What simulations play besides autoscaler/played/.
 PLAYED_OBJS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/played/*.c)))
-$(PLAYED_OBJS): CPPFLAGS += -Iautoscaler
+$(PLAYED_OBJS): private CPPFLAGS += -Iautoscaler
 
 $(B)/libplayed.a: $(PLAYED_OBJS)
 	$(call say,AR,$@)
@@ -31,7 +31,7 @@ setup:
 
 # What suites build in build/release is built before they start side by side.
 .PHONY: test-tools
-test-tools: all $(B)/bench_plan $(B)/lp_solve $(B)/bench_simulate $(TEST_SOS) $(CHECK_PROVIDER) $(CLOUD_TOOLS)
+test-tools: all $(B)/test_sequences $(B)/storm $(B)/bench_plan $(B)/lp_solve $(B)/bench_simulate $(TEST_SOS) $(CHECK_PROVIDER) $(CLOUD_TOOLS)
 
 K8S = tests/setup.sh test >/dev/null && DAVIT_K8S_BINS=$$(tests/setup.sh k8s) && export DAVIT_K8S_BINS
 BUILD = $(MAKE) -s $(if $(filter -j%,$(MAKEFLAGS)),,-j$$(nproc))
