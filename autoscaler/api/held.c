@@ -98,9 +98,8 @@ static void adopt_answer(struct exchange *ex)
     if (command_refused(ex))
         return;
     snprintf(text, sizeof text,
-             "%u machine%s ours now: ended when idle, as limits.max_ends lets "
-             "go",
-             n, n == 1 ? " is" : "s are");
+             "%u machine%s ours now: ended when idle, like any other", n,
+             n == 1 ? " is" : "s are");
     count_answer(ex, text);
 }
 

@@ -65,20 +65,6 @@ static struct taints taints_take(struct arena *a, const struct source_node *n)
     return (struct taints){v, kept};
 }
 
-static int64_t amount_of(const struct qtys *q, const char *name)
-{
-    for (uint32_t i = 0; i < q->n; i++)
-        if (strcmp(q->v[i].name, name) == 0)
-            return q->v[i].amount;
-    return 0;
-}
-
-static bool is_coming(const char *resource)
-{
-    return strcmp(resource, "CPU") != 0 && strcmp(resource, "memory") != 0 &&
-           strcmp(resource, "object_store_memory") != 0;
-}
-
 /* What the node has, and for a while what its type says it will have: a GPU is
  * there minutes after the node is Ready, once its device plug-in has reported
  * it.  Without that a second machine would be bought for the same pod. */
@@ -90,12 +76,12 @@ static struct qtys with_coming(struct arena *a, struct qtys have,
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < have.n; i++)
-        if (amount_of(total, have.v[i].name) > 0)
+        if (qtys_amount(total, have.v[i].name) > 0)
             v[n++] = have.v[i];
     for (uint32_t i = 0; i < t->fact.resources.n; i++) {
         const struct qty *q = &t->fact.resources.v[i];
 
-        if (is_coming(q->name) && amount_of(total, q->name) == 0)
+        if (!resource_is_rounded(q->name) && qtys_amount(total, q->name) == 0)
             v[n++] = *q;
     }
     return (struct qtys){v, n};

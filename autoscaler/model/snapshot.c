@@ -124,3 +124,17 @@ bool queue_allows(const struct snap_queue *q, const char *owner)
             return true;
     return q->owners.n == 0;
 }
+
+int64_t qtys_amount(const struct qtys *q, const char *name)
+{
+    for (uint32_t i = 0; i < q->n; i++)
+        if (strcmp(q->v[i].name, name) == 0)
+            return q->v[i].amount;
+    return 0;
+}
+
+bool resource_is_rounded(const char *name)
+{
+    return strcmp(name, "CPU") == 0 || strcmp(name, "memory") == 0 ||
+           strcmp(name, "object_store_memory") == 0;
+}

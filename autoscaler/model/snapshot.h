@@ -304,6 +304,12 @@ struct snapshot {
 
 extern const struct snap_limits snap_limits_default; /* 60 s idle, conserve */
 
+/* 0 when there is none of it. */
+int64_t qtys_amount(const struct qtys *q, const char *name);
+/* CPU and memory: systems keep some for themselves, so a node has a little less
+ * than its type says, and has them from its first moment. */
+bool resource_is_rounded(const char *name);
+
 const char *source_name(enum demand_source s);    /* "task" */
 const char *strategy_name(enum strategy s);       /* "STRICT_PACK", "" */
 const char *policy_name(enum policy p);           /* "cheapest" */

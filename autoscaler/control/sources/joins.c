@@ -86,21 +86,6 @@ static void machine_registered(struct sources *s, struct machine *m,
     fleet_touch(&s->ledger->fleet, m);
 }
 
-static int64_t amount_of(const struct qtys *q, const char *name)
-{
-    for (uint32_t i = 0; i < q->n; i++)
-        if (strcmp(q->v[i].name, name) == 0)
-            return q->v[i].amount;
-    return 0;
-}
-
-/* Systems keep some of these for themselves. */
-static bool is_rounded(const char *resource)
-{
-    return strcmp(resource, "CPU") == 0 || strcmp(resource, "memory") == 0 ||
-           strcmp(resource, "object_store_memory") == 0;
-}
-
 /* Ready is what was promised: the first of its type's devices and resources of
  * which the node has too little, or NULL. */
 static const struct qty *lacking(const struct conf_type *t,
@@ -109,7 +94,8 @@ static const struct qty *lacking(const struct conf_type *t,
     for (uint32_t i = 0; t && i < t->fact.resources.n; i++) {
         const struct qty *q = &t->fact.resources.v[i];
 
-        if (!is_rounded(q->name) && amount_of(&n->total, q->name) < q->amount)
+        if (!resource_is_rounded(q->name) &&
+            qtys_amount(&n->total, q->name) < q->amount)
             return q;
     }
     return NULL;
@@ -122,7 +108,7 @@ static void lacking_tell(struct sources *s, struct machine *m,
     char text[sizeof m->detail], has[32], wants[32];
 
     snprintf(text, sizeof text, "it joined with %s of %s %.60s",
-             amount_text(amount_of(&n->total, q->name), has, sizeof has),
+             amount_text(qtys_amount(&n->total, q->name), has, sizeof has),
              amount_text(q->amount, wants, sizeof wants), q->name);
     machine_detail(m, text);
     if (!m->maybe.lacks)
