@@ -13,6 +13,17 @@
 #include "eks.h"
 #include "kit/offer.h"
 
+int api_node_group(struct op *op, const struct eks_pool *p, json_t **ret)
+{
+    char *cluster = kit_encode(op->e->cluster), *name = kit_encode(p->name);
+    char *path = kit_print("/clusters/%s/node-groups/%s", cluster, name);
+    int st = aws_json(&op->a, AWS_EKS, path, ret);
+    free(cluster);
+    free(name);
+    free(path);
+    return st;
+}
+
 /* Labels and taints of the node group. */
 static int from_node_group(struct op *op, const struct eks_pool *p,
                            struct kit_offer *f, struct kit_str *machines)
@@ -49,16 +60,16 @@ static int from_machine(struct op *op, const char *machines,
     struct kit_str form = {0};
     struct xml_doc *doc;
     const struct xml *x;
-    form_begin(&form, EC2, "DescribeInstanceTypes");
+    aws_form_begin(&form, AWS_EC2, "DescribeInstanceTypes");
     size_t n = 0, first = strcspn(machines, " ");
     for (const char *at = machines; *at != '\0';) {
         char one[64];
         size_t len = strcspn(at, " ");
         snprintf(one, sizeof one, "%.*s", (int)(len < 63 ? len : 63), at);
-        form_nth(&form, "InstanceType.", ++n, one);
+        aws_form_nth(&form, "InstanceType.", ++n, one);
         at += len + (at[len] == ' ');
     }
-    int st = api_query(op, EC2, &form, &doc, &x);
+    int st = aws_query(&op->a, AWS_EC2, &form, &doc, &x);
     kit_str_done(&form);
     if (st != DAVIT_OK)
         return st;
@@ -112,15 +123,15 @@ static int64_t spot_price(struct op *op, const char *machine, const char *zone)
     struct xml_doc *doc;
     const struct xml *x;
     char now[KIT_TIME_SIZE];
-    kit_time_text(op->e->host->wall_ms(), now);
-    form_begin(&form, EC2, "DescribeSpotPriceHistory");
-    form_nth(&form, "InstanceType.", 1, machine);
-    form_nth(&form, "ProductDescription.", 1, "Linux/UNIX");
+    kit_time_text(op->e->aws.host->wall_ms(), now);
+    aws_form_begin(&form, AWS_EC2, "DescribeSpotPriceHistory");
+    aws_form_nth(&form, "InstanceType.", 1, machine);
+    aws_form_nth(&form, "ProductDescription.", 1, "Linux/UNIX");
     kit_str_param(&form, "StartTime", now);
     if (zone[0] != '\0')
         kit_str_param(&form, "AvailabilityZone", zone);
     kit_str_param(&form, "MaxResults", "100");
-    int st = api_query(op, EC2, &form, &doc, &x);
+    int st = aws_query(&op->a, AWS_EC2, &form, &doc, &x);
     kit_str_done(&form);
     int64_t worst = -1; /* of the zones it may come from */
     for (const struct xml *p = xml_at(x, "spotPriceHistorySet/item");
