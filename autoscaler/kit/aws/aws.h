@@ -75,6 +75,9 @@ struct aws_op aws_op_begin(struct aws *a, struct davit_call *call,
 /* "" is never returned with OK. */
 int aws_region(struct aws_op *op, char *ret, size_t size);
 
+/* The private address of the instance that this runs on, by its metadata. */
+int aws_own_address(struct aws_op *op, char *ret, size_t size);
+
 /* ---- requests: an operation's form, sent to a service; OK with its XML, for
  * xml_free(*ret_doc).  Credentials that the cloud calls too old are renewed,
  * and a clock that is wrong is corrected by the cloud's own, once. */

@@ -210,15 +210,25 @@ int metadata_keys(struct aws_op *op, struct credentials *ret)
     return st;
 }
 
-int metadata_region(struct aws_op *op, char *ret, size_t size)
+static int metadata_line(struct aws_op *op, const char *path, char *ret,
+                         size_t size)
 {
     struct davit_http x;
     struct kit_str url = {0};
-    int st = metadata_read(op, "/latest/meta-data/placement/region", NULL, &x,
-                           &url);
+    int st = metadata_read(op, path, NULL, &x, &url);
     if (st == DAVIT_OK)
         snprintf(ret, size, "%.*s", (int)strcspn(x.reply_body, "\r\n"),
                  x.reply_body);
     kit_str_done(&url);
     return st;
+}
+
+int metadata_region(struct aws_op *op, char *ret, size_t size)
+{
+    return metadata_line(op, "/latest/meta-data/placement/region", ret, size);
+}
+
+int aws_own_address(struct aws_op *op, char *ret, size_t size)
+{
+    return metadata_line(op, "/latest/meta-data/local-ipv4", ret, size);
 }
