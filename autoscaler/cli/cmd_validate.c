@@ -174,30 +174,20 @@ static void print_people(const struct verdict *v)
         printf("%s: valid (%s)\n", v->path, v->kind);
 }
 
-static int run(int argc, char **argv)
+static struct {
+    const char *file;
+    bool json, plugins;
+} args;
+
+static int run(void)
 {
-    struct verdict v = {0};
-    bool json = false;
+    struct verdict v = {.path = args.file, .plugins = args.plugins};
     int rc;
 
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0 || strcmp(argv[i], "-j") == 0)
-            json = true;
-        else if (strcmp(argv[i], "--plugins") == 0)
-            v.plugins = true;
-        else if (argv[i][0] == '-' && argv[i][1])
-            return cli_usage(&cli_validate, "unknown option %s", argv[i]);
-        else if (v.path)
-            return cli_usage(&cli_validate, "one file is needed");
-        else
-            v.path = argv[i];
-    }
-    if (!v.path)
-        return cli_usage(&cli_validate, "one file is needed");
     buf_init(&v.errors, 1 << 20);
     buf_init(&v.warnings, 1 << 20);
     judge(&v);
-    if (json)
+    if (args.json)
         print_json(&v);
     else
         print_people(&v);
@@ -207,11 +197,25 @@ static int run(int argc, char **argv)
     return rc;
 }
 
+static const struct cli_option options[] = {
+    {"json", 'j', .flag = &args.json, .help = "for programs"},
+    {"plugins", .flag = &args.plugins,
+     .help = "also loads plug-ins that the file brings by path or plugin_dir: "
+             "for files that you trust, for this runs their code"},
+    {0}};
+
+static const struct cli_option words[] = {
+    {"FILE", .text = &args.file, .takes = TAKES_FILE,
+     .help = "the configuration; - is standard input"},
+    {0}};
+
 const struct cli_command cli_validate = {
-    "validate", "[--json] [--plugins] FILE",
-    "checks a configuration and reports every mistake", run,
-    "Davit's own YAML, a Ray cluster YAML (available_node_types), a podTypes\n"
-    "list, a KubeRay RayCluster manifest, or a machine catalogue.  Each\n"
-    "mistake is reported with file, line and column.\n\n"
-    "  --plugins   also loads plug-ins that the file brings by path or plugin_dir:\n"
-    "              for files that you trust, for this runs their code\n"};
+    .name = "validate",
+    .help = "checks a configuration and reports every mistake",
+    .options = options,
+    .words = words,
+    .run = run,
+    .details =
+        "Davit's own YAML, a Ray cluster YAML (available_node_types), a "
+        "podTypes list, a KubeRay RayCluster manifest, or a machine catalogue. "
+        "Each mistake is reported with file, line and column.\n"};
