@@ -63,6 +63,7 @@ SUITES = {
     "hostile": pytest("tests/hostile", real=True, before=NETNS),
     "ray-head": pytest("tests/integration/test_ray_head.py", real=True, before=NETNS),
     "clouds-eks": pytest("tests/clouds/eks", python=CLOUDS_PY, real=True),
+    "clouds-ec2": pytest("tests/clouds/ec2", python=CLOUDS_PY, real=True),
     "clouds-gke": pytest("tests/clouds/gke", python=CLOUDS_PY, real=True),
     "clouds-aks": pytest("tests/clouds/aks", python=CLOUDS_PY, real=True),
     "e2e": pytest("tests/e2e", "--ignore=tests/e2e/clouds", real=True, before=NETNS),
@@ -82,7 +83,7 @@ LANES = [
     ["integration", "clouds-aks", "hardening"],
     ["e2e", "clouds-eks"],
     ["ray-head", "e2e-gke", "clouds-gke", "fuzz-guided"],
-    ["e2e-eks", "e2e-aks", "hostile"],
+    ["e2e-eks", "e2e-aks", "clouds-ec2", "hostile"],
 ]
 # `make check-fast`: the third lane waits more than it computes.
 FAST = [["lint", "sequences", "storm-found", "unit", "fuzz"], ["ray-cases", "ray-cases-random", "prop"], ["catalogue"]]

@@ -15,9 +15,9 @@
 #include "str.h"
 
 struct kit_join {
-    const char *identify;  /* shell: sets the variable id, with metadata() */
-    const char *type;      /* the node type's name */
-    const char *machine;   /* the machine type's */
+    const char *identify; /* shell: sets the variable id, with metadata() */
+    const char *type;     /* the node type's name */
+    const char *machine;  /* the machine type's */
     const char *head_ip;
     const char *resources; /* JSON; NULL: what Ray finds itself */
     const char *user;      /* who runs the commands; NULL: root */

@@ -119,8 +119,8 @@ static int form_write(struct op *op, const struct ec2_type *t,
     if (user_data && !params_has(&t->params, "UserData"))
         kit_str_param(form, "UserData", user_data);
     for (size_t i = 0; i < t->params.n; i++)
-        if (l->spot || strncmp(t->params.v[i].name, "InstanceMarketOptions.",
-                               22) != 0)
+        if (l->spot ||
+            strncmp(t->params.v[i].name, "InstanceMarketOptions.", 22) != 0)
             kit_str_param(form, t->params.v[i].name, t->params.v[i].value);
     tags_write(form, op->e, t, l);
     free(user_data);

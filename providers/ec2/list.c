@@ -27,11 +27,10 @@ static bool failed(const struct xml *i, int *ret_status)
 {
     const char *code = xml_text(i, "stateReason/code");
     const char *bare = strchr(code, '.');
-    static const char *const meant[] = {"Client.UserInitiatedShutdown",
-                                        "Client.InstanceInitiatedShutdown",
-                                        "Server.SpotInstanceTermination",
-                                        "Server.SpotInstanceShutdown",
-                                        "Server.ScheduledStop"};
+    static const char *const meant[] = {
+        "Client.UserInitiatedShutdown", "Client.InstanceInitiatedShutdown",
+        "Server.SpotInstanceTermination", "Server.SpotInstanceShutdown",
+        "Server.ScheduledStop"};
     for (size_t k = 0; k < sizeof meant / sizeof *meant; k++)
         if (strcmp(code, meant[k]) == 0)
             return false;
@@ -63,14 +62,16 @@ void instance_put(const struct xml *i, struct davit_sink *sink,
         .phase = phase(state),
         .spot = strcmp(xml_text(i, "instanceLifecycle"), "spot") == 0,
         .detail = why[0] != '\0' ? why : NULL};
-    if (strcmp(state, "terminated") == 0 || strcmp(state, "shutting-down") == 0) {
+    if (strcmp(state, "terminated") == 0 ||
+        strcmp(state, "shutting-down") == 0) {
         int status = DAVIT_OK;
         bool fault = failed(i, &status);
         if (!fault && strcmp(state, "terminated") == 0)
             return;
         m.phase = fault ? DAVIT_FAILED : DAVIT_STOPPING;
         m.failure = (uint32_t)status;
-    } else if (strcmp(state, "stopped") == 0 || strcmp(state, "stopping") == 0) {
+    } else if (strcmp(state, "stopped") == 0 ||
+               strcmp(state, "stopping") == 0) {
         m.detail = "it is stopped: its disks are billed; Davit ends it";
     }
     if (m.id[0] != '\0')
@@ -148,8 +149,7 @@ static void list_one(void *arg, const struct xml *i)
     struct listing *l = arg;
     int64_t at = kit_time_ms(xml_text(i, "launchTime"));
     if (strcmp(xml_text(i, "instanceState/name"), "terminated") == 0 &&
-        (l->now_ms - at > FAILED_MS ||
-         ended(l->e, xml_text(i, "instanceId"))))
+        (l->now_ms - at > FAILED_MS || ended(l->e, xml_text(i, "instanceId"))))
         return;
     instance_put(i, l->sink, l->put);
 }

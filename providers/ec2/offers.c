@@ -50,9 +50,8 @@ static bool has_subnet(const struct offering *o, const char *zone)
 static void market_put(const struct offering *o, const char *zone,
                        const char *note, bool spot)
 {
-    int64_t price = spot
-                        ? aws_spot_price(&o->op->a, o->type->machine, zone)
-                        : -1;
+    int64_t price = spot ? aws_spot_price(&o->op->a, o->type->machine, zone)
+                         : -1;
     kit_offer_put(&o->facts,
                   &(struct davit_offer){.name = o->type->name,
                                         .zone = zone,

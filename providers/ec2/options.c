@@ -51,7 +51,8 @@ static int read_node_config(struct kit_reading *r, const char *member,
     size_t n = strcspn(member, ".");
     if (taken(member, n))
         return DAVIT_OK; /* Ray's own files have them */
-    if (strncmp(member, "SubnetIds.", 10) == 0 || strcmp(member, "SubnetId") == 0)
+    if (strncmp(member, "SubnetIds.", 10) == 0 ||
+        strcmp(member, "SubnetId") == 0)
         subnet_add(r, value);
     else if (strncmp(member, "InstanceMarketOptions", n) == 0 &&
              strcmp(member, "InstanceMarketOptions.MarketType") == 0)
@@ -170,8 +171,8 @@ static char *resources_json(struct ec2 *e, const struct davit_node_type *n)
     for (size_t i = 0; i < n->n_resources; i++)
         json_object_set_new(j, n->resources[i].key,
                             json_real(strtod(n->resources[i].value, NULL)));
-    char *text = kit_must(json_dumps(j, JSON_COMPACT | JSON_SORT_KEYS |
-                                            JSON_REAL_PRECISION(15)));
+    char *text = kit_must(
+        json_dumps(j, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(15)));
     char *kept = kit_keep_text(&e->keep, text);
     free(text);
     json_decref(j);

@@ -23,13 +23,7 @@
 #include "../token.h"
 #include "../xml.h"
 
-enum aws_service {
-    AWS_EKS,
-    AWS_AUTOSCALING,
-    AWS_EC2,
-    AWS_STS,
-    AWS_SERVICES
-};
+enum aws_service { AWS_EKS, AWS_AUTOSCALING, AWS_EC2, AWS_STS, AWS_SERVICES };
 
 struct aws {
     const struct davit_host *host;
@@ -53,19 +47,19 @@ struct aws_op { /* one running operation */
 
 /* The settings that every AWS plug-in has, for its table of options: `type` is
  * the plug-in's struct, `member` the struct aws in it. */
-#define AWS_OPTIONS(type, member)                                             \
-    {"region",                                                                \
-     "such as us-east-1; else AWS_REGION, the profile, the instance",         \
-     KIT_TEXT, KIT_AT(type, member.region_given)},                            \
-        {"profile", "of the AWS credentials and config files", KIT_TEXT,      \
-         KIT_AT(type, member.profile)},                                       \
+#define AWS_OPTIONS(type, member) \
+    {"region", \
+     "such as us-east-1; else AWS_REGION, the profile, the instance", \
+     KIT_TEXT, KIT_AT(type, member.region_given)}, \
+        {"profile", "of the AWS credentials and config files", KIT_TEXT, \
+         KIT_AT(type, member.profile)}, \
         AWS_METADATA(type, member)
-#define AWS_METADATA(type, member)                                            \
-    {                                                                         \
-        "endpoints.metadata", "its URL", KIT_URL,                             \
-            KIT_AT(type, member.metadata),                                    \
-            .env = "AWS_EC2_METADATA_SERVICE_ENDPOINT",                       \
-            .fallback = "http://169.254.169.254"                              \
+#define AWS_METADATA(type, member) \
+    { \
+        "endpoints.metadata", "its URL", KIT_URL, \
+            KIT_AT(type, member.metadata), \
+            .env = "AWS_EC2_METADATA_SERVICE_ENDPOINT", \
+            .fallback = "http://169.254.169.254" \
     }
 
 void aws_init(struct aws *a, const struct davit_host *host);

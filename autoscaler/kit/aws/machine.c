@@ -8,7 +8,7 @@
 #include <string.h>
 
 int aws_machine_facts(struct aws_op *op, const char *machines,
-                        struct kit_offer *f)
+                      struct kit_offer *f)
 {
     struct kit_str form = {0};
     struct xml_doc *doc;
