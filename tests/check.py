@@ -70,6 +70,7 @@ SUITES = {
     "e2e-eks": e2e_of("eks"),
     "e2e-gke": e2e_of("gke"),
     "e2e-aks": e2e_of("aks"),
+    "e2e-vms": pytest("tests/e2e/clouds/test_ray_yaml.py", python=CLOUDS_PY, real=True, before=NETNS),
     "k8s": pytest("tests/k8s", *(f"--ignore={t}" for t in PODS), real=True, before=NETNS),
     "k8s-pods": pytest(*PODS, real=True, before=NETNS),
 }
@@ -83,7 +84,7 @@ LANES = [
     ["integration", "clouds-aks", "hardening"],
     ["e2e", "clouds-eks"],
     ["ray-head", "e2e-gke", "clouds-gke", "fuzz-guided"],
-    ["e2e-eks", "e2e-aks", "clouds-ec2", "hostile"],
+    ["e2e-eks", "e2e-aks", "clouds-ec2", "e2e-vms", "hostile"],
 ]
 # `make check-fast`: the third lane waits more than it computes.
 FAST = [["lint", "sequences", "storm-found", "unit", "fuzz"], ["ray-cases", "ray-cases-random", "prop"], ["catalogue"]]

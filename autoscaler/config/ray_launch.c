@@ -17,9 +17,9 @@
 /* Amazon's own name for its newest deep learning image, which is what Ray's
  * latest_dlami stands for (docs.aws.amazon.com/dlami/latest/devguide/
  * find-dlami-id.html). */
-#define LATEST_DLAMI                                                  \
-    "resolve:ssm:/aws/service/deeplearning/ami/x86_64/base-oss-nvidia-" \
-    "driver-gpu-ubuntu-22.04/latest/ami-id"
+static const char latest_dlami[] =
+    "resolve:ssm:/aws/service/deeplearning/ami/x86_64/base-oss-nvidia-driver-"
+    "gpu-ubuntu-22.04/latest/ami-id";
 
 static void quoted(struct buf *b, const char *text)
 {
@@ -158,9 +158,9 @@ static void image_settle(struct raw *d, struct raw_type *t,
         return;
     for (uint32_t i = 0; i < t->n_options; i++)
         if (strcmp(t->options[i].key, "node_config.ImageId") == 0)
-            ((struct conf_pair *)t->options)[i].value = LATEST_DLAMI;
+            ((struct conf_pair *)t->options)[i].value = latest_dlami;
     if (!given)
-        option_add(d, t, "node_config.ImageId", LATEST_DLAMI, at);
+        option_add(d, t, "node_config.ImageId", latest_dlami, at);
 }
 
 void ray_launch_type(struct raw *d, const struct ynode *root,

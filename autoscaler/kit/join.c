@@ -47,7 +47,7 @@ void kit_join_script(struct kit_str *s, const struct kit_join *j)
     export_line(s, "RAY_HEAD_IP", j->head_ip);
     if (j->resources)
         export_line(s, "RAY_OVERRIDE_RESOURCES", j->resources);
-    kit_str_puts(s, "ulimit -n 65536\n");
+    kit_str_puts(s, "ulimit -n 65536 2>/dev/null\n");
     if (!j->user || strcmp(j->user, "root") == 0) {
         kit_str_puts(s, j->commands);
         kit_str_puts(s, "\n");

@@ -171,6 +171,14 @@ static char *resources_json(struct ec2 *e, const struct davit_node_type *n)
     for (size_t i = 0; i < n->n_resources; i++)
         json_object_set_new(j, n->resources[i].key,
                             json_real(strtod(n->resources[i].value, NULL)));
+    /* As `ray up` adds it (ray/autoscaler/_private/aws/node_provider.py). */
+    const char *accelerator = kit_find(n->labels, n->n_labels,
+                                       "ray.io/accelerator-type");
+    if (accelerator && kit_find(n->resources, n->n_resources, "GPU")) {
+        char key[80];
+        snprintf(key, sizeof key, "accelerator_type:%.60s", accelerator);
+        json_object_set_new(j, key, json_real(1));
+    }
     char *text = kit_must(
         json_dumps(j, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(15)));
     char *kept = kit_keep_text(&e->keep, text);

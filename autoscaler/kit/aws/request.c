@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "../sigv4.h"
 #include "inside.h"
@@ -57,17 +58,48 @@ void aws_form_nth(struct kit_str *f, const char *name, size_t n,
     kit_str_param(f, full, value);
 }
 
-/* scheme://host[:port] of the service, without a slash at its end. */
-static void endpoint(const struct aws_op *op, enum aws_service s,
-                     const char *region, struct kit_str *ret)
+/* What the environment says of a service's endpoint, as the SDKs read it
+ * (docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html); NULL:
+ * nothing. */
+static const char *endpoint_env(enum aws_service s)
+{
+    static const char *const variables[AWS_SERVICES] = {
+        [AWS_EKS] = "AWS_ENDPOINT_URL_EKS",
+        [AWS_AUTOSCALING] = "AWS_ENDPOINT_URL_AUTO_SCALING",
+        [AWS_EC2] = "AWS_ENDPOINT_URL_EC2",
+        [AWS_STS] = "AWS_ENDPOINT_URL_STS"};
+    const char *off = getenv("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS");
+    if (off && strcasecmp(off, "true") == 0)
+        return NULL;
+    const char *one = getenv(variables[s]), *all = getenv("AWS_ENDPOINT_URL");
+    return one && one[0] != '\0' ? one : all && all[0] != '\0' ? all : NULL;
+}
+
+/* scheme://host[:port] of the service, without a slash at its end.  INVALID: a
+ * signed request must not go there. */
+static int endpoint(const struct aws_op *op, enum aws_service s,
+                    const char *region, struct kit_str *ret)
 {
     const char *given = op->aws->endpoints[s];
+    const char *fips = getenv("AWS_USE_FIPS_ENDPOINT");
+    if (!given)
+        given = endpoint_env(s);
+    if (given && !kit_url_safe(given))
+        return kit_error(op->error, DAVIT_AUTH, "BadEndpoint",
+                         "the endpoint %.100s is neither https:// nor on this "
+                         "machine",
+                         given);
     if (given)
         kit_str_puts(ret, given);
     else
-        kit_str_printf(ret, "https://%s.%s.%s", services[s].name, region,
+        kit_str_printf(ret, "https://%s%s.%s.%s", services[s].name,
+                       fips && strcasecmp(fips, "true") == 0 ? "-fips" : "",
+                       region,
                        strncmp(region, "cn-", 3) == 0 ? "amazonaws.com.cn"
                                                       : "amazonaws.com");
+    while (ret->n > 0 && ret->p[ret->n - 1] == '/')
+        ret->p[--ret->n] = '\0';
+    return DAVIT_OK;
 }
 
 /* The Host header that HTTP clients send: without the scheme's own port. */
@@ -111,9 +143,10 @@ static int send_signed(struct aws_op *op, const struct request *r,
     struct davit_kv h[5];
     size_t n = 0;
     int st = aws_region(op, region, sizeof region);
+    if (st == DAVIT_OK)
+        st = endpoint(op, r->service, region, &url);
     if (st != DAVIT_OK)
         return st;
-    endpoint(op, r->service, region, &url);
     host_of(url.p, &host);
     kit_str_puts(&url, r->path);
     sigv4_date(op->aws->host->wall_ms() + op->aws->clock_off_ms, date);
