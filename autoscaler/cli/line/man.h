@@ -17,6 +17,8 @@ struct man_issue {
 
 /* davit(1): all commands, exit codes, environment. */
 void man_list(FILE *out, const struct man_issue *issue);
+/* davit.yaml(5): every key of the settings, from the tables that read them. */
+void man_settings(FILE *out, const struct man_issue *issue);
 /* davit-NAME(1), with its sub-commands. */
 void man_command(FILE *out, const struct cli_command *c,
                  const struct man_issue *issue);

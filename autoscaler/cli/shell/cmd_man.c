@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli.h"
-#include "line/man.h"
+#include "../cli.h"
+#include "../line/man.h"
 
 static struct {
     const char *folder;
@@ -27,32 +27,60 @@ static const char *day(char buf[16])
     return buf;
 }
 
-/* One page; NULL: davit(1). */
-static bool page(const struct cli_command *c, const struct man_issue *issue)
+/* "DIR/man1/NAME.1", opened; NULL after a message. */
+static FILE *page_open(const char *name, int part, char path[4200])
 {
-    char path[4200];
     FILE *out;
-    bool good;
 
-    snprintf(path, sizeof path, "%s/davit%s%s.1", args.folder, c ? "-" : "",
-             c ? c->name : "");
+    snprintf(path, 4200, "%s/man%d/%s.%d", args.folder, part, name, part);
     out = fopen(path, "w");
-    if (out && c)
-        man_command(out, c, issue);
-    else if (out)
-        man_list(out, issue);
-    good = out && !ferror(out);
-    good = out && fclose(out) == 0 && good;
+    if (!out)
+        fprintf(stderr, "davit: %s: %s\n", path, strerror(errno));
+    return out;
+}
+
+static bool page_close(FILE *out, const char *path)
+{
+    bool good = !ferror(out);
+
+    good = fclose(out) == 0 && good;
     if (!good)
         fprintf(stderr, "davit: %s: %s\n", path, strerror(errno));
     return good;
+}
+
+static bool page(const struct cli_command *c, const struct man_issue *issue)
+{
+    char path[4200], name[80];
+    FILE *out;
+
+    snprintf(name, sizeof name, "davit-%s", c->name);
+    out = page_open(name, 1, path);
+    if (!out)
+        return false;
+    man_command(out, c, issue);
+    return page_close(out, path);
+}
+
+static bool other_page(const char *name, int part,
+                       void (*write)(FILE *out, const struct man_issue *issue),
+                       const struct man_issue *issue)
+{
+    char path[4200];
+    FILE *out = page_open(name, part, path);
+
+    if (!out)
+        return false;
+    write(out, issue);
+    return page_close(out, path);
 }
 
 static int run(void)
 {
     char buf[16];
     struct man_issue issue = {.version = DAVIT_VERSION, .date = day(buf)};
-    bool good = page(NULL, &issue);
+    bool good = other_page("davit", 1, man_list, &issue) &&
+                other_page("davit.yaml", 5, man_settings, &issue);
 
     for (const struct cli_entry *e = cli_entries; good && e->command; e++)
         if (e->section)
@@ -62,7 +90,7 @@ static int run(void)
 
 static const struct cli_option words[] = {
     {"DIR", .text = &args.folder, .takes = TAKES_FOLDER,
-     .help = "where the pages are written"},
+     .help = "where the folders man1 and man5 are"},
     {0}};
 
 const struct cli_command cli_man = {.name = "__man",

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "client.h"
-#include "line/complete.h"
+#include "../client.h"
+#include "../line/complete.h"
 
 enum { PATIENCE_MS = 500 };
 
