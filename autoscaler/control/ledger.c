@@ -11,7 +11,8 @@
 #include "../store/mirror.h"
 #include "ours.h"
 
-enum { COMMIT_AGAIN_MS = 1000 };
+/* A journal that cannot be written is tried again after 1 s, 2 s, ... */
+enum { COMMIT_AGAIN_MS = 1000, COMMIT_MOST_MS = 5000 };
 
 _Static_assert((int)MAIL_COPY == (int)HA_MAIL, "ha.c posts it");
 
@@ -35,11 +36,17 @@ static void machine_loaded(struct machine *m, int64_t now_ms)
         m->maybe.doubt = true; /* for all we know its launch has left */
         m->maybe.sent_ms = now_ms;
     }
+    if (m->state == STATE_STOPPING)
+        m->maybe.end_doubt_ms = now_ms;
     m->progress_ms = m->needed_ms = now_ms;
     if (m->created_ms > now_ms)
         m->created_ms = now_ms;
     if (m->since_ms > now_ms)
         m->since_ms = now_ms;
+    if (m->ready_ms > now_ms)
+        m->ready_ms = now_ms;
+    if (m->seen_ms > now_ms)
+        m->seen_ms = now_ms;
     if (m->drain_since_ms)
         m->drain_since_ms = now_ms;
     m->hold_until_ms = 0;
@@ -91,8 +98,23 @@ static void machine_joined_first(struct ledger *l, struct machine *m)
     m->ready_ms = now;
     backoffs_joined(l->backoffs, machine_offer(m), m->created_ms, now);
     atomic_fetch_add(&l->env->metrics.joined, 1);
+    figure_time(&l->env->metrics.figures, FIGURE_READY,
+                (now - m->created_ms) * 1000, FIGURE_LABELS_(m->type));
     if (!m->adopted)
         journal_put_boot(l->env->journal, m->type, now - m->created_ms, NULL);
+}
+
+/* Its provider is about to be asked to end it. */
+static void machine_ending(struct ledger *l, const struct machine *m)
+{
+    struct figures *t = &l->env->metrics.figures;
+
+    figure_count(t, FIGURE_ENDED, 1,
+                 FIGURE_LABELS_(m->type, m->provider, reason_code(m->why)));
+    if (m->drain_since_ms)
+        figure_time(t, FIGURE_DRAIN,
+                    (l->env->now_ms - m->drain_since_ms) * 1000,
+                    FIGURE_LABELS_(m->type));
 }
 
 void machine_to(struct ledger *l, struct machine *m, enum machine_state to)
@@ -118,6 +140,8 @@ void machine_to(struct ledger *l, struct machine *m, enum machine_state to)
         if (!m->ready_ms)
             machine_joined_first(l, m);
     }
+    if (to == STATE_STOPPING)
+        machine_ending(l, m);
     if (to >= STATE_STOPPING && m->failure == ST_OK)
         m->detail[0] = '\0'; /* of its earlier life */
     fleet_move(&l->fleet, m, to, l->env->now_ms);
@@ -134,6 +158,8 @@ void machine_fail(struct ledger *l, struct machine *m, enum status why,
 
     m->failure = why;
     m->why = REASON_END_FAILED;
+    figure_count(&l->env->metrics.figures, FIGURE_MACHINE_FAILED, 1,
+                 FIGURE_LABELS_(m->type, m->provider, status_name(why)));
     f->why = why;
     f->at_ms = l->env->now_ms;
     snprintf(f->machine, sizeof f->machine, "%s", m->id);
@@ -170,6 +196,7 @@ bool ledger_commit(struct ledger *l)
         if (!l->journal_ok)
             log_info("the journal can be written again");
         l->journal_ok = true;
+        l->pause_ms = 0;
         l->stale = false;
         return true;
     }
@@ -180,7 +207,9 @@ bool ledger_commit(struct ledger *l)
     atomic_fetch_add(&l->env->metrics.journal_failures, 1);
     l->journal_ok = false;
     l->stale = true;
-    env_wake_mono(l->env, l->env->mono_ms + COMMIT_AGAIN_MS);
+    if (l->pause_ms < COMMIT_MOST_MS)
+        l->pause_ms += COMMIT_AGAIN_MS;
+    l->again_ms = l->env->mono_ms + l->pause_ms;
     return false;
 }
 
