@@ -104,7 +104,8 @@ PLUGIN_CFLAGS := $(filter-out -fPIE,$(CFLAGS)) -fPIC -fvisibility=hidden
 PLUGIN_LIBS ?= $(shell pkg-config --libs jansson openssl 2>/dev/null) -lpthread
 # libkit.a: each plug-in gets what it uses and needs no library of the others.
 PLUGIN_LIBS_eks := $(shell pkg-config --libs expat 2>/dev/null)
-KIT_OBJS := $(patsubst autoscaler/kit/%.c,$(B)/kit/%.o,$(sort $(wildcard autoscaler/kit/*.c)))
+PLUGIN_LIBS_ec2 := $(PLUGIN_LIBS_eks)
+KIT_OBJS := $(patsubst autoscaler/kit/%.c,$(B)/kit/%.o,$(sort $(wildcard autoscaler/kit/*.c autoscaler/kit/*/*.c)))
 
 $(B)/kit/%.o: autoscaler/kit/%.c $(B)/flags
 	$(call say,KIT,$<)
