@@ -61,6 +61,7 @@ SUITES = {
     "integration": pytest("tests/integration", "--ignore=tests/integration/test_ray_head.py", real=True, before=NETNS),
     "hardening": pytest("tests/hardening", real=True, before=NETNS),
     "hostile": pytest("tests/hostile", real=True, before=NETNS),
+    "prometheus": pytest("tests/prometheus", real=True),  # not in a namespace: setup.sh may have to fetch it
     "docs": pytest("tests/docs", "--ignore=tests/docs/clouds", real=True, before=NETNS),
     "docs-clouds": pytest("tests/docs/clouds", python=CLOUDS_PY, real=True, before=NETNS),
     "ray-head": pytest("tests/integration/test_ray_head.py", real=True, before=NETNS),
@@ -84,7 +85,7 @@ LANES = [
     ["integration", "clouds-aks", "hardening", "docs"],
     ["e2e", "clouds-eks"],
     ["ray-head", "e2e-gke", "clouds-gke", "fuzz-guided", "docs-clouds"],
-    ["e2e-eks", "e2e-aks", "hostile"],
+    ["e2e-eks", "e2e-aks", "hostile", "prometheus"],
 ]
 # `make check-fast`: the third lane waits more than it computes.
 FAST = [["lint", "sequences", "storm-found", "unit", "fuzz"], ["ray-cases", "ray-cases-random", "prop"], ["catalogue"]]
