@@ -87,6 +87,7 @@ $(B)/autoscaler/config/catalogue.o: configs/catalogue.yaml
 $(MHD_LIB):
 	@CFLAGS='-O2 -g $(HARDEN)' configs/libmicrohttpd.sh $(MHD_VERSION) $(MHD)
 $(filter $(B)/autoscaler/api/%,$(LIB_OBJS)): $(MHD_LIB)
+$(B)/autoscaler/cli/explain/doc.o: docs/config.md
 $(B)/autoscaler/api/embed.o: docs/openapi.json autoscaler/api/page.html
 
 $(B)/libdavit.a: $(LIB_OBJS)
