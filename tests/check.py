@@ -42,7 +42,7 @@ def e2e_of(cloud):
 
 
 NETNS = ["tests/netns.sh"]
-PODS = [f"tests/k8s/test_{name}.py" for name in ("both", "doctor", "drain", "events", "pods", "watch")]
+PODS = [f"tests/k8s/test_{name}.py" for name in ("both", "doctor", "drain", "events", "leaving", "pods", "watch")]
 SUITES = {
     "lint": Suite("tests/lint/run.sh"),
     "unit": Suite("make", "-s", "check-unit", "VARIANT=debug"),
