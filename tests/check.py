@@ -59,6 +59,7 @@ SUITES = {
     "ray-cases": Suite(PY, "tests/ray_cases.py", "tests/cases/ray/scheduler-cases.json"),
     "ray-cases-random": Suite(PY, "tests/ray_cases.py", "tests/cases/ray/random-cases.json"),
     "integration": pytest("tests/integration", "--ignore=tests/integration/test_ray_head.py", real=True, before=NETNS),
+    "storm-real": pytest("tests/real", real=True, before=NETNS),
     "hardening": pytest("tests/hardening", real=True, before=NETNS),
     "hostile": pytest("tests/hostile", real=True, before=NETNS),
     "ray-head": pytest("tests/integration/test_ray_head.py", real=True, before=NETNS),
@@ -80,7 +81,7 @@ LANES = [
     ["k8s"],
     ["k8s-pods"],
     ["integration", "clouds-aks", "hardening"],
-    ["e2e", "clouds-eks"],
+    ["e2e", "clouds-eks", "storm-real"],
     ["ray-head", "e2e-gke", "clouds-gke", "fuzz-guided"],
     ["e2e-eks", "e2e-aks", "hostile"],
 ]
