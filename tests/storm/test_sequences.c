@@ -269,6 +269,26 @@ static const char *slow_end(void)
     return NULL; /* the observer counts */
 }
 
+/* 6c.  The reply of a launch is lost, and when a list shows its machine, the
+ * cloud takes that back: it is on the bill until it is gone. */
+static const char *taken_back_unseen(void)
+{
+    struct world *w = calm(max1, true, 1);
+    struct cloud *c;
+
+    weather(w, 0, (struct cloud_weather){.lost_reply = 1000});
+    world_tasks(w, "GPU", 1, 1, false, 4 * HOUR);
+    for (int i = 0; i < 100 && !world_machine(w, 0, &c); i++)
+        world_run(w, 50);
+    if (!world_machine(w, 0, &c))
+        return "no machine was bought";
+    cloud_take_back(c, world_machine(w, 0, &c), 5 * MINUTE);
+    world_run(w, 400);
+    weather(w, 0, (struct cloud_weather){0});
+    world_run(w, 4 * MINUTE);
+    return NULL; /* the observer counts */
+}
+
 static const char max2[] = CLUSTER HEAD
     "limits: {max_nodes: 2, idle_timeout: 1m, max_cost_per_hour: 2}\n" ONE_CLOUD
         T4("a", "2");
@@ -677,6 +697,7 @@ static const char *one_bad_list(void)
     X(5, taken_back) \
     X(6, slow_end) \
     X(6, no_right_to_end) \
+    X(6, taken_back_unseen) \
     X(7, lists_lag) \
     X(8, lost_reply) \
     X(8, launch_hangs) \

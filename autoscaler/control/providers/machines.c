@@ -221,7 +221,9 @@ void machine_seen(struct providers *p, const struct provider_state *s,
     type_seen(p, m, cm);
     held_seen(p, m, cm);
     progress_seen(p, m, cm);
-    if (cm->phase != DAVIT_STOPPING && m->state < STATE_STARTING)
+    /* Also one that is ending already: its launch did work, and it is on the
+     * bill until a list lacks it. */
+    if (m->state < STATE_STARTING)
         machine_to(p->ledger, m, STATE_STARTING);
     switch (cm->phase) {
     case DAVIT_STARTING: break;
