@@ -71,7 +71,7 @@ class Judge:
         """With the cloud's lock: these machines are new, the others are there."""
         self.look()
         self.launches += 1
-        alive, m = self.cloud.alive(), made[0]
+        alive, m = [x for x in self.cloud.alive() if x.request], made[0]    # not those made by hand
         since = self.first[m.request] - LOOK_BACK
         kinds, nodes, budget = self.most(since)
         prices = self.cloud.options["prices"]

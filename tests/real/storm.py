@@ -272,6 +272,15 @@ class Storm:
             m.blame, m.phase = self.cloud.fault("taken back"), "stopping"
             threading.Timer(self.chance.uniform(0.5, 4), self.cloud.end, [m, "taken back"]).start()
 
+    def stranger(self):
+        """A person makes a machine by hand, of our cluster."""
+        kind = self.chance.choice(sorted(PRICES))
+        provider = next(p for p, types in PROVIDERS.items() if kind in types)
+        with self.cloud.lock:
+            n = self.cloud.fault("made by hand") and self.cloud.faults["made by hand"]
+            m = self.cloud.make(f"by-hand-{n}", "", provider, {"type": kind, "zone": "a"})
+            m.blame = m.blame or "made by hand"
+
     def outage(self):
         self.cloud.outage(self.chance.choice(["RETRY", "RETRY", "THROTTLED", "hang", "hang", "AUTH"]), self.chance.uniform(0.5, 5),
                           self.chance.choice([None, *PROVIDERS]))
@@ -294,7 +303,8 @@ class Storm:
 
     HAPPENINGS = [("asks", 8), ("submits", 8), ("kill", 2), ("kill_at_launch", 2), ("restart_in_order", 0.5), ("sleeps", 1.5),
                   ("full_disk", 1), ("reload", 1.5), ("mistake", 0.5), ("edit", 1), ("machine_dies", 2), ("raylet_dies", 1),
-                  ("taken_back", 1), ("outage", 2), ("head_fails", 2)]
+                  ("taken_back", 1), ("stranger", 0.5), ("outage", 2), ("head_fails", 2)]
+    LAST_S = 2
 
     def storm(self, seconds):
         end, edits = time.monotonic() + seconds, self.chance.random() < 0.7
@@ -308,7 +318,15 @@ class Storm:
             time.sleep(self.chance.uniform(0.02, 0.4))
             self.due()
             self.alive()
+        self.last_moments()
         return edits
+
+    def last_moments(self):
+        """Nobody needs anything any more, and much of what follows fails."""
+        for owner in range(1, 5):
+            self.users.ask(f"job-{owner}", 0, 0)
+        self.cloud.strength = 0.6
+        time.sleep(self.LAST_S)
 
     def calm(self, edits):
         """All faults end, and all must come to rest."""
