@@ -163,10 +163,10 @@ class RayStorm:
         if not nodes:
             return
         instance = self.chance.choice(sorted(nodes))
-        for pid in raycluster._marked(self.ray.mark):
-            if raycluster._comm(pid) == "raylet" and f"RAY_CLOUD_INSTANCE_ID={instance}".encode() in environ(pid):
-                self.killed.append((time.time(), nodes[instance].id))
-                os.kill(pid, signal.SIGKILL)
+        for pid in raylets_of(instance):
+            self.faults["raylets killed"] += 1
+            self.killed.append((time.time(), nodes[instance].id))
+            os.kill(pid, signal.SIGKILL)
 
     HAPPENINGS = [("kill", 3), ("sleep", 1), ("reload", 1), ("edit", 1), ("ask", 3), ("bad_start", 1), ("raylet_dies", 1)]
 
@@ -215,12 +215,17 @@ class RayStorm:
         return [e["text"] for e in self.daemon.logged("node.ready")]
 
 
-def environ(pid):
-    try:
-        with open(f"/proc/{pid}/environ", "rb") as f:
-            return f.read()
-    except OSError:
-        return b""
+def raylets_of(instance):
+    """The provider's raylets of that machine, by their own environment."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as f, open(f"/proc/{pid}/comm") as c:
+                if c.read().strip() == "raylet" and f"RAY_CLOUD_INSTANCE_ID={instance}".encode() in f.read().split(b"\0"):
+                    found.append(int(pid))
+        except OSError:
+            pass
+    return found
 
 
 def main():

@@ -370,11 +370,11 @@ class Storm:
 
     def person(self, s, waited):
         """What a person does who reads `davit status`."""
-        kinds = {x["kind"] for x in s["stops"]}
-        for kind, path in (("machines_held", "/v1/adopt"), ("ends_held", "/v1/release")):
-            if kind in kinds:
-                self.counts[path[4:]] += 1
-                self.daemon.call("POST", path)
+        said = json.dumps([s["problems"], s["stops"]])
+        for command in ("adopt", "release"):
+            if f"`davit {command}`" in said:
+                self.counts[command] += 1
+                self.daemon.call("POST", f"/v1/{command}")
         if s["config"]["held"]:
             self.daemon.call("POST", "/v1/apply")
         if waited > 20 and s["backoffs"] and not self.counts["impatient"] % 2:

@@ -11,7 +11,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 SEED = os.environ.get("SEED") or str(int(time.time() * 1000) % 1000000)
 
 
-@pytest.mark.parametrize("program, seconds", [("storm.py", 30)])
+@pytest.mark.parametrize("program, seconds", [("storm.py", 30), ("ray_storm.py", 30)])
 def test_a_short_storm_breaks_no_law(program, seconds):
     """In a process of its own: it starts the daemon beside many threads."""
     p = subprocess.run([sys.executable, HERE / program, "--seconds", str(seconds), "--seed", SEED], text=True,
