@@ -114,7 +114,7 @@ static void intent_dropped(struct fleet *f, const struct machine *gone)
 
 static void there_end(struct ends *e, struct machine *m)
 {
-    bool asks = e->sources->n && (*m->ray_id || !m->maybe.taken);
+    bool asks = e->sources->n > 0;
 
     machine_to(e->ledger, m, asks ? STATE_DRAINING : STATE_STOPPING);
     if (!asks)

@@ -20,7 +20,7 @@ TRIES = 4
 C = "autoscaler/control/"
 # laws that show it, name, file, what stands there, what the mutant has
 MUTANTS = [
-    ({1}, "silence_is_consent", C + "ends.c", "bool asks = e->sources->n &&", "bool asks = false && e->sources->n &&"),
+    ({1}, "silence_is_consent", C + "ends.c", "bool asks = e->sources->n > 0;", "bool asks = e->sources->n > 99;"),
     ({2}, "request_not_written", C + "requests.c", "    journal_put_request(r->env->journal, &row, NULL);", "    (void)row, (void)r;"),
     ({3, 5}, "ending_is_free", "autoscaler/plan/limits.c", "return !n->unmanaged && n->state != STATE_GONE;",
      "return !n->unmanaged && n->state != STATE_GONE && n->state != STATE_STOPPING;"),

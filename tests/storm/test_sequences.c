@@ -243,6 +243,30 @@ static const char *taken_back(void)
     return NULL;
 }
 
+/* 5b.  The head is silent while a machine joins and gets work; the cloud takes
+ * the machine back meanwhile: it is asked all the same. */
+static const char *taken_back_while_silent(void)
+{
+    struct world *w = calm(max4, true, 1);
+    struct cloud_machine *m = NULL;
+    struct cloud *c;
+
+    world_tasks(w, "GPU", 1, 1, false, 4 * HOUR);
+    for (int i = 0; i < 100 && !(m = world_machine(w, 0, &c)); i++)
+        world_run(w, 100);
+    if (!m)
+        return "no machine was bought";
+    head_trouble(w->head, HEAD_DOWN);
+    world_run(w, 30 * SECOND);
+    cloud_take_back(c, m, 2 * MINUTE);
+    world_run(w, 30 * SECOND);
+    head_trouble(w->head, HEAD_WELL);
+    world_run(w, 5 * MINUTE);
+    if (cloud_launched(c) != 2)
+        return wrong("%u machines were bought, not 2", cloud_launched(c));
+    return NULL; /* the observer sees what is ended */
+}
+
 /* ---- money */
 
 static const char max1[] = CLUSTER HEAD
@@ -695,6 +719,7 @@ static const char *one_bad_list(void)
     X(3, journal_lost) \
     X(4, second_daemon) \
     X(5, taken_back) \
+    X(5, taken_back_while_silent) \
     X(6, slow_end) \
     X(6, no_right_to_end) \
     X(6, taken_back_unseen) \
