@@ -142,6 +142,13 @@ install uninstall: all  ## into PREFIX (/usr/local), DESTDIR honoured; and away 
 	@$(STAGE) $(B)/stage $(PREFIX) $(PLUGIN_DIR) $(VERSION) $(PLUGIN_SOS)
 	@configs/packaging/place.sh $@ $(B)/stage $(DESTDIR)
 
+ARCH = $(shell dpkg --print-architecture)
+DEB = $(B)/davit_$(VERSION)-1_$(ARCH).deb
+.PHONY: deb
+deb: all  ## build/release/davit_VERSION_ARCH.deb
+	@$(STAGE) $(B)/deb /usr /usr/lib/davit $(VERSION) $(PLUGIN_SOS)
+	@$(DATED) configs/packaging/deb.sh $(B)/deb $(VERSION) $(DEB) && echo $(DEB)
+
 .PHONY: sbom
 sbom: all  ## build/release/davit.spdx.json: the program, its plug-ins, and the packages they are linked with
 	@python3 configs/sbom.py $(VERSION) $(if $(MHD_LIB),--static libmicrohttpd=$(MHD_VERSION)) $(B)/davit $(PLUGIN_SOS) > $(B)/davit.spdx.json.new && mv $(B)/davit.spdx.json.new $(B)/davit.spdx.json
