@@ -110,6 +110,8 @@ struct cloud_weather {
     uint32_t boot_factor; /* boots take so many times longer; 0: 1 */
 };
 void cloud_weather(struct cloud *c, const struct cloud_weather *w);
+/* Since when no list can go well, in its weather; 0: one can. */
+int64_t cloud_unread_ms(const struct cloud *c);
 /* The n-th call from now, and no other, meets that weather. */
 void cloud_spoil(struct cloud *c, uint32_t n, const struct cloud_weather *w);
 uint64_t cloud_faults(const struct cloud *c); /* calls and machines spoilt */

@@ -195,6 +195,8 @@ static struct cloud_weather weather_draw(struct drawing *d)
         default: w.boot_factor = between(d, 2, 40); break;
         }
     } while (one_in(d, 3));
+    if (d->s->plain && one_in(d, 2)) /* where buying twice shows */
+        w.list_lag_ms = between(d, SETTLE_MS / 2, SETTLE_MS);
     return w;
 }
 
@@ -259,6 +261,7 @@ static void happening_draw(struct drawing *d, struct happening *h)
         h->b = below(d, 2);
         break;
     case HAPPENS_SECOND: h->a = one_in(d, 2); break;
+    case HAPPENS_SLEEPS: h->a = lasts(d, SECOND, 5 * HOUR); break;
     default: break;
     }
 }
@@ -275,7 +278,7 @@ static bool has_place(const struct drawing *d, enum happening_kind k)
     case HAPPENS_ADDED: return !d->s->plain;
     case HAPPENS_FILE: return d->edits;
     case HAPPENS_SPOILS: return false; /* nth.c */
-    case HAPPENS_SECOND: return false; /* until machines have owners */
+    case HAPPENS_SECOND: return !d->s->plain;
     default: return true;
     }
 }
@@ -354,6 +357,9 @@ void script_draw(struct script *s, uint64_t seed)
     if (d.edits)
         edits_draw(&d, f);
     o->settings = s->files[0];
+    o->pause_ms = one_in(&d, 2) ? 0 : lasts(&d, 5 * MINUTE, HOUR);
+    o->busy = one_in(&d, 4) ? between(&d, 10, 300) : 0;
+    s->leave = one_in(&d, 2);
     rates_draw(&d);
     list_draw(&d);
 }
