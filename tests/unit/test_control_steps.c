@@ -211,6 +211,14 @@ static void test_reload_held(void **state)
         assert_ptr_equal(rig.conf.now, was);
     }
     assert_true(rig_emitted("config.held"));
+    settings = dropped; /* saved after the person looked, and not read yet */
+    configuration_approve(&rig.conf);
+    reload_if_due(&reloading);
+    assert_true(rig.conf.held);
+    assert_ptr_equal(rig.conf.now, was);
+    if (!strstr(rig.conf.problem, "another file than the one that was held"))
+        fail_msg("%s", rig.conf.problem);
+    reload(lowered);
     configuration_approve(&rig.conf);
     reload_if_due(&reloading);
     assert_false(rig.conf.held);
