@@ -24,9 +24,9 @@ void ends_open(struct ends *e)
 
     journal_value(e->env->journal, RECENT_KEY, &a, &text, NULL);
     for (; sscanf(text, "%lld:%u %n", &at, &n, &used) == 2; text += used)
-        VEC_PUSH(NULL, &e->recent,
-                 ((struct ends_then){at < e->env->now_ms ? at : e->env->now_ms,
-                                     n}));
+        VEC_PUSH(
+            NULL, &e->recent,
+            ((struct ends_then){at < e->env->now_ms ? at : e->env->now_ms, n}));
     arena_done(&a);
 }
 

@@ -38,11 +38,11 @@ struct ends {
     const struct sources *sources;
     VEC(struct ends_then) recent; /* in the journal, too; heap */
     bool unwritten;               /* it is not, as it is now */
-    uint32_t allowed;    /* a person let so many go on, */
-    int64_t allowed_ms;  /* wall: then */
-    uint32_t held;       /* in this step: wanted, and not allowed */
-    uint32_t held_last;  /* in the step before */
-    bool shut;           /* from the first that was held to the release */
+    uint32_t allowed;             /* a person let so many go on, */
+    int64_t allowed_ms;           /* wall: then */
+    uint32_t held;                /* in this step: wanted, and not allowed */
+    uint32_t held_last;           /* in the step before */
+    bool shut; /* from the first that was held to the release */
 };
 
 /* The fields before recent are set: reads what the journal has, so that a daemon

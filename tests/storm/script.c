@@ -20,6 +20,8 @@
     X(down) \
     X(auth) \
     X(auth_ends) \
+    X(auth_launches) \
+    X(made_late_ms) \
     X(broken) \
     X(lists_fail) \
     X(throttled) \

@@ -143,9 +143,8 @@ void providers_check_places(struct providers *p, bool approved)
         const char *was = ours_moved(p->ledger, s->conf->name, place);
         struct err e;
 
-        uint32_t open = was ? launches_unanswered(&p->ledger->fleet,
-                                                  s->conf->name)
-                            : 0;
+        uint32_t open =
+            was ? launches_unanswered(&p->ledger->fleet, s->conf->name) : 0;
 
         s->elsewhere = was && (!approved || open);
         if (s->elsewhere && approved) {
