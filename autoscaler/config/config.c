@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/hash.h"
 #include "../base/alloc.h"
+#include "../base/hash.h"
 #include "file.h"
 #include "override.h"
 #include "raw.h"
