@@ -239,38 +239,44 @@ static void print_json(json_t *list, bool valid)
     json_decref(all);
 }
 
-static int run(int argc, char **argv)
-{
-    bool json = false, plugins = false, valid = true;
-    json_t *list;
-    int n = 0;
+static struct {
+    struct cli_list files;
+    bool json, plugins;
+} args;
 
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0 || strcmp(argv[i], "-j") == 0)
-            json = true;
-        else if (strcmp(argv[i], "--plugins") == 0)
-            plugins = true;
-        else if (argv[i][0] == '-' && argv[i][1])
-            return cli_usage(&cli_validate, "unknown option %s", argv[i]);
-        else
-            argv[n++] = argv[i];
-    }
-    if (!n)
-        return cli_usage(&cli_validate, "a file is needed");
-    list = json ? json_array() : NULL;
-    for (int i = 0; i < n; i++)
-        valid = file_judge(argv[i], plugins, list) && valid;
-    if (json)
+static int run(void)
+{
+    json_t *list = args.json ? json_array() : NULL;
+    bool valid = true;
+
+    for (uint32_t i = 0; i < args.files.n; i++)
+        valid = file_judge(args.files.v[i], args.plugins, list) && valid;
+    if (list)
         print_json(list, valid);
     json_decref(list);
     return valid ? EXIT_OK : EXIT_INPUT;
 }
 
+static const struct cli_option options[] = {
+    {"json", 'j', .flag = &args.json, .help = "for programs"},
+    {"plugins", .flag = &args.plugins,
+     .help = "also loads plug-ins that the file brings by path or plugin_dir: "
+             "for files that you trust, for this runs their code"},
+    {0}};
+
+static const struct cli_option words[] = {
+    {"FILE", .many = &args.files, .takes = TAKES_FILE,
+     .help = "a configuration; - is standard input"},
+    {0}};
+
 const struct cli_command cli_validate = {
-    "validate", "[--json] [--plugins] FILE...",
-    "checks configurations and reports every mistake", run,
-    "Davit's own YAML, a Ray cluster YAML (available_node_types), a podTypes\n"
-    "list, a KubeRay RayCluster manifest, or a machine catalogue.  Each\n"
-    "mistake is reported with file, line and column.\n\n"
-    "  --plugins   also loads plug-ins that the file brings by path or plugin_dir:\n"
-    "              for files that you trust, for this runs their code\n"};
+    .name = "validate",
+    .help = "checks configurations and reports every mistake",
+    .options = options,
+    .words = words,
+    .run = run,
+    .details =
+        "Davit's own YAML, a Ray cluster YAML (available_node_types), a "
+        "podTypes list, a KubeRay RayCluster manifest, or a machine catalogue. "
+        "Each mistake is reported with file, line and column: all that `davit "
+        "run` would refuse, in one run, of the file and of all plug-ins.\n"};
