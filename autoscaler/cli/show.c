@@ -7,12 +7,8 @@
 #include <string.h>
 
 #include "client.h"
+#include "look/text.h"
 #include "table.h"
-
-static char *money(struct arena *a, double v)
-{
-    return arena_printf(a, "%.4g", v);
-}
 
 static char *number(struct arena *a, int64_t v)
 {
@@ -49,16 +45,17 @@ static uint32_t types_print(const json_t *status, struct arena *a)
         if (*text_of(type, "unavailable"))
             states = arena_printf(a, "%s%s%s", states, *states ? ", " : "",
                                   text_of(type, "unavailable"));
-        table_row(&t, *text_of(type, "unavailable") ? YELLOW : PLAIN,
-                  (const char *[]){
-                      text_of(type, "name"), text_of(type, "provider"),
-                      number(a, count_of(type, "nodes")),
-                      number(a, count_of(type, "planned")),
-                      number(a, count_of(type, "min")), limit(a, type, "max"),
-                      arena_printf(a, "%s%s",
-                                   flag_of(type, "price_estimated") ? "~" : "",
-                                   money(a, number_of(type, "price_per_hour"))),
-                      states});
+        table_row(
+            &t, *text_of(type, "unavailable") ? YELLOW : PLAIN,
+            (const char *[]){
+                text_of(type, "name"), text_of(type, "provider"),
+                number(a, count_of(type, "nodes")),
+                number(a, count_of(type, "planned")),
+                number(a, count_of(type, "min")), limit(a, type, "max"),
+                arena_printf(a, "%s%s",
+                             flag_of(type, "price_estimated") ? "~" : "",
+                             dollars(a, number_of(type, "price_per_hour"))),
+                states});
     }
     return table_print(&t, stdout, 2);
 }
@@ -153,16 +150,18 @@ uint32_t status_print(const json_t *s, struct arena *a)
                                    : text_of(head, "problem"));
         lines++;
     }
-    printf("nodes  %lld ready (%lld busy, %lld idle), %lld starting, %lld "
-           "leaving; $%s/h\n",
-           (long long)count_of(n, "ready"), (long long)count_of(n, "busy"),
-           (long long)count_of(n, "idle"), (long long)count_of(n, "starting"),
-           (long long)count_of(n, "leaving"),
-           money(a, number_of(cost, "now_per_hour")));
-    printf("demand %lld bundles: %lld placed, %lld on nodes to come, %lld "
-           "waiting, %s%lld infeasible%s\n",
-           (long long)count_of(d, "bundles"), (long long)count_of(d, "placed"),
-           (long long)count_of(d, "launched"),
+    printf(
+        "nodes  %lld ready (%lld busy, %lld held, %lld idle), %lld starting, "
+        "%lld leaving; %s/h\n",
+        (long long)count_of(n, "ready"), (long long)count_of(n, "busy"),
+        (long long)count_of(n, "held"), (long long)count_of(n, "idle"),
+        (long long)count_of(n, "starting"), (long long)count_of(n, "leaving"),
+        dollars(a, number_of(cost, "now_per_hour")));
+    printf("demand %lld bundles: %lld on ready nodes, %lld on nodes to come, "
+           "%lld waiting, %s%lld infeasible%s\n",
+           (long long)count_of(d, "bundles"),
+           (long long)(count_of(d, "placed") - count_of(d, "booting")),
+           (long long)(count_of(d, "launched") + count_of(d, "booting")),
            (long long)count_of(d, "waiting"),
            count_of(d, "infeasible") ? colour(RED) : "",
            (long long)count_of(d, "infeasible"), colour(PLAIN));
@@ -202,7 +201,7 @@ uint32_t nodes_print(const json_t *nodes, struct arena *a)
                              text_of(node, "id")),
                 flag_of(node, "head") ? "(head)" : text_of(node, "type"),
                 text_of(node, "zone"), state, span(a, number_of(node, "age_s")),
-                money(a, number_of(node, "price_per_hour")),
+                dollars(a, number_of(node, "price_per_hour")),
                 text_of(why, "text")});
     }
     return table_print(&t, stdout, 0);

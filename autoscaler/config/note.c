@@ -80,11 +80,11 @@ static const struct ynode *mapping(struct raw *d, const struct ynode *v)
         place_all(docs.v[0], v);
     if (docs.n == 1 && docs.v[0]->kind == YNODE_MAP)
         return docs.v[0];
-    diag_add(d->r.diag, v,
-             "the annotation " NOTE " must hold settings such as {limits: "
-             "{idle_timeout: 5m}}, got %s",
-             docs.n > 1 ? "several documents"
-                        : ynode_shown(d->r.arena, docs.v[0]));
+    diag_add(
+        d->r.diag, v,
+        "the annotation " NOTE " must hold settings such as {limits: "
+        "{idle_timeout: 5m}}, got %s",
+        docs.n > 1 ? "several documents" : ynode_shown(d->r.arena, docs.v[0]));
     return NULL;
 }
 

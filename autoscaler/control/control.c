@@ -147,7 +147,10 @@ static void carry_out(struct control *c, struct status_page *page,
                       const struct taken *taken)
 {
     bool waits = improvement_waits(&c->improvement, page->plan);
-    uint32_t n = act(&c->act, taken, page->now, page->plan, waits);
+    uint32_t n;
+
+    displacing_take(&c->displacing, page->now, page->plan);
+    n = act(&c->act, taken, page->now, page->plan, waits);
 
     improvement_step(&c->improvement, page, waits, n > 0);
     send_due(&c->send);
@@ -157,6 +160,7 @@ static void carry_out(struct control *c, struct status_page *page,
 static void show(struct control *c, struct status_page *page)
 {
     stops_show(&c->known, &c->ends, page);
+    displacing_show(&c->displacing, page);
     publish(&c->known, &c->board, page); /* the API reads this, nothing else */
     if (c->record)
         record_put(c->record, page);

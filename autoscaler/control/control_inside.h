@@ -14,6 +14,7 @@
 #include "observe.h"
 #include "record.h"
 #include "reload.h"
+#include "report/displacing.h"
 #include "report/kube_texts.h"
 #include "report/unplaced.h"
 #include "send.h"
@@ -40,6 +41,7 @@ struct control {
     struct act act;
     struct send send;
     struct unplaced unplaced;
+    struct displacing displacing;
     struct kube_texts kube_texts;
     struct status_board board;
     struct record *record;    /* NULL: plans are not recorded */
