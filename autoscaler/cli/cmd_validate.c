@@ -204,6 +204,11 @@ static void print_people(const struct verdict *v)
         printf("%s: valid (%s)\n", v->path, v->kind);
 }
 
+static struct {
+    struct cli_list files;
+    bool json, plugins;
+} args;
+
 /* Adds the file's verdict to the list, or prints it; is it valid? */
 static bool file_judge(const char *path, bool plugins, json_t *list)
 {
@@ -239,11 +244,6 @@ static void print_json(json_t *list, bool valid)
     json_decref(all);
 }
 
-static struct {
-    struct cli_list files;
-    bool json, plugins;
-} args;
-
 static int run(void)
 {
     json_t *list = args.json ? json_array() : NULL;
@@ -251,7 +251,7 @@ static int run(void)
 
     for (uint32_t i = 0; i < args.files.n; i++)
         valid = file_judge(args.files.v[i], args.plugins, list) && valid;
-    if (list)
+    if (args.json)
         print_json(list, valid);
     json_decref(list);
     return valid ? EXIT_OK : EXIT_INPUT;

@@ -142,9 +142,9 @@ const char *displaced_launches(const struct problem *s, const struct plan *p,
         const struct plan_launch *l = &p->launches[i];
 
         if (held(p->placements + l->first_placement, l->n_placements, bundle))
-            text = arena_printf(arena, "%s%s%u x %s", text, *text ? ", " : "",
-                                l->count,
-                                s->str[s->types[s->offers[l->offer].type].name]);
+            text = arena_printf(
+                arena, "%s%s%u x %s", text, *text ? ", " : "", l->count,
+                s->str[s->types[s->offers[l->offer].type].name]);
     }
     return text;
 }

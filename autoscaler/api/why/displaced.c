@@ -48,9 +48,9 @@ void view_displaces(struct out *o, struct view *v, const bool *mine)
 
         out_object(o, NULL);
         out_str(o, "owner", owner_of(v, x->bundle));
-        out_str(o, "source",
-                source_name(
-                    v->s->demands[v->s->bundles[x->bundle].demand].source));
+        out_str(
+            o, "source",
+            source_name(v->s->demands[v->s->bundles[x->bundle].demand].source));
         out_str(o, "node", view_str(v, v->s->nodes[x->node].id));
         out_uint(o, "bundles", x->count);
         out_micros(o, "cost_per_hour", x->micros_hour);
@@ -85,10 +85,9 @@ const char *view_displaces_text(struct view *v, const bool *mine)
 
         sum += d.v[i].micros_hour;
         if (!named(v, &d, i))
-            buf_printf(&b, "%s %s (%s%s)", i ? "," : "",
-                       owner_of(v, d.v[i].bundle),
-                       *bought ? bought : "which waits",
-                       *bought ? " for it" : "");
+            buf_printf(
+                &b, "%s %s (%s%s)", i ? "," : "", owner_of(v, d.v[i].bundle),
+                *bought ? bought : "which waits", *bought ? " for it" : "");
     }
     if (sum)
         buf_printf(&b, ": the bill rises by %s $/h for that",

@@ -53,8 +53,7 @@ static void sums_line(struct out *o, struct view *v, const struct pb_type *t)
 
     out_strf(o, NULL, "%s (provider %s): %u nodes, min %u, %s, %s $/h each.",
              view_str(v, t->name), view_str(v, t->provider), nodes_of(v, t),
-             t->min, max,
-             view_money(v, cheapest(v, t)->price_micros_hour));
+             t->min, max, view_money(v, cheapest(v, t)->price_micros_hour));
 }
 
 /* What keeps each of its offers from being bought. */
@@ -82,8 +81,7 @@ static void offer_lines(struct out *o, struct view *v, const struct pb_type *t)
 }
 
 /* The first obstacle on an offer of this type; NONE: there is none. */
-static uint32_t refusal_on(const struct view *v, uint32_t bundle,
-                           uint32_t type)
+static uint32_t refusal_on(const struct view *v, uint32_t bundle, uint32_t type)
 {
     const struct plan_bundle *b = &v->plan->bundles[bundle];
 
@@ -135,8 +133,8 @@ static const char *lacks_text(struct view *v, const struct pb_type *t,
 static const char *instead_text(struct view *v, const struct pb_type *t,
                                 const struct plan_launch *l)
 {
-    const struct pb_offer *mine = cheapest(v, t), *taken =
-                                                      &v->s->offers[l->offer];
+    const struct pb_offer *mine = cheapest(v, t),
+                          *taken = &v->s->offers[l->offer];
 
     for (uint32_t i = 0; i < l->n_placements; i++) {
         const struct plan_placement *q =

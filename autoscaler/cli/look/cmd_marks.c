@@ -104,8 +104,7 @@ const struct cli_command cli_cordon = {
                "Kubernetes are not told: for Kubernetes there is `kubectl "
                "cordon`.\n",
     .examples = (const struct cli_example[]){
-        {"davit cordon t4-1c9e02ab-0", "a machine that is to run empty"},
-        {0}}};
+        {"davit cordon t4-1c9e02ab-0", "a machine that is to run empty"}, {0}}};
 
 const struct cli_command cli_uncordon = {
     .name = "uncordon",

@@ -21,11 +21,9 @@ static void launches_print(struct view *v, FILE *out)
         fprintf(out, "launch  %5u  %-24s %-12s %-10s %10s/h  %s%s%s\n",
                 l->count, s->str[s->types[o->type].name], s->str[o->zone],
                 o->spot ? "spot" : "on-demand", dollars(&v->arena, price),
-                reason_code(l->why),
-                l->demand < s->n_demands ? " of " : "",
-                l->demand < s->n_demands
-                    ? s->str[s->demands[l->demand].owner]
-                    : "");
+                reason_code(l->why), l->demand < s->n_demands ? " of " : "",
+                l->demand < s->n_demands ? s->str[s->demands[l->demand].owner]
+                                         : "");
     }
 }
 

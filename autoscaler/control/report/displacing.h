@@ -18,10 +18,10 @@ enum { DISPLACING_NOTES = 64 };
 struct displacing_note {
     char owner[132], by[132]; /* of an owner: 128 at most */
     char node[64];
-    char launches[96];  /* "1 x v100"; "": it waits */
-    uint64_t shape;     /* problem_digest() of the bundle */
-    uint32_t count;     /* bundles */
-    int64_t at_ms;      /* wall */
+    char launches[96]; /* "1 x v100"; "": it waits */
+    uint64_t shape;    /* problem_digest() of the bundle */
+    uint32_t count;    /* bundles */
+    int64_t at_ms;     /* wall */
     int64_t micros_hour;
     bool open; /* what is bought for it now is because of this */
 };
