@@ -3,6 +3,8 @@
  */
 #include <string.h>
 
+#include "../model/amount.h"
+#include "../model/bill.h"
 #include "view.h"
 
 #define LISTED_MAX 100
@@ -136,6 +138,22 @@ static void resources_add(const struct view *v, const struct pb_node *x,
     }
 }
 
+/* Nobody tells what runs there: what the plan has there is in use. */
+static void placed_take(struct view *v, uint32_t node, int64_t *available)
+{
+    const struct plan_node *p = &v->plan->nodes[node];
+
+    for (uint32_t i = 0; i < p->n_placements; i++) {
+        const struct plan_placement *q =
+            &v->plan->placements[p->first_placement + i];
+        const int64_t *need = pb_row(v->s,
+                                     view_shape(v, q->bundle, q->alt)->row);
+
+        for (uint32_t c = 0; c < v->s->n_columns; c++)
+            available[c] -= amount_times(need[c], q->count);
+    }
+}
+
 static void write_resources(struct out *o, struct view *v)
 {
     uint32_t n = v->s->n_columns;
@@ -145,9 +163,11 @@ static void write_resources(struct out *o, struct view *v)
     for (uint32_t i = 0; i < v->s->n_nodes; i++) {
         const struct pb_node *x = &v->s->nodes[i];
 
-        if (!x->template_room &&
-            (x->state == STATE_READY || x->state == STATE_DRAINING))
-            resources_add(v, x, total, available);
+        if (x->state != STATE_READY && x->state != STATE_DRAINING)
+            continue;
+        resources_add(v, x, total, available);
+        if (x->template_room)
+            placed_take(v, i, available);
     }
     out_object(o, "resources");
     for (uint32_t c = 0; c < n; c++) {
@@ -285,6 +305,34 @@ static void write_fleet(struct out *o, const struct plan *p)
         bound > 0 ? (int64_t)((cost - bound) * 1e4 / bound + 0.5) * 10000 : -1);
 }
 
+/* Whose it is: what nobody's bundles take is idle, or work that runs there. */
+static void write_bill(struct out *o, struct view *v)
+{
+    struct bill b;
+
+    bill_make(v->snapshot, v->s, v->plan, true, &v->arena, &b);
+    out_micros(o, "idle_per_hour", b.idle_micros_hour);
+    out_array(o, "owners");
+    for (uint32_t i = 0; i < b.n_owners; i++) {
+        out_object(o, NULL);
+        out_str(o, "owner", b.owners[i].owner);
+        out_micros(o, "per_hour", b.owners[i].micros_hour);
+        out_close(o);
+    }
+    out_close(o);
+    out_array(o, "offers");
+    for (uint32_t i = 0; i < b.n_offers; i++) {
+        out_object(o, NULL);
+        out_str(o, "type", b.offers[i].type);
+        out_str(o, "provider", b.offers[i].provider);
+        out_bool(o, "spot", b.offers[i].spot);
+        out_uint(o, "nodes", b.offers[i].nodes);
+        out_micros(o, "per_hour", b.offers[i].micros_hour);
+        out_close(o);
+    }
+    out_close(o);
+}
+
 static void write_cost(struct out *o, struct view *v)
 {
     int64_t now = 0, ended = 0;
@@ -302,6 +350,7 @@ static void write_cost(struct out *o, struct view *v)
     out_micros(o, "now_per_hour", now);
     out_micros(o, "planned_per_hour", now - ended + v->plan->cost_micros_hour);
     write_fleet(o, v->plan);
+    write_bill(o, v);
     out_close(o);
 }
 

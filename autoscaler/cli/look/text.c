@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../model/amount.h"
+
 /* "1,234,567" */
 static char *thousands(struct arena *a, double v)
 {
@@ -37,4 +39,14 @@ char *dollars(struct arena *a, double v)
     if (size < 999.995)
         return arena_printf(a, "%s$%.2f", sign, size);
     return arena_printf(a, "%s$%s", sign, thousands(a, size));
+}
+
+char *quantity(struct arena *a, const char *resource, double v)
+{
+    char text[40];
+    int64_t amount;
+
+    if (!amount_from_double(v, &amount))
+        return arena_strdup(a, "?");
+    return arena_strdup(a, amount_pretty(resource, amount, text, sizeof text));
 }
