@@ -56,6 +56,7 @@ SUITES = {
     "catalogue": pytest("tests/unit/test_catalogue.py", "tests/unit/test_reasons.py", "tests/unit/test_events.py", "tests/unit/test_check.py", "tests/lint"),
     "prop": pytest("tests/prop", before=["nice"]),  # it only computes; others look at clocks
     "simulate": pytest("tests/simulate"),
+    "packages": pytest("tests/packages", real=True),
     "ray-cases": Suite(PY, "tests/ray_cases.py", "tests/cases/ray/scheduler-cases.json"),
     "ray-cases-random": Suite(PY, "tests/ray_cases.py", "tests/cases/ray/random-cases.json"),
     "integration": pytest("tests/integration", "--ignore=tests/integration/test_ray_head.py", real=True, before=NETNS),
@@ -84,7 +85,7 @@ LANES = [
     ["k8s-pods"],
     ["integration", "clouds-aks", "hardening", "docs"],
     ["e2e", "clouds-eks"],
-    ["ray-head", "e2e-gke", "clouds-gke", "fuzz-guided", "docs-clouds"],
+    ["ray-head", "e2e-gke", "clouds-gke", "packages", "fuzz-guided", "docs-clouds"],
     ["e2e-eks", "e2e-aks", "hostile", "prometheus"],
 ]
 # `make check-fast`: the third lane waits more than it computes.

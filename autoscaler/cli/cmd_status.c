@@ -216,7 +216,7 @@ static const struct cli_option why_options[] = {
     {0}};
 
 static const struct cli_option why_words[] = {
-    {"NAME", .text = &args.name, .takes = TAKES_OWNER, .optional = true,
+    {"NAME", .text = &args.name, .takes = TAKES_SUBJECT, .optional = true,
      .help = "a node, a node type, a pod or placement group, or whose request "
              "it is; the owner \"ray\" is what the Ray head asks for"},
     {0}};

@@ -43,8 +43,8 @@ static int dearest_first(const void *x, const void *y)
 static void lines_print(struct arena *a, struct lines *l, const char *heading,
                         double all)
 {
-    const char *const columns[] = {heading, ">NODES", ">$/H", ">$/MONTH", ">%",
-                                   NULL};
+    const char *const columns[] = {heading,    ">NODES", ">$/H",
+                                   ">$/MONTH", ">%",     NULL};
     struct table t;
 
     if (!l->all.n)
@@ -54,17 +54,16 @@ static void lines_print(struct arena *a, struct lines *l, const char *heading,
     for (uint32_t i = 0; i < l->all.n; i++) {
         const struct line *x = &l->all.v[i];
 
-        table_row(&t, PLAIN,
-                  (const char *[]){
-                      x->name,
-                      x->nodes < 0
-                          ? ""
-                          : arena_printf(a, "%lld", (long long)x->nodes),
-                      dollars(a, x->per_hour),
-                      dollars(a, x->per_hour * HOURS_A_MONTH),
-                      all > 0 ? arena_printf(a, "%.0f",
-                                             x->per_hour * 100 / all)
-                              : ""});
+        table_row(
+            &t, PLAIN,
+            (const char *[]){
+                x->name,
+                x->nodes < 0 ? ""
+                             : arena_printf(a, "%lld", (long long)x->nodes),
+                dollars(a, x->per_hour),
+                dollars(a, x->per_hour * HOURS_A_MONTH),
+                all > 0 ? arena_printf(a, "%.0f", x->per_hour * 100 / all)
+                        : ""});
     }
     putchar('\n');
     table_print(&t, stdout, 0);

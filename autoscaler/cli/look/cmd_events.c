@@ -52,10 +52,9 @@ static bool of_type(const json_t *e, const char *type)
     size_t n = strlen(type);
 
     if (strncmp(subject, type, n) == 0 &&
-        (!subject[n] ||
-         (subject[n] == '-' &&
-          strspn(subject + n + 1, "0123456789abcdef") == 8 &&
-          subject[n + 9] == '-')))
+        (!subject[n] || (subject[n] == '-' &&
+                         strspn(subject + n + 1, "0123456789abcdef") == 8 &&
+                         subject[n + 9] == '-')))
         return true;
     return names(text_of(e, "text"), type);
 }
@@ -116,10 +115,10 @@ static void list_print(const struct client *c, const json_t *events)
 static int events_ask(struct client *c, int64_t after, json_t **ret)
 {
     struct arena a = {0};
-    int rc = client_call(c, "GET",
-                         arena_printf(&a, "/v1/events?format=json&after=%lld",
-                                      (long long)after),
-                         NULL, ret);
+    int rc = client_call(
+        c, "GET",
+        arena_printf(&a, "/v1/events?format=json&after=%lld", (long long)after),
+        NULL, ret);
 
     arena_done(&a);
     return rc;

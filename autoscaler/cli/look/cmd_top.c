@@ -85,8 +85,8 @@ static uint32_t rows_room(const json_t *s)
 {
     size_t waits = json_array_size(json_object_get(s, "pending"));
     unsigned height = terminal_height();
-    unsigned taken = HEAD_LINES + (unsigned)(waits > WAITS_MAX ? WAITS_MAX + 1
-                                                              : waits);
+    unsigned taken = HEAD_LINES +
+                     (unsigned)(waits > WAITS_MAX ? WAITS_MAX + 1 : waits);
 
     if (!height)
         return args.once ? UINT32_MAX : ROWS_DEFAULT;

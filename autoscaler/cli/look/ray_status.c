@@ -97,8 +97,8 @@ static void header_print(const struct snapshot *s, FILE *out)
     strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &tm);
     if (ms)
         snprintf(rest, sizeof rest, ".%03d000", ms);
-    snprintf(line, sizeof line, "======== Autoscaler status: %s%s ========",
-             when, rest);
+    snprintf(line, sizeof line,
+             "======== Autoscaler status: %s%s ========", when, rest);
     fprintf(out, "%s\nNode status\n", line);
     for (size_t i = 0; line[i]; i++)
         fputc('-', out);
@@ -243,12 +243,13 @@ static void usage_print(const struct snapshot *s, FILE *out)
         int64_t free = 0;
         double total = amount_to_double(all[i].amount), used;
 
-        if (strstr(name, "node:") || strncmp(name, "accelerator_type:", 17) == 0)
+        if (strstr(name, "node:") ||
+            strncmp(name, "accelerator_type:", 17) == 0)
             continue;
         for (uint32_t k = 0; k < s->n_nodes; k++)
             if (joined(&s->nodes[k]))
-                free = amount_add(free, qtys_amount(&s->nodes[k].available,
-                                                    name));
+                free = amount_add(free,
+                                  qtys_amount(&s->nodes[k].available, name));
         used = amount_to_double(all[i].amount > free ? all[i].amount - free
                                                      : 0);
         if (strcmp(name, "memory") == 0 ||

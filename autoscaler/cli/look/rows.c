@@ -13,8 +13,8 @@
 
 enum { BAR = 12, FULL = 90, BUSY = 60 };
 
-const char *const rows_sorts[] = {"name", "type", "state", "zone",
-                                  "age",  "price", "use",  NULL};
+const char *const rows_sorts[] = {"name", "type",  "state", "zone",
+                                  "age",  "price", "use",   NULL};
 
 const char *bar_text(struct arena *a, double part, int width)
 {
@@ -37,9 +37,9 @@ static double in_use(const json_t *node, const char *name)
         return number_of(json_object_get(node, "total"), name) -
                number_of(free, name);
     json_array_foreach(json_object_get(node, "for"), i, f)
-        sum += number_of(json_object_get(json_object_get(f, "bundle"),
-                                         "resources"),
-                         name) *
+        sum += number_of(
+                   json_object_get(json_object_get(f, "bundle"), "resources"),
+                   name) *
                (double)count_of(f, "count");
     return sum;
 }
@@ -170,10 +170,9 @@ uint32_t rows_table(const struct rows *r, bool wide, struct arena *a)
     static const char *const narrow[] = {"NODE", "TYPE", "ZONE", "STATE",
                                          ">AGE", ">CPU", ">GPU", ">$/H",
                                          "WHY",  NULL};
-    static const char *const all[] = {"NODE",   "TYPE", "ZONE", "STATE",
-                                      ">AGE",   ">CPU", ">GPU", ">MEMORY",
-                                      "MARKET", ">$/H", "WHY",  "ADDRESS",
-                                      NULL};
+    static const char *const all[] = {
+        "NODE",    "TYPE",   "ZONE", "STATE", ">AGE",    ">CPU", ">GPU",
+        ">MEMORY", "MARKET", ">$/H", "WHY",   "ADDRESS", NULL};
     struct table t;
 
     table_init(&t, a, wide ? all : narrow);
@@ -186,13 +185,12 @@ uint32_t rows_table(const struct rows *r, bool wide, struct arena *a)
         const char *cpu = used(n, "CPU", a), *gpu = used(n, "GPU", a);
 
         if (wide)
-            table_row(&t, colour_of(n),
-                      (const char *[]){name, type, text_of(n, "zone"), state,
-                                       age, cpu, gpu, used(n, "memory", a),
-                                       flag_of(n, "spot") ? "spot"
-                                                          : "on-demand",
-                                       price_of(n, a), why,
-                                       text_of(n, "address")});
+            table_row(
+                &t, colour_of(n),
+                (const char *[]){name, type, text_of(n, "zone"), state, age,
+                                 cpu, gpu, used(n, "memory", a),
+                                 flag_of(n, "spot") ? "spot" : "on-demand",
+                                 price_of(n, a), why, text_of(n, "address")});
         else
             table_row(&t, colour_of(n),
                       (const char *[]){name, type, text_of(n, "zone"), state,
@@ -210,9 +208,8 @@ static enum colour use_colour(double use)
 
 uint32_t rows_bars(const struct rows *r, uint32_t most, struct arena *a)
 {
-    static const char *const columns[] = {"NODE", "USE",    ">%",    "TYPE",
-                                          ">$/H", "MARKET", "STATE", "WHY",
-                                          NULL};
+    static const char *const columns[] = {
+        "NODE", "USE", ">%", "TYPE", ">$/H", "MARKET", "STATE", "WHY", NULL};
     uint32_t shown = r->n < most ? r->n : most;
     struct table t;
 
@@ -222,17 +219,16 @@ uint32_t rows_bars(const struct rows *r, uint32_t most, struct arena *a)
         double use = row_use(n);
         bool ready = strcmp(text_of(n, "state"), "ready") == 0;
 
-        table_row(
-            &t, ready ? use_colour(use) : colour_of(n),
-            (const char *[]){
-                name_of(n, a), use < 0 ? "" : bar_text(a, use, BAR),
-                use < 0 ? "" : arena_printf(a, "%.0f", use * 100),
-                flag_of(n, "head") ? "(head)" : text_of(n, "type"),
-                price_of(n, a), flag_of(n, "spot") ? "spot" : "on-demand",
-                ready ? state_of(n, a)
-                      : arena_printf(a, "%s %s", state_of(n, a),
-                                     span(a, number_of(n, "age_s"))),
-                text_of(json_object_get(n, "why"), "text")});
+        table_row(&t, ready ? use_colour(use) : colour_of(n),
+                  (const char *[]){
+                      name_of(n, a), use < 0 ? "" : bar_text(a, use, BAR),
+                      use < 0 ? "" : arena_printf(a, "%.0f", use * 100),
+                      flag_of(n, "head") ? "(head)" : text_of(n, "type"),
+                      price_of(n, a), flag_of(n, "spot") ? "spot" : "on-demand",
+                      ready ? state_of(n, a)
+                            : arena_printf(a, "%s %s", state_of(n, a),
+                                           span(a, number_of(n, "age_s"))),
+                      text_of(json_object_get(n, "why"), "text")});
     }
     shown = table_print(&t, stdout, 0);
     if (r->n > most)

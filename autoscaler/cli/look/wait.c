@@ -91,9 +91,10 @@ static void node_print(const json_t *status, const json_t *node,
 {
     double takes = usual(status, node), age = number_of(node, "age_s");
     /* short of the end until it is ready, however long it takes */
-    double part = is_ready(node) ? 1
+    double part = is_ready(node)                    ? 1
                   : takes > 0 && age < takes * 0.95 ? age / takes
-                                                    : takes > 0 ? 0.95 : 0;
+                  : takes > 0                       ? 0.95
+                                                    : 0;
 
     line_put(arena_printf(a, "  %-28s %-9s %s %s", text_of(node, "id"),
                           text_of(node, "state"), bar(a, part),
@@ -126,8 +127,8 @@ uint32_t wait_print(const json_t *status, const json_t *nodes,
     return lines;
 }
 
-void wait_changes(const json_t *status, const json_t *nodes,
-                  const char *owner, json_t *seen, struct arena *a)
+void wait_changes(const json_t *status, const json_t *nodes, const char *owner,
+                  json_t *seen, struct arena *a)
 {
     const json_t *node;
     size_t i;
@@ -143,7 +144,8 @@ void wait_changes(const json_t *status, const json_t *nodes,
             printf("%s ready, made %s ago\n", id,
                    span(a, number_of(node, "age_s")));
         else
-            printf("%s %s%s%s\n", id, state, takes > 0 ? ", usually ready after " : "",
+            printf("%s %s%s%s\n", id, state,
+                   takes > 0 ? ", usually ready after " : "",
                    takes > 0 ? span(a, takes) : "");
     }
 }

@@ -16,7 +16,7 @@ uint32_t wait_print(const json_t *status, const json_t *nodes,
                     const char *owner, struct arena *a);
 /* Elsewhere: a line for each node whose state is not the one in `seen`, which is
  * brought up to date. */
-void wait_changes(const json_t *status, const json_t *nodes,
-                  const char *owner, json_t *seen, struct arena *a);
+void wait_changes(const json_t *status, const json_t *nodes, const char *owner,
+                  json_t *seen, struct arena *a);
 
 #endif
