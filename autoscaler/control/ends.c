@@ -137,6 +137,7 @@ static bool is_confirmed(const struct ends *e, const struct machine *m,
     case REASON_END_IDLE:
         /* a source is asked; without one the request that needed it ended */
         return e->sources->n || !m->adopted || m->adopted == ADOPTED_BY_PERSON;
+    case REASON_END_ASKED: return true;
     case REASON_END_CONSOLIDATE: return true; /* has a pace of its own */
     default: return false;
     }
