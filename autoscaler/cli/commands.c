@@ -4,6 +4,7 @@
 #include "cli.h"
 
 const struct cli_entry cli_entries[] = {
+    {"The daemon", &cli_init},
     {"The daemon", &cli_run},
     {"The daemon", &cli_doctor},
     {"The daemon", &cli_sidecar},
@@ -24,6 +25,7 @@ const struct cli_entry cli_entries[] = {
     {"Requests and decisions", &cli_uncordon},
     {"Requests and decisions", &cli_drain},
     {"Without a daemon", &cli_validate},
+    {"Without a daemon", &cli_settings},
     {"Without a daemon", &cli_plan},
     {"Without a daemon", &cli_simulate},
     {"Without a daemon", &cli_journal},
