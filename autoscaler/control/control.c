@@ -157,6 +157,7 @@ static void carry_out(struct control *c, struct status_page *page,
 static void show(struct control *c, struct status_page *page)
 {
     stops_show(&c->known, &c->ends, page);
+    history_see(&c->history, page);
     publish(&c->known, &c->board, page); /* the API reads this, nothing else */
     if (c->record)
         record_put(c->record, page);

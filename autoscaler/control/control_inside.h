@@ -14,6 +14,7 @@
 #include "observe.h"
 #include "record.h"
 #include "reload.h"
+#include "report/history.h"
 #include "report/kube_texts.h"
 #include "report/unplaced.h"
 #include "send.h"
@@ -41,6 +42,8 @@ struct control {
     struct send send;
     struct unplaced unplaced;
     struct kube_texts kube_texts;
+    struct history history;
+    struct decisions decisions;
     struct status_board board;
     struct record *record;    /* NULL: plans are not recorded */
     uint64_t tick;            /* plans so far */

@@ -42,7 +42,8 @@ static void join(struct control *c)
                               &c->sources,  &c->requests,
                               &c->previous, &c->improvement};
     c->ends = (struct ends){env, l, conf, &c->sources, .held = 0};
-    c->act = (struct act){env, l, conf, &c->providers, &c->sources, &c->ends};
+    c->act = (struct act){env,         l,        conf,         &c->providers,
+                          &c->sources, &c->ends, &c->decisions};
     c->send = (struct send){env,           l,          conf, &c->requests,
                             &c->providers, &c->sources};
     c->unplaced.env = env;
@@ -72,10 +73,12 @@ static enum status stored_open(struct control *c, struct buf *errors)
     if (s == ST_OK)
         s = requests_open(&c->requests, &c->env, &c->ledger, &c->configuration,
                           &err);
-    if (s == ST_OK)
+    if (s == ST_OK) {
         env_load_events(&c->env);
-    else
+        history_load(&c->history);
+    } else {
         buf_printf(errors, "%s: %s\n", path, err.text);
+    }
     return s;
 }
 
@@ -164,6 +167,8 @@ enum status control_new(const struct control_opts *o, struct config *conf,
     c->env.started_ms = c->env.now_ms;
     mailbox_init(&c->env.inbox, NULL, NULL);
     event_ring_init(&c->env.events, 1);
+    history_init(&c->history, &c->env);
+    decisions_init(&c->decisions);
     status_board_init(&c->board);
     configuration_open(&c->configuration, &c->env, o->config_path, o->source,
                        conf);
@@ -226,6 +231,8 @@ void control_free(struct control *c)
         (c->opts.ha && !ha_stop(c->opts.ha)))
         leave(c);
     control_fold(c); /* frees what was still under way */
+    if (c->env.journal)
+        history_end(&c->history);
     /* What came last is promised only when it is on disk. */
     if (c->env.journal && send_commit(&c->send) && c->opts.ha)
         ha_copy_rest(c->opts.ha, c->env.journal);
@@ -242,6 +249,8 @@ void control_free(struct control *c)
     record_close(c->record);
     status_board_done(&c->board);
     event_ring_done(&c->env.events);
+    history_done(&c->history);
+    decisions_done(&c->decisions);
     mailbox_done(&c->env.inbox);
     configuration_close(&c->configuration);
     arena_done(&c->opened);
@@ -261,6 +270,16 @@ struct status_board *control_board(struct control *c)
 struct event_ring *control_events(struct control *c)
 {
     return &c->env.events;
+}
+
+struct history *control_history(struct control *c)
+{
+    return &c->history;
+}
+
+struct decisions *control_decisions(struct control *c)
+{
+    return &c->decisions;
 }
 
 struct metrics *control_metrics(struct control *c)
