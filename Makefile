@@ -10,7 +10,7 @@ CC := gcc
 PREFIX ?= /usr/local
 PLUGIN_DIR ?= $(PREFIX)/lib/davit
 
-PKGS := libcurl jansson yaml-0.1 libmicrohttpd openssl libuv sqlite3 libprotobuf-c gnutls
+PKGS := libcurl jansson yaml-0.1 libmicrohttpd openssl libuv sqlite3 libprotobuf-c gnutls zlib
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 
@@ -33,7 +33,7 @@ LDFLAGS.fuzz := -fsanitize=address,undefined
 LDFLAGS.cov := --coverage
 LDFLAGS := $(LDFLAGS.$(VARIANT)) $(EXTRA_LDFLAGS)
 CPPFLAGS := -I$(B)/gen -DDAVIT_VERSION='"$(VERSION)"' -DPLUGIN_DIR='"$(PLUGIN_DIR)"' -DCATALOGUE_FILE='"configs/catalogue.yaml"' \
-	-DOPENAPI_FILE='"docs/openapi.json"' -DPAGE_FILE='"autoscaler/api/page.html"'
+	-DOPENAPI_FILE='"docs/openapi.json"' -DPAGE_FOLDER='"autoscaler/api/page/web"'
 
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
@@ -73,7 +73,7 @@ $(B)/%.o: %.c $(B)/flags | $(GEN_C)
 	$(Q)$(CC) $(CFLAGS) $(CPPFLAGS) $(PKG_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(B)/autoscaler/config/catalogue.o: configs/catalogue.yaml
-$(B)/autoscaler/api/embed.o: docs/openapi.json autoscaler/api/page.html
+$(B)/autoscaler/api/page/embed.o: docs/openapi.json $(wildcard autoscaler/api/page/web/*)
 
 $(B)/libdavit.a: $(LIB_OBJS)
 	$(call say,AR,$@)

@@ -1,0 +1,23 @@
+// owners.js - who asks for what, what that costs, and how long a request stays.
+import { $, el, table } from "./dom.js";
+import { why } from "./more.js";
+import { count, many, money, until } from "./show.js";
+
+const COLUMNS = [["owner"], ["asks by"], ["#bundles"], ["#placed"], ["#waiting"], ["#pays"], ["time left"], ["more", "full"]];
+
+function cells(o) {
+  const missing = o.waiting + o.infeasible;
+  if (o.rest) return [el("span", { class: "dim" }, o.owner), "", "", "", "", money(o.cost_per_hour) + "/h", "", o.source ? el("span", { class: "dim" }, o.source) : ""];
+  return [
+    el("b", null, o.owner), o.source, count(o.bundles), count(o.placed + o.launched),
+    missing ? el("span", { class: o.infeasible ? "bad" : "wait" }, count(missing)) : "0", money(o.cost_per_hour) + "/h",
+    o.expires_at ? until(o.expires_at, "", "over") : o.source === "request" ? "until cleared" : "", why(o.owner)];
+}
+
+export function show(s) {
+  const rest = [];
+  if (s.owners_more) rest.push({ rest: true, owner: many(s.owners_more, "owner") + " more", source: "davit status", cost_per_hour: null });
+  if (s.cost.idle_per_hour > 0) rest.push({ rest: true, owner: "idle nodes", source: "", cost_per_hour: s.cost.idle_per_hour });
+  if (s.cost.unowned_per_hour > 0.005) rest.push({ rest: true, owner: "work and room of no owner", source: "", cost_per_hour: s.cost.unowned_per_hour });
+  table($("owners"), "Owners", COLUMNS, s.owners.concat(rest), o => o.owner + "\n" + o.source, cells, "Nobody asks for anything.");
+}
