@@ -11,6 +11,7 @@
 
 static struct act acting;
 static struct ends ends;
+static struct decisions decisions;
 static struct send sending;
 
 static int start(void **state)
@@ -19,8 +20,9 @@ static int start(void **state)
     rig_start(RIG_CONFIG, NULL, 0);
     ends = (struct ends){&rig.env, &rig.ledger, &rig.conf, &rig.sources,
                          .held = 0};
-    acting = (struct act){&rig.env,       &rig.ledger,  &rig.conf,
-                          &rig.providers, &rig.sources, &ends};
+    decisions_init(&decisions);
+    acting = (struct act){&rig.env,     &rig.ledger, &rig.conf, &rig.providers,
+                          &rig.sources, &ends,       &decisions};
     sending = (struct send){&rig.env,      &rig.ledger,    &rig.conf,
                             &rig.requests, &rig.providers, &rig.sources};
     rig_site()->listed_ms = rig.env.now_ms;
@@ -31,6 +33,7 @@ static int stop(void **state)
 {
     (void)state;
     ends_close(&ends);
+    decisions_done(&decisions);
     rig_stop();
     return 0;
 }

@@ -15,13 +15,12 @@
 
 #define EMBED(name, file) \
     __asm__(".section .rodata\n" \
-            ".global " #name "_start\n" \
-            ".global " #name "_end\n" \
             ".balign 16\n" #name "_start:\n" \
             ".incbin \"" file "\"\n" #name "_end:\n" \
             ".byte 0\n" \
             ".previous\n"); \
-    extern const char name##_start[], name##_end[];
+    extern const char name##_start[] __attribute__((visibility("hidden"))), \
+        name##_end[] __attribute__((visibility("hidden")));
 
 EMBED(openapi, OPENAPI_FILE)
 #define EMBED_(name, file, type) EMBED(web_##name, PAGE_FOLDER "/" file)

@@ -1,91 +1,11 @@
 /*
- * nodes.c - GET /v1/nodes: a list of nodes, searched, sorted and cut into pages,
- * or their groups.
+ * nodes.c - a list of nodes: searched, sorted, cut into pages; or their groups.
  */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../../model/state.h"
-#include "../inside.h"
-
-enum group { GROUP_NONE, GROUP_TYPE, GROUP_STATE, GROUP_ZONE, GROUP_REASON };
-static const char *const group_names[] = {"", "type", "state", "zone",
-                                          "reason"};
-
-enum sort { SORT_NONE, SORT_ID, SORT_PRICE, SORT_AGE, SORT_STATE };
-static const char *const sort_names[] = {"", "id", "price", "age", "state"};
-
-struct query {
-    const char *type, *state, *zone, *reason, *text; /* NULL: any */
-    enum sort sort;
-    enum group group;
-    int64_t offset, limit; /* limit -1: all */
-};
-
-/* The query's word as its place among n names; -1: a refusal is written. */
-static int word_of(struct exchange *ex, const char *key,
-                   const char *const *names, int n, const char *allowed)
-{
-    const char *word = exchange_query(ex, key);
-
-    if (!word || !*word)
-        return 0;
-    for (int i = 1; i < n; i++)
-        if (strcmp(names[i], word) == 0)
-            return i;
-    exchange_error(ex, 400, "INVALID", key, "must be %s, got \"%.40s\"",
-                   allowed, word);
-    return -1;
-}
-
-static bool number_of(struct exchange *ex, const char *key, int64_t *ret)
-{
-    *ret = exchange_number(exchange_query(ex, key));
-    if (*ret != -2)
-        return true;
-    exchange_error(ex, 400, "INVALID", key, "must be a whole number");
-    return false;
-}
-
-static const char *given(struct exchange *ex, const char *key)
-{
-    const char *text = exchange_query(ex, key);
-
-    return text && *text ? text : NULL;
-}
-
-static bool query_read(struct exchange *ex, struct query *q)
-{
-    int group, sort;
-
-    *q = (struct query){.type = given(ex, "type"),
-                        .state = given(ex, "state"),
-                        .zone = exchange_query(ex, "zone"),
-                        .reason = given(ex, "reason"),
-                        .text = given(ex, "q")};
-    if (q->state && state_from_name(q->state) == STATE_COUNT) {
-        exchange_error(
-            ex, 400, "INVALID", "state",
-            "must be intended, requested, starting, ready, draining, stopping "
-            "or gone, got \"%.40s\"",
-            q->state);
-        return false;
-    }
-    group = word_of(ex, "group", group_names, 5, "type, state, zone or reason");
-    if (group < 0)
-        return false;
-    sort = word_of(ex, "sort", sort_names, 5, "id, price, age or state");
-    if (sort < 0)
-        return false;
-    q->group = (enum group)group;
-    q->sort = (enum sort)sort;
-    if (!number_of(ex, "offset", &q->offset) ||
-        !number_of(ex, "limit", &q->limit))
-        return false;
-    q->offset = q->offset < 0 ? 0 : q->offset;
-    return true;
-}
+#include "../view.h"
 
 /* ---- which */
 
@@ -116,7 +36,8 @@ static bool for_owner(const struct view *v, uint32_t row, const char *part)
     return false;
 }
 
-static bool matches(const struct view *v, uint32_t row, const struct query *q)
+static bool matches(const struct view *v, uint32_t row,
+                    const struct node_query *q)
 {
     const struct snap_node *n = &v->snapshot->nodes[row];
 
@@ -140,7 +61,7 @@ struct row {
     uint32_t row;
 };
 
-static int64_t key_of(const struct view *v, uint32_t row, enum sort sort)
+static int64_t key_of(const struct view *v, uint32_t row, enum node_sort sort)
 {
     const struct snap_node *n = &v->snapshot->nodes[row];
 
@@ -161,7 +82,8 @@ static int by_key(const void *a, const void *b)
     return strcmp(x->id, y->id);
 }
 
-static struct row *find(struct view *v, const struct query *q, uint32_t *ret_n)
+static struct row *find(struct view *v, const struct node_query *q,
+                        uint32_t *ret_n)
 {
     struct row *all = ARENA_ARRAY(&v->arena, struct row, v->snapshot->n_nodes);
     uint32_t n = 0;
@@ -185,7 +107,7 @@ struct group_sum {
 };
 
 static const char *group_of(const struct view *v, uint32_t row,
-                            enum group group)
+                            enum node_group group)
 {
     const struct snap_node *n = &v->snapshot->nodes[row];
 
@@ -206,8 +128,9 @@ static int most_first(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-static void groups_write(struct out *o, struct view *v, const struct query *q,
-                         const struct row *rows, uint32_t n)
+static void groups_write(struct out *o, struct view *v,
+                         const struct node_query *q, const struct row *rows,
+                         uint32_t n)
 {
     VEC(struct group_sum) all = {0};
 
@@ -241,42 +164,21 @@ static void groups_write(struct out *o, struct view *v, const struct query *q,
 
 /* ---- the reply */
 
-static bool write_nodes(struct out *o, struct view *v, struct exchange *ex)
+void node_list_write(struct out *o, struct view *v, const struct node_query *q)
 {
-    struct query q;
-    struct row *rows;
     uint32_t n;
+    struct row *rows = find(v, q, &n);
 
-    query_read(ex, &q); /* it was good: get_nodes() */
-    rows = find(v, &q, &n);
     out_object(o, NULL);
-    out_uint(o, "tick", v->page->tick);
+    out_uint(o, "tick", v->page ? v->page->tick : 0);
     out_uint(o, "total", v->snapshot->n_nodes);
     out_uint(o, "matched", n);
-    if (q.group)
-        groups_write(o, v, &q, rows, n);
+    if (q->group)
+        groups_write(o, v, q, rows, n);
     out_array(o, "nodes");
-    for (int64_t i = q.offset; i < n && !q.group; i++)
-        if (q.limit < 0 || i < q.offset + q.limit)
+    for (int64_t i = q->offset; i < n && !q->group; i++)
+        if (q->limit < 0 || i - q->offset < q->limit)
             node_write(o, NULL, v, rows[i].row);
     out_close(o);
     out_close(o);
-    return true;
-}
-
-void get_nodes(struct exchange *ex)
-{
-    static const char *const keys[] = {"type", "state", "zone",   "reason", "q",
-                                       "sort", "group", "offset", "limit"};
-    bool whole = true;
-    struct query q;
-
-    if (!query_read(ex, &q))
-        return;
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        whole = whole && !exchange_query(ex, keys[i]);
-    if (whole)
-        reply_cached(ex, ex->server->nodes, write_nodes);
-    else
-        reply_view(ex, write_nodes, NULL);
 }

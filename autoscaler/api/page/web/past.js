@@ -8,9 +8,11 @@ import { change, count, many, money, now, utc } from "./show.js";
 const LENGTH = { 60: 3600, 300: 86400, 3600: 30 * 86400 };  // seconds that are shown
 const TITLE = { 60: "Last hour", 300: "Last day", 3600: "Last month" };
 const W = 1000, H = 154, TOP = 30, LOW = H;
-let step = 60, slots = [], decisions = [], limit = null, after = 0, drawn = "", started = "";
+let step = 60, slots = [], decisions = [], limit = null, paid = 0, after = 0, drawn = "", started = "";
 
 const ms = s => Date.parse(s.at);
+// The stretch that has not ended shows what is paid now.
+const cost = s => ms(s) + step * 1000 > now() ? paid : s.cost_per_hour;
 
 // Only what is not known yet is asked for; the newest slot still grows.
 async function slotsRead() {
@@ -85,7 +87,7 @@ function lines(from, length, top, most) {
   for (const o of slots) {
     const a = Math.max(0, x(ms(o))), b = Math.min(W, x(ms(o) + step * 1000));
     if (b <= 0 || o.cost_per_hour === null) { last = null; continue; }
-    const v = y(Math.min(o.cost_per_hour, top));
+    const v = y(Math.min(cost(o), top));
     line += (last !== null && Math.abs(last - a) < 0.5 ? "L" : "M") + a.toFixed(1) + " " + v.toFixed(1) + "L" + b.toFixed(1) + " " + v.toFixed(1);
     area += "M" + a.toFixed(1) + " " + LOW + "V" + v.toFixed(1) + "H" + b.toFixed(1) + "V" + LOW + "Z";
     last = b;
@@ -127,7 +129,7 @@ function hover(chart, from, length) {
     cursor.style.left = x + "px";
     chart.append(cursor);
     t = tip(chart, x, 96, o ? [(step > 300 ? o.at.slice(0, 16).replace("T", " ") : o.at.slice(11, 16)) + " UTC",
-      o.cost_per_hour === null ? "not watched" : money(o.cost_per_hour) + "/h, " + many(o.nodes, "node"),
+      o.cost_per_hour === null ? "not watched" : money(cost(o)) + "/h, " + many(o.nodes, "node"),
       o.waiting ? many(o.waiting, "bundle") + " waiting" : "nothing waits",
       o.launched || o.ended ? count(o.launched) + " launched, " + count(o.ended) + " ended" : ""].filter(Boolean) : ["not watched"]);
   });
@@ -137,17 +139,17 @@ function hover(chart, from, length) {
 function summary(most) {
   const known = slots.filter(s => s.cost_per_hour !== null);
   if (!known.length) return "Nothing is known of this time yet.";
-  const spent = known.reduce((a, s) => a + s.spent, 0), peak = Math.max(...known.map(s => s.cost_per_hour));
+  const spent = known.reduce((a, s) => a + s.spent, 0), peak = Math.max(...known.map(cost));
   return TITLE[step] + ": " + money(spent) + " spent, at most " + money(peak) + "/h, " + count(known.reduce((a, s) => a + s.launched, 0)) + " launched, " +
     count(known.reduce((a, s) => a + s.ended, 0)) + " ended, at most " + many(Math.max(0, most), "bundle") + " waiting.";
 }
 
 function draw() {
   const length = LENGTH[step] * 1000, end = now(), from = end - length;
-  const peak = Math.max(0.01, ...slots.map(s => s.cost_per_hour || 0));
+  const peak = Math.max(0.01, ...slots.map(s => cost(s) || 0));
   const top = round(limit !== null && limit > 0 && limit < peak * 3 ? Math.max(peak, limit) : peak);
   const most = Math.max(0, ...slots.map(s => s.waiting));
-  const as = JSON.stringify([step, slots, after, limit, Math.floor(end / (step * 250)), $("past").clientWidth]);
+  const as = JSON.stringify([step, slots, after, limit, paid, Math.floor(end / (step * 250)), $("past").clientWidth]);
   if (as === drawn) return;
   drawn = as;
   const focused = document.activeElement?.closest("#past .mark")?.getAttribute("aria-label");
@@ -162,6 +164,7 @@ function draw() {
 
 export async function show(s, same) {
   limit = s.cost.max_per_hour;
+  paid = s.cost.now_per_hour;
   if (!same) await decisionsRead(s);
   const newest = slots.length ? ms(slots[slots.length - 1]) : 0;
   if (!same || now() > newest + (step + 5) * 1000) await slotsRead();
