@@ -61,6 +61,7 @@ SUITES = {
     "integration": pytest("tests/integration", "--ignore=tests/integration/test_ray_head.py", real=True, before=NETNS),
     "hardening": pytest("tests/hardening", real=True, before=NETNS),
     "hostile": pytest("tests/hostile", real=True, before=NETNS),
+    "page": pytest("tests/page", real=True, before=NETNS),
     "ray-head": pytest("tests/integration/test_ray_head.py", real=True, before=NETNS),
     "clouds-eks": pytest("tests/clouds/eks", python=CLOUDS_PY, real=True),
     "clouds-gke": pytest("tests/clouds/gke", python=CLOUDS_PY, real=True),
@@ -81,7 +82,7 @@ LANES = [
     ["k8s-pods"],
     ["integration", "clouds-aks", "hardening"],
     ["e2e", "clouds-eks"],
-    ["ray-head", "e2e-gke", "clouds-gke", "fuzz-guided"],
+    ["ray-head", "e2e-gke", "clouds-gke", "fuzz-guided", "page"],
     ["e2e-eks", "e2e-aks", "hostile"],
 ]
 # `make check-fast`: the third lane waits more than it computes.

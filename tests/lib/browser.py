@@ -141,6 +141,7 @@ class Page:
         return r["result"].get("value")
 
     def until(self, js, seconds=PATIENCE, why=""):
+        js = f"(x => x instanceof Node ? true : x)({js})"
         return until(lambda: self.eval(js), seconds, lambda: f"{why or js}: {self.console}\n{self.text()[:3000]}", 0.05)
 
     def text(self, selector="body"):

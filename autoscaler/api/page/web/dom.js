@@ -35,7 +35,7 @@ export function text(e, s) {
 export function list(parent, items, key, make, empty) {
   const old = parent.items || new Map(), now = new Map();
   let at = parent.firstChild;
-  if (!items.length) items = [null];
+  if (!items.length && empty) items = [null];
   for (const item of items) {
     const k = item === null ? "" : String(key(item)), as = JSON.stringify(item);
     const had = old.get(k);

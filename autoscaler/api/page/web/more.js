@@ -18,8 +18,8 @@ $("more").addEventListener("close", () => { if (opener?.isConnected) opener.focu
 // a click beside it
 $("more").addEventListener("click", e => { if (e.target === $("more")) $("more").close(); });
 
-export const command = (...lines) => el("pre", null, el("code", null, lines.filter(Boolean).join("\n").replace(/\n/g, " \n")));
-const shown = lines => {
+// Lines for a shell.
+export const shown = lines => {
   const pre = el("pre");
   lines.forEach((l, i) => pre.append(el("code", null, l), i < lines.length - 1 ? document.createTextNode("\n") : ""));
   return pre;
@@ -44,11 +44,11 @@ async function whyOpen(name) {
 }
 
 function answer(w) {
-  const all = w.text ? [el("p", null, el("b", null, w.text))] : [];
-  const node = w.node, bundles = w.bundles || w.demand || [];
-  if (node) all.push(nodeFacts(node));
-  for (const b of bundles) if (b.text) all.push(el("p", null, b.text));
-  for (const b of bundles) for (const r of (b.reasons || []).slice(0, 12)) all.push(el("p", { class: "dim" }, "– " + r.text));
+  const all = w.text.slice(0, 40).map((s, i) => el("p", null, i ? s : el("b", null, s)));
+  if (w.node) all.push(nodeFacts(w.node));
+  const obstacles = (w.owner?.demands || []).flatMap(d => d.bundles).flatMap(b => b.obstacles || []).map(o => o.text);
+  const each = [...new Set(obstacles)].slice(0, 20);
+  if (each.length) all.push(el("p", null, el("b", null, "Each offer, and the first thing against it")), el("ul", null, ...each.map(o => el("li", null, o))));
   return all;
 }
 
@@ -92,4 +92,3 @@ export function decisionsOpen(list) {
   const n = list.reduce((a, d) => a + d.count, 0), verb = list[0].what === "launch" ? "launched" : "ended";
   open(many(n, "node") + " " + verb, ...list.slice(0, 30).flatMap(decision), list.length > 30 ? el("p", null, "and " + (list.length - 30) + " decisions more") : "");
 }
-export { shown };

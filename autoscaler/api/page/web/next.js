@@ -23,8 +23,7 @@ function item(x) {
     el("span", null, tag, " ", el("b", null, x.count === 1 && x.node ? x.node : many(x.count, "node") + " of " + (x.type || "an unknown type")),
       el("span", { class: "dim" }, x.cost_per_hour ? " " + (x.what === "ready" ? money(x.cost_per_hour) : change(x.cost_per_hour)) + "/h" : "")),
     el("span", { class: "when" }, when(x)),
-    el("span", { class: "text" }, x.text + (x.owner && !x.text.includes(x.owner) ? " (" + x.owner + ")" : "")),
-    el("span", { class: "when" }, name ? why(name) : ""));
+    el("span", { class: "text" }, x.text + (x.owner && !x.text.includes(x.owner) ? " (" + x.owner + ")" : ""), " ", name ? why(name) : ""));
 }
 
 export function show(s) {

@@ -3,9 +3,9 @@
 import { $, el, list, table, text } from "./dom.js";
 import { ask } from "./net.js";
 import { why } from "./more.js";
-import { colours, count, many, money, now, span, states } from "./show.js";
+import { colours, count, money, now, span, states } from "./show.js";
 
-const LIMIT = 50;
+const LIMIT = matchMedia("(max-width: 640px)").matches ? 15 : 50;
 const STATES = ["intended", "requested", "starting", "ready", "draining", "stopping"];
 const COLUMNS = [["node"], ["type"], ["state"], ["zone"], ["#age"], ["#$/h"], ["why", "why"], ["more", "full"]];
 const GROUPS = [["group"], ["#nodes"], ["states"], ["#paid"]];
@@ -76,7 +76,7 @@ function pages(r, group) {
 export async function refresh() {
   if (!visible) return;
   const mine = ++asked, group = chosen().group;
-  let { value } = await ask(path());
+  const { value } = await ask(path());
   if (mine !== asked) return;  // another search was begun meanwhile
   if (!group && offset && offset >= value.matched) { offset = Math.max(0, Math.floor((value.matched - 1) / LIMIT) * LIMIT); return refresh(); }
   filters();
@@ -108,4 +108,3 @@ export function open(changed) {
     if (visible) changed();
   }, { rootMargin: "200px" }).observe($("nodes-title").closest("section"));
 }
-export const shown = many;

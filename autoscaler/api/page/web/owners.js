@@ -14,10 +14,18 @@ function cells(o) {
     o.expires_at ? until(o.expires_at, "", "over") : o.source === "request" ? "until cleared" : "", why(o.owner)];
 }
 
+const FIRST = 12;
+let all = false, last = null;
+
 export function show(s) {
-  const rest = [];
-  if (s.owners_more) rest.push({ rest: true, owner: many(s.owners_more, "owner") + " more", source: "davit status", cost_per_hour: null });
+  const rest = [], owners = all ? s.owners : s.owners.slice(0, FIRST);
+  last = s;
+  $("owners-all").hidden = all || s.owners.length <= FIRST;
+  $("owners-all").textContent = "Show all " + count(s.owners.length);
+  if (all && s.owners_more) rest.push({ rest: true, owner: many(s.owners_more, "owner") + " more", source: "davit status", cost_per_hour: null });
   if (s.cost.idle_per_hour > 0) rest.push({ rest: true, owner: "idle nodes", source: "", cost_per_hour: s.cost.idle_per_hour });
   if (s.cost.unowned_per_hour > 0.005) rest.push({ rest: true, owner: "work and room of no owner", source: "", cost_per_hour: s.cost.unowned_per_hour });
-  table($("owners"), "Owners", COLUMNS, s.owners.concat(rest), o => o.owner + "\n" + o.source, cells, "Nobody asks for anything.");
+  table($("owners"), "Owners", COLUMNS, owners.concat(rest), o => o.owner + "\n" + o.source, cells, "Nobody asks for anything.");
 }
+
+$("owners-all").addEventListener("click", () => { all = true; show(last); });

@@ -1,6 +1,6 @@
 // past.js - the last hour (or day, or month) as a timeline: cost as a line,
 // waiting as bars below it, decisions as marks that open what was decided.
-import { $, el, svg } from "./dom.js";
+import { $, el, list, svg, text } from "./dom.js";
 import { ask } from "./net.js";
 import { decisionsOpen } from "./more.js";
 import { change, count, many, money, now, utc } from "./show.js";
@@ -8,7 +8,9 @@ import { change, count, many, money, now, utc } from "./show.js";
 const LENGTH = { 60: 3600, 300: 86400, 3600: 30 * 86400 };  // seconds that are shown
 const TITLE = { 60: "Last hour", 300: "Last day", 3600: "Last month" };
 const W = 1000, H = 154, TOP = 30, LOW = H;
-let step = 60, slots = [], decisions = [], limit = null, paid = 0, after = 0, drawn = "", started = "";
+let step = 60, slots = [], decisions = [], limit = null, paid = 0, after = 0, drawn = "", started = "", shown = { from: 0, length: 1 };
+const drawing = el("div"), marks = el("div"), said = el("p", { class: "dim" });
+const chart = el("div", { class: "chart" }, drawing, marks);
 
 const ms = s => Date.parse(s.at);
 // The stretch that has not ended shows what is paid now.
@@ -29,14 +31,15 @@ async function decisionsRead(s) {
   decisions = decisions.concat(value.decisions).slice(-512);
 }
 
-// Decisions of one kind that would lie on one another are one mark.
+// Decisions of one kind that would lie on one another are one mark.  Its place in
+// time does not depend on what is shown, so a mark stays the same while it moves.
 function marksOf(from, width) {
-  const bins = new Map(), wide = 26 / Math.max(width, 300) * LENGTH[step] * 1000;
+  const bins = new Map(), wide = Math.ceil(26 / Math.max(width, 300) * LENGTH[step]) * 1000;
   for (const d of decisions) {
     const t = Date.parse(d.at);
     if (t < from) continue;
-    const bin = Math.floor((t - from) / wide), key = d.what + bin;
-    if (!bins.has(key)) bins.set(key, { what: d.what, at: from + (bin + 0.5) * wide, all: [] });
+    const bin = Math.floor(t / wide), key = d.what + bin + "/" + wide;
+    if (!bins.has(key)) bins.set(key, { key, what: d.what, at: (bin + 0.5) * wide, all: [] });
     bins.get(key).all.push(d);
   }
   return [...bins.values()];
@@ -58,12 +61,12 @@ function tip(parent, x, y, lines) {
   return t;
 }
 
-function mark(chart, m, from, length) {
+function mark(chart, m) {
   const title = markTitle(m);
   const b = el("button", { type: "button", class: "mark" + (m.what === "launch" ? "" : " down"), "aria-label": title });
   let t = null;
-  const show = () => { t?.remove(); t = tip(chart, b.offsetLeft + 12, b.offsetTop + 50 + 24, [title]); }, hide = () => { t?.remove(); t = null; };
-  b.style.left = (Math.min(m.at, from + length) - from) / length * 100 + "%";
+  const hide = () => { t?.remove(); t = null; };
+  const show = () => { hide(); t = tip(chart, b.offsetLeft + 12, b.offsetTop + 74, [title]); };
   b.style.top = m.what === "launch" ? "0" : "18px";
   b.addEventListener("mouseenter", show);
   b.addEventListener("focus", show);
@@ -117,13 +120,13 @@ function axes(chart, from, length, top) {
   }
 }
 
-function hover(chart, from, length) {
+function hover(chart) {
   let cursor = null, t = null;
   const off = () => { cursor?.remove(); t?.remove(); cursor = t = null; };
   chart.addEventListener("mousemove", e => {
     off();
     if (e.target.closest(".mark")) return;
-    const box = chart.getBoundingClientRect(), x = e.clientX - box.left, at = from + x / box.width * length;
+    const box = chart.getBoundingClientRect(), x = e.clientX - box.left, at = shown.from + x / box.width * shown.length;
     const o = slots.find(s => ms(s) <= at && at < ms(s) + step * 1000);
     cursor = el("div", { class: "cursor" });
     cursor.style.left = x + "px";
@@ -152,14 +155,15 @@ function draw() {
   const as = JSON.stringify([step, slots, after, limit, paid, Math.floor(end / (step * 250)), $("past").clientWidth]);
   if (as === drawn) return;
   drawn = as;
-  const focused = document.activeElement?.closest("#past .mark")?.getAttribute("aria-label");
-  const chart = el("div", { class: "chart" });
-  chart.append(lines(from, length, top, most || 1));
-  axes(chart, from, length, top);
-  hover(chart, from, length);
-  for (const m of marksOf(from, $("past").clientWidth)) chart.append(mark(chart, m, from, length));
-  $("past").replaceChildren(chart, el("p", { class: "dim" }, summary(most)));
-  if (focused) [...chart.querySelectorAll(".mark")].find(b => b.getAttribute("aria-label") === focused)?.focus();
+  shown = { from, length };
+  if (!chart.isConnected) $("past").replaceChildren(chart, said);
+  drawing.replaceChildren(lines(from, length, top, most || 1));
+  axes(drawing, from, length, top);
+  const all = marksOf(from, chart.clientWidth), at = new Map(all.map(m => [m.key, m.at]));
+  list(marks, all, m => m.key, m => mark(chart, m), "");
+  for (const [key, { e }] of marks.items)
+    if (at.has(key)) e.style.left = Math.min(1, (at.get(key) - from) / length) * 100 + "%";
+  text(said, summary(most));
 }
 
 export async function show(s, same) {
@@ -180,3 +184,4 @@ for (const b of document.querySelectorAll("[data-step]"))
     await slotsRead();
     draw();
   });
+hover(chart);

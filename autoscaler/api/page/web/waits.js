@@ -11,8 +11,7 @@ function item(w) {
     el("span", null, el("b", null, w.owner), w.source === "request" ? "" : " (" + w.source + (w.id ? " " + w.id : "") + ")", " · ",
       w.bundles === 1 ? w.need : count(w.bundles) + " × (" + w.need + ")"),
     el("span", { class: "when" }, w.since ? since(w.since) : ""),
-    el("span", { class: "text" }, el("span", { class: "tag " + (w.infeasible ? "bad" : "wait") }, w.infeasible ? "never" : "waits"), " ", reason(w)),
-    el("span", { class: "when" }, why(w.owner)));
+    el("span", { class: "text" }, el("span", { class: "tag " + (w.infeasible ? "bad" : "wait") }, w.infeasible ? "never" : "waits"), " ", reason(w), " ", why(w.owner)));
 }
 
 export function show(s) {
