@@ -10,9 +10,20 @@ CC := gcc
 PREFIX ?= /usr/local
 PLUGIN_DIR ?= $(PREFIX)/lib/davit
 
-PKGS := libcurl jansson yaml-0.1 libmicrohttpd openssl libuv sqlite3 libprotobuf-c gnutls zlib
+PKGS := libcurl jansson yaml-0.1 openssl libuv sqlite3 libprotobuf-c gnutls zlib
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
+# libmicrohttpd: the system's where it is new enough, else one that is built once and linked statically.
+MHD_VERSION := 1.0.10
+ifeq ($(shell pkg-config --atleast-version=$(MHD_VERSION) libmicrohttpd 2>/dev/null && echo yes),yes)
+PKG_CFLAGS += $(shell pkg-config --cflags libmicrohttpd)
+PKG_LIBS += $(shell pkg-config --libs libmicrohttpd)
+else
+MHD := $(or $(DAVIT_CACHE),$(HOME)/.cache/davit)/libmicrohttpd-$(MHD_VERSION)
+MHD_LIB := $(MHD)/lib/libmicrohttpd.a
+PKG_CFLAGS := -I$(MHD)/include $(PKG_CFLAGS)
+PKG_LIBS := $(MHD_LIB) $(PKG_LIBS)
+endif
 
 WARN := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wvla -Werror
 # What the compiler has of these: gcc 12 knows fortify 3, x86 has CET.
@@ -73,6 +84,9 @@ $(B)/%.o: %.c $(B)/flags | $(GEN_C)
 	$(Q)$(CC) $(CFLAGS) $(CPPFLAGS) $(PKG_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(B)/autoscaler/config/catalogue.o: configs/catalogue.yaml
+$(MHD_LIB):
+	@CFLAGS='-O2 -g $(HARDEN)' configs/libmicrohttpd.sh $(MHD_VERSION) $(MHD)
+$(filter $(B)/autoscaler/api/%,$(LIB_OBJS)): $(MHD_LIB)
 $(B)/autoscaler/api/page/embed.o: docs/openapi.json $(wildcard autoscaler/api/page/web/*)
 
 $(B)/libdavit.a: $(LIB_OBJS)
@@ -131,7 +145,7 @@ install: all  ## into PREFIX (/usr/local), DESTDIR honoured
 
 .PHONY: sbom
 sbom: all  ## build/release/davit.spdx.json: the program, its plug-ins, and the packages they are linked with
-	@python3 configs/sbom.py $(VERSION) $(B)/davit $(PLUGIN_SOS) > $(B)/davit.spdx.json.new && mv $(B)/davit.spdx.json.new $(B)/davit.spdx.json
+	@python3 configs/sbom.py $(VERSION) $(if $(MHD_LIB),--static libmicrohttpd=$(MHD_VERSION)) $(B)/davit $(PLUGIN_SOS) > $(B)/davit.spdx.json.new && mv $(B)/davit.spdx.json.new $(B)/davit.spdx.json
 
 .PHONY: clean
 clean:  ## removes build/

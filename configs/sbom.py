@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """The software bill of materials of a build, as SPDX 2.3 JSON on standard output.
 
-    configs/sbom.py VERSION FILE...      FILE: the program and its plug-ins
+    configs/sbom.py VERSION [--static NAME=VERSION]... FILE...      FILE: the program and its plug-ins
+
+--static: a GNU library whose code is in the program itself.
 
 What each file is linked with is asked of the loader (ldd), and which Debian package a library came from, of dpkg.  The
 time is SOURCE_DATE_EPOCH or that of the newest file, so that the same build gives the same text.
 Format: spdx.github.io/spdx-spec/v2.3.
 """
+import argparse
 import datetime
 import hashlib
 import json
@@ -44,7 +47,12 @@ def spdx_id(text):
 
 
 def main():
-    version, paths = sys.argv[1], sorted(sys.argv[2:], key=os.path.basename)
+    args = argparse.ArgumentParser()
+    args.add_argument("version")
+    args.add_argument("paths", nargs="+")
+    args.add_argument("--static", action="append", default=[])
+    args = args.parse_args()
+    version, paths = args.version, sorted(args.paths, key=os.path.basename)
     epoch = int(os.environ.get("SOURCE_DATE_EPOCH") or max(os.stat(p).st_mtime for p in paths))
     whole = hashlib.sha256("".join(sha256(p) for p in paths).encode()).hexdigest()
     files, packages, relations = [], {}, [("SPDXRef-DOCUMENT", "DESCRIBES", "SPDXRef-davit")]
@@ -59,6 +67,13 @@ def main():
     listed = [{"SPDXID": "SPDXRef-davit", "name": "davit", "versionInfo": version, "downloadLocation": "NOASSERTION",
                "filesAnalyzed": False, "licenseConcluded": "NOASSERTION", "licenseDeclared": "NOASSERTION",
                "copyrightText": "NOASSERTION"}]
+    for name, number in (pair.split("=") for pair in args.static):
+        listed.append({"SPDXID": spdx_id("Static-" + name), "name": name, "versionInfo": number, "supplier": "Organization: GNU",
+                       "downloadLocation": f"https://ftp.gnu.org/gnu/{name}/{name}-{number}.tar.gz", "filesAnalyzed": False,
+                       "licenseConcluded": "NOASSERTION", "licenseDeclared": "NOASSERTION", "copyrightText": "NOASSERTION",
+                       "externalRefs": [{"referenceCategory": "SECURITY", "referenceType": "cpe23Type",
+                                         "referenceLocator": f"cpe:2.3:a:gnu:{name}:{number}:*:*:*:*:*:*:*"}]})
+        relations.append((spdx_id("File-davit"), "STATIC_LINK", spdx_id("Static-" + name)))
     for (name, number, source, arch), ref in sorted(packages.items()):
         listed.append({"SPDXID": ref, "name": name, "versionInfo": number, "supplier": "Organization: Debian",
                        "downloadLocation": "NOASSERTION", "filesAnalyzed": False, "licenseConcluded": "NOASSERTION",

@@ -62,6 +62,9 @@ SUITES = {
     "hardening": pytest("tests/hardening", real=True, before=NETNS),
     "hostile": pytest("tests/hostile", real=True, before=NETNS),
     "page": pytest("tests/page", real=True, before=NETNS),
+    "prometheus": pytest("tests/prometheus", real=True),  # not in a namespace: setup.sh may have to fetch it
+    "docs": pytest("tests/docs", "--ignore=tests/docs/clouds", real=True, before=NETNS),
+    "docs-clouds": pytest("tests/docs/clouds", python=CLOUDS_PY, real=True, before=NETNS),
     "ray-head": pytest("tests/integration/test_ray_head.py", real=True, before=NETNS),
     "clouds-eks": pytest("tests/clouds/eks", python=CLOUDS_PY, real=True),
     "clouds-gke": pytest("tests/clouds/gke", python=CLOUDS_PY, real=True),
@@ -80,10 +83,10 @@ LANES = [
     ["lint", "sequences", "storm-found", "storm", "catalogue", "simulate", "ray-cases", "ray-cases-random", "unit", "fuzz", "contract", "exec", "prop"],
     ["k8s"],
     ["k8s-pods"],
-    ["integration", "clouds-aks", "hardening"],
-    ["e2e", "clouds-eks"],
-    ["ray-head", "e2e-gke", "clouds-gke", "fuzz-guided", "page"],
-    ["e2e-eks", "e2e-aks", "hostile"],
+    ["integration", "clouds-aks", "hardening", "docs"],
+    ["e2e", "clouds-eks", "page"],
+    ["ray-head", "e2e-gke", "clouds-gke", "fuzz-guided", "docs-clouds"],
+    ["e2e-eks", "e2e-aks", "hostile", "prometheus"],
 ]
 # `make check-fast`: the third lane waits more than it computes.
 FAST = [["lint", "sequences", "storm-found", "unit", "fuzz"], ["ray-cases", "ray-cases-random", "prop"], ["catalogue"]]

@@ -8,12 +8,14 @@
 #   setup.sh page     Chromium, and prints the path of axe-core, fetched once by npm
 #   setup.sh k8s      prints the folder of a Kubernetes control plane's programs,
 #                     built once from Go modules: ten to fifteen minutes
+#   setup.sh prometheus  prints the folder of prometheus and promtool, unpacked
+#                     from Debian's package: installed, it would start a server
 set -eu
 cd "$(dirname "$0")/.."
 what=${1:-build}
 
-build="gcc make pkg-config libcurl4-openssl-dev libjansson-dev libyaml-dev
- libmicrohttpd-dev libgnutls28-dev libssl-dev libuv1-dev libsqlite3-dev zlib1g-dev libprotobuf-c-dev libexpat1-dev
+build="gcc make pkg-config curl ca-certificates libcurl4-openssl-dev libjansson-dev libyaml-dev
+ libgnutls28-dev libssl-dev libuv1-dev libsqlite3-dev zlib1g-dev libprotobuf-c-dev libexpat1-dev
  protobuf-c-compiler"
 test="libcmocka-dev python3 python3-venv iproute2 util-linux openssl git clang-format-14 clang-14 libclang-rt-14-dev systemd binutils"
 
@@ -80,8 +82,34 @@ axe() {
     echo "$there"
 }
 
+debian_candidate() {
+    apt-cache policy "$1" | sed -n 's/^ *Candidate: //p' | grep -v '(none)'
+}
+
+prometheus() {
+    if ! version=$(debian_candidate prometheus); then
+        sudo=sudo
+        [ "$(id -u)" -ne 0 ] || sudo=
+        $sudo apt-get update -qq >&2
+        version=$(debian_candidate prometheus)
+    fi
+    there=${DAVIT_CACHE:-$HOME/.cache/davit}/prometheus-$version
+    if [ ! -x "$there/promtool" ]; then
+        echo "setup: Prometheus $version in $there" >&2
+        rm -rf "$there.new" "$there"
+        mkdir -p "$there.new"
+        (cd "$there.new" && apt-get download -qq "prometheus=$version" >&2 &&
+            dpkg-deb -x prometheus_*.deb unpacked &&
+            mv unpacked/usr/bin/prometheus unpacked/usr/bin/promtool . &&
+            rm -rf unpacked prometheus_*.deb)
+        mv "$there.new" "$there"
+    fi
+    echo "$there"
+}
+
 case $what in
 page) axe ;;
+prometheus) prometheus ;;
 test) environment tests/requirements.txt ;;
 clouds) environment tests/requirements-clouds.txt ;;
 k8s) tests/k8s/bins/build.sh ;;

@@ -103,6 +103,6 @@ struct MHD_Daemon *scrape_start(void *server, int listen_fd)
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SCRAPE_IDLE_S,
         MHD_OPTION_NOTIFY_CONNECTION, door_notify,
         door_arg(s->door, DOOR_METRICS), MHD_OPTION_NOTIFY_COMPLETED, completed,
-        NULL, MHD_OPTION_URI_LOG_CALLBACK, strict_uri, NULL, DISCIPLINE,
-        DISCIPLINE_LEVEL, MHD_OPTION_END);
+        NULL, MHD_OPTION_URI_LOG_CALLBACK, strict_uri, NULL,
+        MHD_OPTION_CLIENT_DISCIPLINE_LVL, DISCIPLINE, MHD_OPTION_END);
 }

@@ -63,11 +63,12 @@ static struct MHD_Daemon *serve(struct server *s, int fd, unsigned threads,
         MHD_OPTION_CONNECTION_LIMIT,
         connections_max() + (threads ? threads : 1) * DOOR_MARGIN,
         MHD_OPTION_NOTIFY_CONNECTION, door_notify, door_arg(s->door, DOOR_API),
-        MHD_OPTION_URI_LOG_CALLBACK, strict_uri, NULL, DISCIPLINE,
-        DISCIPLINE_LEVEL, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)IDLE_S, MHD_OPTION_NOTIFY_COMPLETED, exchange_completed, NULL,
-        MHD_OPTION_ARRAY, threads ? pool : none, MHD_OPTION_ARRAY,
+        MHD_OPTION_URI_LOG_CALLBACK, strict_uri, NULL,
+        MHD_OPTION_CLIENT_DISCIPLINE_LVL, DISCIPLINE,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
+        MHD_OPTION_NOTIFY_COMPLETED, exchange_completed, NULL, MHD_OPTION_ARRAY,
+        threads ? pool : none, MHD_OPTION_ARRAY,
         certs ? certs_options(certs) : none, MHD_OPTION_END);
 }
 

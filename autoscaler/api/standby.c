@@ -121,7 +121,7 @@ static struct MHD_Daemon *start(struct standby *s, int listen_fd,
         MHD_OPTION_CONNECTION_TIMEOUT, 10u, MHD_OPTION_NOTIFY_CONNECTION,
         door_notify, door_arg(s->door, port), MHD_OPTION_NOTIFY_COMPLETED,
         completed, NULL, MHD_OPTION_URI_LOG_CALLBACK, strict_uri, NULL,
-        DISCIPLINE, DISCIPLINE_LEVEL, MHD_OPTION_ARRAY,
+        MHD_OPTION_CLIENT_DISCIPLINE_LVL, DISCIPLINE, MHD_OPTION_ARRAY,
         certs ? certs_options(certs) : none, MHD_OPTION_END);
 }
 

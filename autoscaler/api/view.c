@@ -10,7 +10,7 @@
 
 #include "../model/accel.h"
 #include "../model/amount.h"
-#include "../model/price.h"
+#include "../model/bill.h"
 
 static const char *const no_strings[1] = {""};
 static const struct problem no_problem = {.str = no_strings, .n_str = 1};
@@ -94,10 +94,8 @@ const struct plan_node *view_verdict(const struct view *v, uint32_t row)
 
 int64_t view_node_price(const struct view *v, uint32_t row)
 {
-    uint32_t i = v->node_of_snap[row];
-
-    return price_of_node(v->s, &v->snapshot->nodes[row],
-                         i == NONE ? NULL : &v->s->nodes[i]);
+    return bill_node_price(&v->snapshot->nodes[row], v->s,
+                           v->node_of_snap[row]);
 }
 
 bool view_counts(enum machine_state s)

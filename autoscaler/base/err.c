@@ -9,13 +9,16 @@
 
 enum status err_set(struct err *e, enum status s, const char *fmt, ...)
 {
-    if (e) {
-        va_list ap;
-        *e = (struct err){.status = s};
-        va_start(ap, fmt);
-        vsnprintf(e->text, sizeof e->text, fmt, ap);
-        va_end(ap);
-    }
+    char text[sizeof e->text]; /* what is told may be of *e itself */
+    va_list ap;
+
+    if (!e)
+        return s;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    *e = (struct err){.status = s};
+    memcpy(e->text, text, strlen(text) + 1);
     return s;
 }
 

@@ -44,7 +44,13 @@ static unsigned distance(const char *a, const char *b)
 
 const char *suggest(const char *word, const char *const *choices, size_t n)
 {
-    unsigned best = (unsigned)strlen(word) / 3 + 2;
+    return suggest_within(word, choices, n, (unsigned)strlen(word) / 3 + 1);
+}
+
+const char *suggest_within(const char *word, const char *const *choices,
+                           size_t n, unsigned most)
+{
+    unsigned best = most + 1;
     const char *found = NULL;
 
     for (size_t i = 0; i < n; i++) {

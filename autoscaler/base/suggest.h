@@ -9,5 +9,8 @@
 /* The choice with the smallest edit distance to word (letters swapped count
  * one, case does not count), or NULL when none is near enough to be meant. */
 const char *suggest(const char *word, const char *const *choices, size_t n);
+/* The same with at most so many slips. */
+const char *suggest_within(const char *word, const char *const *choices,
+                           size_t n, unsigned most);
 
 #endif

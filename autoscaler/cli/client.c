@@ -28,50 +28,43 @@ static bool token_read(struct client *c, const char *path)
     return true;
 }
 
-bool client_open(struct client *c, int *argc, char **argv)
-{
-    const char *token_file = getenv("DAVIT_TOKEN_FILE"), *env;
-    int kept = 1;
+static struct {
+    const char *url, *token_file, *ca, *cert, *key;
+    bool json;
+} args = {.url = "http://127.0.0.1:8790"};
 
-    *c = (struct client){.url = getenv("DAVIT_URL"),
-                         .ca = getenv("DAVIT_CA"),
-                         .cert = getenv("DAVIT_CERT"),
-                         .key = getenv("DAVIT_KEY")};
-    for (int i = 1; i < *argc; i++) {
-        const char **to = NULL;
-        if (strcmp(argv[i], "--json") == 0) {
-            c->json = true;
-            continue;
-        }
-        if (strcmp(argv[i], "--url") == 0)
-            to = &c->url;
-        else if (strcmp(argv[i], "--token-file") == 0)
-            to = &token_file;
-        else if (strcmp(argv[i], "--ca") == 0)
-            to = &c->ca;
-        else if (strcmp(argv[i], "--cert") == 0)
-            to = &c->cert;
-        else if (strcmp(argv[i], "--key") == 0)
-            to = &c->key;
-        if (!to) {
-            argv[kept++] = argv[i];
-            continue;
-        }
-        if (++i == *argc) {
-            fprintf(stderr, "davit: %s needs a value\n", argv[i - 1]);
+const struct cli_option client_options[] = {
+    {"url", .value = "URL", .text = &args.url, .env = "DAVIT_URL",
+     .help = "the daemon (default $DAVIT_URL, then http://127.0.0.1:8790); "
+             "unix:PATH is its api.socket"},
+    {"token-file", .text = &args.token_file, .takes = TAKES_FILE,
+     .env = "DAVIT_TOKEN_FILE",
+     .help = "its token (default $DAVIT_TOKEN_FILE, then the token itself in "
+             "$DAVIT_TOKEN)"},
+    {"ca", .text = &args.ca, .takes = TAKES_FILE, .env = "DAVIT_CA",
+     .help = "the certificate to trust (default $DAVIT_CA)"},
+    {"cert", .text = &args.cert, .takes = TAKES_FILE, .env = "DAVIT_CERT",
+     .help = "our certificate (default $DAVIT_CERT)"},
+    {"key", .text = &args.key, .takes = TAKES_FILE, .env = "DAVIT_KEY",
+     .help = "its key (default $DAVIT_KEY)"},
+    {"json", 'j', .flag = &args.json,
+     .help = "the daemon's own answer, for programs"},
+    {0}};
+
+bool client_open(struct client *c)
+{
+    const char *token = getenv("DAVIT_TOKEN");
+
+    *c = (struct client){.url = args.url,
+                         .ca = args.ca,
+                         .cert = args.cert,
+                         .key = args.key,
+                         .json = args.json};
+    if (args.token_file) {
+        if (!token_read(c, args.token_file))
             return false;
-        }
-        *to = argv[i];
-    }
-    argv[kept] = NULL;
-    *argc = kept;
-    if (!c->url || !*c->url)
-        c->url = "http://127.0.0.1:8790";
-    if (token_file && *token_file) {
-        if (!token_read(c, token_file))
-            return false;
-    } else if ((env = getenv("DAVIT_TOKEN")) && *env) {
-        c->token = mem_strdup(env);
+    } else if (token && *token) {
+        c->token = mem_strdup(token);
     }
     c->http = http_client_new();
     return true;

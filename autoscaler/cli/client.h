@@ -21,17 +21,12 @@ struct client {
     struct arena arena; /* of the last exchange */
 };
 
-#define CLIENT_HELP \
-    "  --url URL          the daemon (default $DAVIT_URL, then\n" \
-    "                     http://127.0.0.1:8790); unix:PATH is its api.socket\n" \
-    "  --token-file FILE  its token (default $DAVIT_TOKEN_FILE, $DAVIT_TOKEN)\n" \
-    "  --ca FILE          the certificate to trust ($DAVIT_CA)\n" \
-    "  --cert FILE, --key FILE   our certificate ($DAVIT_CERT, $DAVIT_KEY)\n" \
-    "  --json             the daemon's own answer, for programs\n"
+/* For .common of a command that talks to the daemon: the parser fills in what
+ * client_open() takes. */
+extern const struct cli_option client_options[];
 
-/* Takes the options every client command has out of argv; false after a
- * message when one lacks its value or a file cannot be read. */
-bool client_open(struct client *c, int *argc, char **argv);
+/* False after a message when the token's file cannot be read. */
+bool client_open(struct client *c);
 void client_done(struct client *c);
 
 /* One exchange; body may be NULL, *ret is a new reference.  Returns EXIT_OK, or

@@ -2,7 +2,6 @@
  * cmd_catalogue.c - prints and searches the machine catalogue.
  */
 #include <ctype.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,13 +13,16 @@
 #include "cli.h"
 #include "table.h"
 
+static struct {
+    const char *cloud, *file;
+    struct cli_list words; /* all must be found */
+    bool json;
+} args = {"", "", {0}, false};
+
 struct search {
     struct arena arena;
     struct table table;
     json_t *json; /* NULL: the table */
-    char **words; /* all must be found */
-    int n_words;
-    const char *cloud;
     uint32_t found;
 };
 
@@ -82,10 +84,10 @@ static void each(void *arg, const struct cat_machine *m)
                                    devices_of(a, m));
     char memory[32];
 
-    if (*s->cloud && strcmp(s->cloud, m->cloud) != 0)
+    if (*args.cloud && strcmp(args.cloud, m->cloud) != 0)
         return;
-    for (int i = 0; i < s->n_words; i++)
-        if (!has_word(all, s->words[i]))
+    for (uint32_t i = 0; i < args.words.n; i++)
+        if (!has_word(all, args.words.v[i]))
             return;
     s->found++;
     if (s->json) {
@@ -107,35 +109,19 @@ static void each(void *arg, const struct cat_machine *m)
             m->region, m->as_of});
 }
 
-static int run(int argc, char **argv)
+static int run(void)
 {
-    static const struct option options[] = {
-        {"json", no_argument, NULL, 'j'},
-        {"cloud", required_argument, NULL, 'c'},
-        {"file", required_argument, NULL, 'f'},
-        {0}};
     static const char *const columns[] = {
         "MACHINE",     "CLOUD", ">CPU",   ">MEMORY", "DEVICES",
         "ACCELERATOR", ">$/H",  "REGION", "AS OF",   NULL};
-    struct search s = {.cloud = ""};
+    struct search s = {.json = args.json ? json_array() : NULL};
     struct catalogue *c;
-    const char *file = "";
     struct buf errors;
-    int opt;
 
-    while ((opt = getopt_long(argc, argv, "jc:f:", options, NULL)) != -1) {
-        switch (opt) {
-        case 'j': s.json = json_array(); break;
-        case 'c': s.cloud = optarg; break;
-        case 'f': file = optarg; break;
-        default: return cli_usage(&cli_catalogue, "see above");
-        }
-    }
-    s.words = argv + optind;
-    s.n_words = argc - optind;
     buf_init(&errors, 1 << 20);
-    if (catalogue_load(&s.arena, file, &c, &errors) != ST_OK) {
+    if (catalogue_load(&s.arena, args.file, &c, &errors) != ST_OK) {
         fputs(errors.s, stderr);
+        json_decref(s.json);
         buf_done(&errors);
         arena_done(&s.arena);
         return EXIT_INPUT;
@@ -156,11 +142,26 @@ static int run(int argc, char **argv)
     return s.found ? EXIT_OK : EXIT_NO;
 }
 
+static const struct cli_option options[] = {
+    {"cloud", 'c', "NAME", .text = &args.cloud,
+     .help = "only of this one, such as aws, gcp, azure"},
+    {"file", 'f', .text = &args.file, .takes = TAKES_FILE,
+     .help = "with the entries of your own file, as catalogue: has it"},
+    {"json", 'j', .flag = &args.json, .help = "for programs"},
+    {0}};
+
+static const struct cli_option words[] = {
+    {"WORD", .many = &args.words, .optional = true,
+     .help = "part of a machine's name, its accelerator or its devices; all "
+             "of them must match"},
+    {0}};
+
 const struct cli_command cli_catalogue = {
-    "catalogue", "[--cloud NAME] [--json] [WORD]...",
-    "prints and searches the machine catalogue", run,
-    "WORD is part of a machine's name, its accelerator or its devices; all of\n"
-    "them must match: davit catalogue --cloud aws A100\n\n"
-    "  --cloud NAME    aws, gcp or azure\n"
-    "  --file FILE     with the entries of your own file, as catalogue: has it\n"
-    "  --json          for programs\n"};
+    .name = "catalogue",
+    .help = "prints and searches the machine catalogue",
+    .options = options,
+    .words = words,
+    .run = run,
+    .examples = (const struct cli_example[]){
+        {"davit catalogue --cloud aws A100", "machines of AWS with an A100"},
+        {0}}};

@@ -3,7 +3,6 @@
  * changes anything, and says what to do.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <netdb.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -261,22 +260,28 @@ static void config_check(struct checkup *c)
 
 /* ---- */
 
+static struct {
+    const char *config, *file, *kuberay, *kubeconfig, *context, *settings;
+    bool json;
+} args = {
+    .config = "davit.yaml", .kubeconfig = "", .context = "", .settings = ""};
+
 /* NAMESPACE/NAME in place of a file. */
-static struct config *raycluster_load(struct checkup *c, const char *which,
-                                      const char *settings,
+static struct config *raycluster_load(struct checkup *c,
                                       struct config_source **source)
 {
-    const char *slash = strchr(which, '/');
+    const char *which = args.kuberay, *slash = strchr(which, '/');
     static char space[256];
-    struct kuberay_opts k = {.space = space,
-                             .name = slash ? slash + 1 : which,
-                             .kubeconfig = c->kubeconfig ? c->kubeconfig : "",
-                             .context = c->context ? c->context : "",
-                             .ray_address = "",
-                             .state = "",
-                             .listen = "",
-                             .metrics = "",
-                             .settings = settings};
+    struct kuberay_opts k = {
+        .space = space,
+        .name = slash ? slash + 1 : which,
+        .kubeconfig = args.kubeconfig ? args.kubeconfig : "",
+        .context = args.context ? args.context : "",
+        .ray_address = "",
+        .state = "",
+        .listen = "",
+        .metrics = "",
+        .settings = args.settings};
     struct config *conf;
     struct err err;
 
@@ -289,52 +294,35 @@ static struct config *raycluster_load(struct checkup *c, const char *which,
     return NULL;
 }
 
-static int run(int argc, char **argv)
+static void checks(struct checkup *c)
 {
-    enum { KUBERAY = 256, KUBECONFIG, CONTEXT, SETTINGS };
-    static const struct option options[] = {
-        {"config", required_argument, NULL, 'c'},
-        {"json", no_argument, NULL, 'j'},
-        {"kuberay", required_argument, NULL, KUBERAY},
-        {"kubeconfig", required_argument, NULL, KUBECONFIG},
-        {"context", required_argument, NULL, CONTEXT},
-        {"settings", required_argument, NULL, SETTINGS},
-        {0}};
-    const char *path = "davit.yaml", *kuberay = NULL, *settings = "";
-    struct config_source *source = NULL;
-    struct checkup c = {0};
-    struct config *conf;
-    int opt;
+    config_check(c);
+    state_check(c);
+    api_check(c);
+    doctor_api(c);
+    ray_check(c);
+    doctor_kube(c);
+    for (uint32_t i = 0; i < c->conf->n_providers; i++)
+        provider_check(c, &c->conf->providers[i]);
+}
 
-    while ((opt = getopt_long(argc, argv, "c:", options, NULL)) != -1) {
-        switch (opt) {
-        case 'c': path = optarg; break;
-        case 'j': c.json = json_array(); break;
-        case KUBERAY: kuberay = optarg; break;
-        case KUBECONFIG: c.kubeconfig = optarg; break;
-        case CONTEXT: c.context = optarg; break;
-        case SETTINGS: settings = optarg; break;
-        default: return cli_usage(&cli_doctor, "see above");
-        }
-    }
-    if (optind < argc)
-        path = argv[optind];
-    conf = kuberay ? raycluster_load(&c, kuberay, settings, &source)
-                   : cli_config(path);
+static int run(void)
+{
+    const char *path = args.file ? args.file : args.config;
+    struct config_source *source = NULL;
+    struct checkup c = {.json = args.json ? json_array() : NULL,
+                        .kubeconfig = args.kubeconfig,
+                        .context = args.context};
+    struct config *conf;
+
+    conf = args.kuberay ? raycluster_load(&c, &source) : cli_config(path);
     if (!conf) {
         json_decref(c.json);
         return EXIT_INPUT;
     }
     c.conf = conf;
     buf_init(&c.hints, 1 << 20);
-    config_check(&c);
-    state_check(&c);
-    api_check(&c);
-    doctor_api(&c);
-    ray_check(&c);
-    doctor_kube(&c);
-    for (uint32_t i = 0; i < conf->n_providers; i++)
-        provider_check(&c, &conf->providers[i]);
+    checks(&c);
     if (c.json) {
         json_t *all = json_pack("{s:o,s:s}", "findings", c.json, "advice",
                                 c.hints.s);
@@ -353,14 +341,34 @@ static int run(int argc, char **argv)
     return c.n[FINDING_BAD] ? EXIT_NO : EXIT_OK;
 }
 
+static const struct cli_option options[] = {
+    {"config", 'c', .text = &args.config, .takes = TAKES_FILE,
+     .help = "the daemon's settings (default davit.yaml)"},
+    {"kuberay", 0, "[NAMESPACE/]NAME", .text = &args.kuberay,
+     .help = "a RayCluster in place of a file, as the sidecar reads it"},
+    {"kubeconfig", .text = &args.kubeconfig, .takes = TAKES_FILE,
+     .help = "how to reach its API server"},
+    {"context", 0, "NAME", .text = &args.context,
+     .help = "which context of the kubeconfig"},
+    {"settings", .text = &args.settings, .takes = TAKES_FILE,
+     .help = "what else who runs davit says: as for `davit run`"},
+    {"json", 'j', .flag = &args.json, .help = "for programs"},
+    {0}};
+
+static const struct cli_option words[] = {
+    {"FILE", .text = &args.file, .takes = TAKES_FILE, .optional = true,
+     .help = "the same as --config FILE"},
+    {0}};
+
 const struct cli_command cli_doctor = {
-    "doctor", "[--config FILE | --kuberay [NAMESPACE/]NAME] [--json] [FILE]",
-    "checks what the daemon needs: head, rights, credentials, clock", run,
-    "Reads only: the configuration, the Ray head with its token, the API server\n"
-    "with every right that the configuration needs (what is missing is printed as\n"
-    "a Role to apply), the clock, one list call of each provider, and GPU nodes'\n"
-    "pods that would see GPUs they did not ask for.  The exit code is 1 when\n"
-    "something is bad.\n\n"
-    "  --kuberay WHICH    a RayCluster in place of a file, as the sidecar reads it\n"
-    "  --settings FILE    what else who runs davit says: as for `davit run`\n"
-    "  --kubeconfig FILE, --context NAME   how to reach its API server\n"};
+    .name = "doctor",
+    .help = "checks what the daemon needs: head, rights, credentials, clock",
+    .options = options,
+    .words = words,
+    .run = run,
+    .details =
+        "Reads only: the configuration, the Ray head with its token, the API "
+        "server with every right that the configuration needs (what is "
+        "missing is printed as a Role to apply), the clock, one list call of "
+        "each provider, and GPU nodes' pods that would see GPUs they did not "
+        "ask for. The exit code is 1 when something is bad.\n"};

@@ -24,14 +24,15 @@ static int say(struct client *c, const char *path)
 }
 
 /* The first that fails decides the exit code; all are tried. */
-static int say_each(struct client *c, char **nodes, int n, const char *what)
+static int say_each(struct client *c, const struct cli_list *nodes,
+                    const char *what)
 {
     struct arena a = {0};
     int worst = EXIT_OK;
 
-    for (int i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < nodes->n; i++) {
         int rc = say(c, arena_printf(&a, "/v1/nodes/%s/%s",
-                                     text_encode(&a, nodes[i]), what));
+                                     text_encode(&a, nodes->v[i]), what));
 
         worst = worst == EXIT_OK ? rc : worst;
     }
@@ -39,94 +40,107 @@ static int say_each(struct client *c, char **nodes, int n, const char *what)
     return worst;
 }
 
-static int no_words(int argc, char **argv, const struct cli_command *cmd,
-                    const char *path)
-{
-    struct client c;
-    int rc;
-
-    if (!client_open(&c, &argc, argv))
-        return EXIT_USAGE;
-    rc = argc > 1 ? cli_usage(cmd, "unknown word %s", argv[1]) : say(&c, path);
-    client_done(&c);
-    return rc;
-}
-
-static int apply_run(int argc, char **argv)
-{
-    return no_words(argc, argv, &cli_apply, "/v1/apply");
-}
-
-static int release_run(int argc, char **argv)
-{
-    return no_words(argc, argv, &cli_release, "/v1/release");
-}
-
-/* A word that begins with a dash is no node. */
-static const char *option_in(int argc, char **argv)
-{
-    for (int i = 1; i < argc; i++)
-        if (argv[i][0] == '-')
-            return argv[i];
-    return NULL;
-}
-
-static int adopt_run(int argc, char **argv)
-{
-    const char *unknown;
-    struct client c;
+static struct {
+    struct cli_list nodes;
     bool all;
+} args;
+
+static int say_once(const char *path)
+{
+    struct client c;
     int rc;
 
-    if (!client_open(&c, &argc, argv))
+    if (!client_open(&c))
         return EXIT_USAGE;
-    all = argc == 1 || (argc == 2 && strcmp(argv[1], "--all") == 0);
-    unknown = all ? NULL : option_in(argc, argv);
-    rc = unknown ? cli_usage(&cli_adopt, "%s does not go here", unknown)
-         : all   ? say(&c, "/v1/adopt")
-                 : say_each(&c, argv + 1, argc - 1, "adopt");
+    rc = say(&c, path);
     client_done(&c);
     return rc;
 }
 
-static int forget_run(int argc, char **argv)
+static int say_of_nodes(const char *what)
 {
-    const char *unknown;
     struct client c;
     int rc;
 
-    if (!client_open(&c, &argc, argv))
+    if (!client_open(&c))
         return EXIT_USAGE;
-    unknown = option_in(argc, argv);
-    rc = unknown    ? cli_usage(&cli_forget, "%s does not go here", unknown)
-         : argc < 2 ? cli_usage(&cli_forget, "at least one node is needed")
-                    : say_each(&c, argv + 1, argc - 1, "forget");
+    rc = say_each(&c, &args.nodes, what);
     client_done(&c);
     return rc;
+}
+
+static int apply_run(void)
+{
+    return say_once("/v1/apply");
+}
+
+static int release_run(void)
+{
+    return say_once("/v1/release");
+}
+
+static int adopt_run(void)
+{
+    if (args.all && args.nodes.n)
+        return cli_usage(&cli_adopt, "--all, or some nodes");
+    return args.nodes.n ? say_of_nodes("adopt") : say_once("/v1/adopt");
+}
+
+static int forget_run(void)
+{
+    return say_of_nodes("forget");
 }
 
 const struct cli_command cli_apply = {
-    "apply", "[--json]", "takes a configuration over that is held", apply_run,
-    "Held is one that drops a provider with machines or moves it, or whose first\n"
-    "plan would end more machines than limits.max_ends; `davit status` shows what\n"
-    "it would do. The old file, saved again, drops it.\n\n" CLIENT_HELP};
+    .name = "apply",
+    .help = "takes a configuration over that is held",
+    .common = client_options,
+    .run = apply_run,
+    .details = "Held is one that drops a provider with machines or moves it, "
+               "or whose first plan would end more machines than "
+               "limits.max_ends; `davit status` shows what it would do. The "
+               "old file, saved again, drops it.\n"};
 
 const struct cli_command cli_release = {
-    "release", "[--json]", "lets ends go on that are held, and short lists",
-    release_run,
-    "Held are ends that nobody confirmed, above limits.max_ends in ten minutes, and\n"
-    "lists of a provider in which many machines are missing at once.\n\n" CLIENT_HELP};
+    .name = "release",
+    .help = "lets ends go on that are held, and short lists",
+    .common = client_options,
+    .run = release_run,
+    .details = "Held are ends that nobody confirmed, above limits.max_ends in "
+               "ten minutes, and lists of a provider in which many machines "
+               "are missing at once.\n"};
+
+static const struct cli_option adopt_options[] = {
+    {"all", .flag = &args.all, .help = "all of them, as without a NODE"}, {0}};
+
+static const struct cli_option adopt_words[] = {
+    {"NODE", .many = &args.nodes, .takes = TAKES_NODE, .optional = true,
+     .help = "which of them"},
+    {0}};
 
 const struct cli_command cli_adopt = {
-    "adopt", "[--json] [NODE... | --all]",
-    "says that held machines are ours, all without a NODE", adopt_run,
-    "Held are machines of another journal or another daemon (`davit nodes`: "
-    "not_ours).\n"
-    "From now on they are ended when idle, without a demand source as many at\n"
-    "once as limits.max_ends lets go.\n\n" CLIENT_HELP};
+    .name = "adopt",
+    .help = "says that held machines are ours, all without a NODE",
+    .options = adopt_options,
+    .common = client_options,
+    .words = adopt_words,
+    .run = adopt_run,
+    .details = "Held are machines of another journal or another daemon "
+               "(`davit nodes`: not_ours). From now on they are ended when "
+               "idle, without a demand source as many at once as "
+               "limits.max_ends lets go.\n"};
+
+static const struct cli_option forget_words[] = {
+    {"NODE", .many = &args.nodes, .takes = TAKES_NODE,
+     .help = "whose record is dropped"},
+    {0}};
 
 const struct cli_command cli_forget = {
-    "forget", "[--json] NODE...",
-    "drops the records of machines, and leaves the machines alone", forget_run,
-    "For machines of a provider that is no longer configured, and launches that\n"
-    "nobody answered. What a provider lists comes back.\n\n" CLIENT_HELP};
+    .name = "forget",
+    .help = "drops the records of machines, and leaves the machines alone",
+    .common = client_options,
+    .words = forget_words,
+    .run = forget_run,
+    .details = "For machines of a provider that is no longer configured, and "
+               "launches that nobody answered. What a provider lists comes "
+               "back.\n"};

@@ -2,7 +2,6 @@
  * cmd_journal.c - the journal in a person's hands: look, export, take rows out,
  * back up, restore.
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,22 +13,17 @@
 #include "../store/tools.h"
 #include "cli.h"
 
-/* The words of one call. */
-struct words {
-    struct arena arena;
-    const char *path;    /* of the journal */
-    struct config *conf; /* NULL: the journal was named itself */
+static struct {
+    const char *config, *journal, *named, *file;
+    struct cli_list ids, owners;
     bool json;
-    const char *owners[64]; /* --request */
-    uint32_t n_owners;
-    char **rest; /* NULL at the end */
-};
+} args = {.config = "davit.yaml"};
 
-struct sub {
-    const char *name;
-    bool journal; /* the one word after it may be the journal */
-    int n_rest;   /* else so many; -1: any number */
-    int (*run)(struct words *w);
+/* The journal that was meant. */
+struct work {
+    struct arena arena;
+    const char *path;
+    struct config *conf; /* NULL: the journal was named itself */
 };
 
 static int failed(const struct err *err)
@@ -94,9 +88,9 @@ static void orphans_check(struct journal *j, const struct config *c,
     fleet_done(&f);
 }
 
-static int check(struct words *w)
+static int check(struct work *w)
 {
-    struct report r = {.json = w->json ? json_array() : NULL};
+    struct report r = {.json = args.json ? json_array() : NULL};
     struct journal *j;
     struct err err;
 
@@ -108,7 +102,7 @@ static int check(struct words *w)
     if (w->conf)
         orphans_check(j, w->conf, &r);
     journal_close(j);
-    if (w->json) {
+    if (args.json) {
         json_t *o = json_pack("{sssbsisiso}", "journal", w->path, "whole",
                               !r.bad, "bad", (int)r.bad, "odd", (int)r.odd,
                               "findings", r.json);
@@ -124,7 +118,7 @@ static int check(struct words *w)
 
 /* ---- export */
 
-static int export(struct words *w)
+static int export(struct work *w)
 {
     struct journal *j;
     struct err err;
@@ -164,22 +158,20 @@ static enum status forget_one(struct journal *j, const char *kind,
     return ST_OK;
 }
 
-static int forget(struct words *w)
+static int forget(struct work *w)
 {
     uint32_t missing = 0, n = 0;
     struct journal *j;
     struct err err;
     enum status s;
 
-    if (!w->rest[0] && !w->n_owners)
-        return cli_usage(&cli_journal, "forget: which machines?");
     s = journal_open(w->path, NULL, &j, &err);
     if (s != ST_OK)
         return failed(&err);
-    for (char **id = w->rest; *id && s == ST_OK; id++, n++)
-        s = forget_one(j, "machine", *id, &missing, &err);
-    for (uint32_t i = 0; i < w->n_owners && s == ST_OK; i++, n++)
-        s = forget_one(j, "request", w->owners[i], &missing, &err);
+    for (uint32_t i = 0; i < args.ids.n && s == ST_OK; i++, n++)
+        s = forget_one(j, "machine", args.ids.v[i], &missing, &err);
+    for (uint32_t i = 0; i < args.owners.n && s == ST_OK; i++, n++)
+        s = forget_one(j, "request", args.owners.v[i], &missing, &err);
     if (s == ST_OK)
         s = journal_commit(j, &err);
     journal_close(j);
@@ -193,24 +185,23 @@ static int forget(struct words *w)
 
 /* ---- backup, restore */
 
-static int backup(struct words *w)
+static int backup(struct work *w)
 {
     struct err err;
 
-    if (journal_backup(w->path, w->rest[0], clock_wall_ms(), &err) != ST_OK)
+    if (journal_backup(w->path, args.file, clock_wall_ms(), &err) != ST_OK)
         return failed(&err);
-    printf("%s is a backup of %s\n", w->rest[0], w->path);
+    printf("%s is a backup of %s\n", args.file, w->path);
     return EXIT_OK;
 }
 
-static int restore(struct words *w)
+static int restore(struct work *w)
 {
     struct journal_restored r;
     char at[40] = "an unknown time";
     struct err err;
 
-    if (journal_restore(w->path, w->rest[0], clock_wall_ms(), &r, &err) !=
-        ST_OK)
+    if (journal_restore(w->path, args.file, clock_wall_ms(), &r, &err) != ST_OK)
         return failed(&err);
     if (r.backup_ms)
         clock_iso(r.backup_ms, at, sizeof at);
@@ -224,29 +215,15 @@ static int restore(struct words *w)
     return EXIT_OK;
 }
 
-/* ---- the words */
+/* ---- which journal */
 
-static const struct sub subs[] = {{"check", true, 0, check},
-                                  {"export", true, 0, export},
-                                  {"forget", false, -1, forget},
-                                  {"backup", false, 1, backup},
-                                  {"restore", false, 1, restore}};
-
-static const struct sub *sub_find(const char *name)
-{
-    for (size_t i = 0; name && i < sizeof subs / sizeof *subs; i++)
-        if (strcmp(subs[i].name, name) == 0)
-            return &subs[i];
-    return NULL;
-}
-
-/* The journal of the configuration; an exit code, or -1. */
-static int path_find(struct words *w, const char *config)
+/* That of the configuration; an exit code. */
+static int path_of_config(struct work *w)
 {
     const char *elsewhere;
     struct err err;
 
-    w->conf = cli_config(config);
+    w->conf = cli_config(args.config);
     if (!w->conf)
         return EXIT_INPUT;
     if (w->conf->ha) {
@@ -254,83 +231,139 @@ static int path_find(struct words *w, const char *config)
                 "%s: state: kubernetes keeps the journal in ConfigMaps: "
                 "`kubectl get configmaps -l davit.io/state -o yaml` is their "
                 "backup\n",
-                config);
+                args.config);
         return EXIT_INPUT;
     }
     if (config_journal_path(w->conf, &w->arena, &w->path, &elsewhere, &err) !=
         ST_OK)
         return failed(&err);
-    return -1;
+    return EXIT_OK;
 }
 
-/* An exit code, or -1 to go on. */
-static int words_read(struct words *w, const struct sub *s, int argc,
-                      char **argv)
+static int with_journal(int (*run)(struct work *w), bool must_be)
 {
-    static const struct option options[] = {
-        {"config", required_argument, NULL, 'c'},
-        {"journal", required_argument, NULL, 'J'},
-        {"request", required_argument, NULL, 'r'},
-        {"json", no_argument, NULL, 'j'},
-        {0}};
-    const char *config = "davit.yaml";
-    int opt, n;
+    struct work w = {.path = args.named ? args.named : args.journal};
+    int rc = w.path ? EXIT_OK : path_of_config(&w);
 
-    optind = 1;
-    while ((opt = getopt_long(argc, argv, "c:r:j", options, NULL)) != -1)
-        switch (opt) {
-        case 'c': config = optarg; break;
-        case 'J': w->path = optarg; break;
-        case 'j': w->json = true; break;
-        case 'r':
-            if (w->n_owners < sizeof w->owners / sizeof *w->owners) {
-                w->owners[w->n_owners++] = optarg;
-                break;
-            }
-            return cli_usage(&cli_journal, "at most 64 requests at once");
-        default: return cli_usage(&cli_journal, "see above");
-        }
-    w->rest = argv + optind;
-    n = argc - optind;
-    if (s->journal && n == 1 && !w->path)
-        w->path = w->rest[0];
-    else if (s->n_rest >= 0 && n != s->n_rest)
-        return cli_usage(&cli_journal, "%s takes %s", s->name,
-                         s->n_rest ? "one file" : "one journal");
-    return w->path ? -1 : path_find(w, config);
-}
-
-static int run(int argc, char **argv)
-{
-    const struct sub *s = sub_find(argv[1]);
-    struct words w = {0};
-    int rc;
-
-    if (!s)
-        return cli_usage(&cli_journal,
-                         argc < 2 ? "what with it?" : "there is no \"%s\"",
-                         argv[1]);
-    rc = words_read(&w, s, argc - 1, argv + 1);
-    if (rc < 0 && s->run != restore && access(w.path, F_OK) != 0) {
+    if (rc == EXIT_OK && must_be && access(w.path, F_OK) != 0) {
         fprintf(stderr, "%s: there is no such journal\n", w.path);
         rc = EXIT_INPUT;
     }
-    if (rc < 0)
-        rc = s->run(&w);
+    if (rc == EXIT_OK)
+        rc = run(&w);
     if (w.conf)
         config_free(w.conf);
     arena_done(&w.arena);
     return rc;
 }
 
+static int check_run(void)
+{
+    return with_journal(check, true);
+}
+
+static int export_run(void)
+{
+    return with_journal(export, true);
+}
+
+static int backup_run(void)
+{
+    return with_journal(backup, true);
+}
+
+static int restore_run(void)
+{
+    return with_journal(restore, false);
+}
+
+static const struct cli_command cli_journal_forget;
+
+static int forget_run(void)
+{
+    if (!args.ids.n && !args.owners.n)
+        return cli_usage(&cli_journal_forget, "which machines?");
+    return with_journal(forget, true);
+}
+
+/* ---- the commands */
+
+static const struct cli_option which[] = {
+    {"config", 'c', .text = &args.config, .takes = TAKES_FILE,
+     .help = "whose journal it is (default davit.yaml)"},
+    {"journal", .text = &args.journal, .takes = TAKES_FILE,
+     .help = "the journal itself"},
+    {0}};
+
+static const struct cli_option json[] = {
+    {"json", 'j', .flag = &args.json, .help = "for programs"}, {0}};
+
+static const struct cli_option journal_word[] = {
+    {"JOURNAL", .text = &args.named, .takes = TAKES_FILE, .optional = true,
+     .help = "the same as --journal JOURNAL"},
+    {0}};
+
+static const struct cli_option to_file[] = {
+    {"FILE", .text = &args.file, .takes = TAKES_FILE, .help = "the new backup"},
+    {0}};
+
+static const struct cli_option from_file[] = {
+    {"FILE", .text = &args.file, .takes = TAKES_FILE, .help = "the backup"},
+    {0}};
+
+static const struct cli_option forget_options[] = {
+    {"request", 'r', "OWNER", .many = &args.owners, .most = 64,
+     .takes = TAKES_OWNER, .help = "an owner whose request is taken out"},
+    {0}};
+
+static const struct cli_option forget_words[] = {
+    {"ID", .many = &args.ids, .takes = TAKES_NODE, .optional = true,
+     .help = "a machine that is taken out"},
+    {0}};
+
+static const struct cli_command cli_journal_check = {
+    .name = "journal check",
+    .help = "says whether it is whole and all of it is understood",
+    .options = json,
+    .common = which,
+    .words = journal_word,
+    .run = check_run};
+
+static const struct cli_command cli_journal_export = {
+    .name = "journal export",
+    .help = "all of it as JSON",
+    .common = which,
+    .words = journal_word,
+    .run = export_run};
+
+static const struct cli_command cli_journal_forget = {
+    .name = "journal forget",
+    .help = "takes machines and requests out",
+    .options = forget_options,
+    .common = which,
+    .words = forget_words,
+    .run = forget_run};
+
+static const struct cli_command cli_journal_backup = {
+    .name = "journal backup",
+    .help = "copies it, while the daemon runs or not",
+    .common = which,
+    .words = to_file,
+    .run = backup_run};
+
+static const struct cli_command cli_journal_restore = {
+    .name = "journal restore",
+    .help = "puts a backup in its place",
+    .common = which,
+    .words = from_file,
+    .run = restore_run};
+
 const struct cli_command cli_journal = {
-    "journal", "check|export|forget|backup|restore [...]",
-    "checks, shows, backs up and restores the journal", run,
-    "  check [--json] [JOURNAL]    is it whole, and is all of it understood?\n"
-    "  export [JOURNAL]            all of it as JSON\n"
-    "  forget ID... [--request OWNER]   takes machines and requests out\n"
-    "  backup FILE                 copies it, while the daemon runs or not\n"
-    "  restore FILE                puts a backup in its place\n\n"
-    "  --config FILE     whose journal it is (default davit.yaml)\n"
-    "  --journal FILE    the journal itself\n\n"
-    "forget and restore are refused while a daemon has the journal.\n"};
+    .name = "journal",
+    .help = "checks, shows, backs up and restores the journal",
+    .subs =
+        (const struct cli_command *const[]){
+            &cli_journal_check, &cli_journal_export, &cli_journal_forget,
+            &cli_journal_backup, &cli_journal_restore, NULL},
+    .details = "forget and restore are refused while a daemon has the "
+               "journal.\n"};

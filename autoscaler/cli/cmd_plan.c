@@ -5,7 +5,6 @@
  * says whether the same is planned today.  With --set the plan is made twice,
  * and what the change changes is shown.
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -330,60 +329,57 @@ static int plan_run(const char *path, char **requests, int n_requests,
     return rc;
 }
 
-static int run(int argc, char **argv)
-{
-    static const struct option options[] = {
-        {"json", no_argument, NULL, 'j'},
-        {"request", required_argument, NULL, 'r'},
-        {"set", required_argument, NULL, 's'},
-        {"budget", required_argument, NULL, 'b'},
-        {0}};
-    char *requests[MOST], *sets[MOST];
-    int n_requests = 0, n_sets = 0, opt;
-    int64_t budget_ms = -1;
-    bool json = false;
+static struct {
+    const char *file;
+    struct cli_list requests, sets;
+    int64_t budget_ms;
+    bool json;
+} args = {.budget_ms = -1};
 
-    while ((opt = getopt_long(argc, argv, "jr:s:b:", options, NULL)) != -1) {
-        if (opt == 'j')
-            json = true;
-        else if (opt == 'r' && n_requests < MOST)
-            requests[n_requests++] = optarg;
-        else if (opt == 's' && n_sets < MOST)
-            sets[n_sets++] = optarg;
-        else if (opt == 'b' && duration_parse(optarg, &budget_ms) &&
-                 budget_ms >= 0 && budget_ms <= BUDGET_MAX_MS)
-            continue;
-        else if (opt == 'b')
-            return cli_usage(
-                &cli_plan,
-                "--budget: a time from 0 to 10m, such as 500ms or 2s");
-        else if (opt == 'r' || opt == 's')
-            return cli_usage(&cli_plan, "more than %d of --%s", MOST,
-                             opt == 'r' ? "request" : "set");
-        else
-            return cli_usage(&cli_plan, "see above");
-    }
-    if (optind + 1 != argc)
-        return cli_usage(&cli_plan, "one file is needed");
-    return plan_run(argv[optind], requests, n_requests, sets, n_sets, budget_ms,
-                    json);
+static int run(void)
+{
+    return plan_run(args.file, args.requests.v, (int)args.requests.n,
+                    args.sets.v, (int)args.sets.n, args.budget_ms, args.json);
 }
 
+static const struct cli_option options[] = {
+    {"request", 'r', "BUNDLE", .many = &args.requests, .most = MOST,
+     .help = "adds a bundle to hold, as JSON; may be repeated"},
+    {"set", 's', "PATH=VALUE", .many = &args.sets, .most = MOST,
+     .help = "changes a value of the snapshot first and shows what that "
+             "changes; may be repeated"},
+    {"budget", 'b', .time_ms = &args.budget_ms, .most = BUDGET_MAX_MS,
+     .help = "how long the plan may be bettered, 500ms by default; counted in "
+             "steps, so that the answer is the same on every machine; 0: the "
+             "first plan"},
+    {"json", 'j', .flag = &args.json,
+     .help = "the plan as JSON; with --set both, and the difference"},
+    {0}};
+
+static const struct cli_option words[] = {
+    {"FILE", .text = &args.file, .takes = TAKES_FILE,
+     .help = "a snapshot, a record, or a configuration; - is standard input"},
+    {0}};
+
+static const struct cli_example examples[] = {
+    {"davit plan davit.yaml -r '{\"GPU\":1,\"accelerator_type\":\"T4\"}'",
+     "what would be launched for a T4"},
+    {"davit plan --set limits.idle_timeout=5m record.json",
+     "what another idle timeout had changed"},
+    {"davit plan --set node_types.t4.price=0.2 --set nodes.n1.idle_ms=90000 "
+     "snapshot.json",
+     "another price, and a node that is idle for longer"},
+    {0}};
+
 const struct cli_command cli_plan = {
-    "plan",
-    "[--json] [--budget TIME] [--request BUNDLE]... [--set PATH=VALUE]...\n             FILE",
-    "plans for a snapshot, a record or a configuration; does nothing", run,
-    "FILE is a snapshot.json (docs/snapshot.md), a file that `davit run\n"
-    "--record` wrote, or a configuration, which is planned for an empty\n"
-    "cluster.  A record is replayed: the exit code is 1 when the plan is not\n"
-    "the one in the file.\n\n"
-    "  --request BUNDLE   adds a bundle to hold, such as\n"
-    "                     '{\"GPU\":1,\"accelerator_type\":\"T4\"}'; may be repeated\n"
-    "  --set PATH=VALUE   changes a value of the snapshot first and shows what\n"
-    "                     that changes: limits.idle_timeout=5m,\n"
-    "                     node_types.t4.price=0.2, nodes.n1.idle_ms=90000; may\n"
-    "                     be repeated\n"
-    "  --budget TIME      how long the plan may be bettered, 500ms by default;\n"
-    "                     counted in steps, so that the answer is the same on\n"
-    "                     every machine; 0: the first plan\n"
-    "  --json             the plan as JSON; with --set both, and the difference\n"};
+    .name = "plan",
+    .help = "plans for a snapshot, a record or a configuration; does nothing",
+    .options = options,
+    .words = words,
+    .run = run,
+    .details =
+        "A snapshot is what docs/snapshot.md describes, a record a file that "
+        "`davit run --record` wrote; a configuration is planned for an empty "
+        "cluster. A record is replayed: the exit code is 1 when the plan is "
+        "not the one in the file.\n",
+    .examples = examples};

@@ -50,20 +50,16 @@ static void each(void *arg, const struct plugin_info *i, const char *path,
     json_array_append_new(l->json, o);
 }
 
-static int run(int argc, char **argv)
-{
-    struct listing l = {0};
-    const char *dir = "";
+static struct {
+    const char *dir;
+    bool json;
+} args = {.dir = ""};
 
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0)
-            l.json = json_array();
-        else if (argv[i][0] != '-')
-            dir = argv[i];
-        else
-            return cli_usage(&cli_providers, "unknown option %s", argv[i]);
-    }
-    plugins_each(dir, each, &l);
+static int run(void)
+{
+    struct listing l = {.json = args.json ? json_array() : NULL};
+
+    plugins_each(args.dir, each, &l);
     if (l.json) {
         cli_json(l.json);
         json_decref(l.json);
@@ -71,22 +67,33 @@ static int run(int argc, char **argv)
     return l.n && !l.broken ? EXIT_OK : EXIT_NO;
 }
 
+static const struct cli_option options[] = {
+    {"json", 'j', .flag = &args.json, .help = "for programs"}, {0}};
+
+static const struct cli_option words[] = {
+    {"DIR", .text = &args.dir, .takes = TAKES_FOLDER, .optional = true,
+     .help = "looked into first"},
+    {0}};
+
 const struct cli_command cli_providers = {
-    "providers", "[--json] [DIR]", "lists the provider plug-ins found", run,
-    "Looked for as davit-NAME.so in DIR, $DAVIT_PLUGIN_DIR, plugins/ beside\n"
-    "the binary, and the directory compiled in.  The exit code is 1 when there is\n"
-    "none, or one that cannot be loaded.\n"};
+    .name = "providers",
+    .help = "lists the provider plug-ins found",
+    .options = options,
+    .words = words,
+    .run = run,
+    .details = "Looked for as davit-NAME.so in DIR, $DAVIT_PLUGIN_DIR, "
+               "plugins/ beside the binary, and the directory compiled in. "
+               "The exit code is 1 when there is none, or one that cannot be "
+               "loaded.\n"};
 
-static int version(int argc, char **argv)
+static int version(void)
 {
-    bool json = argc > 1 && strcmp(argv[1], "--json") == 0;
-
-    if (argc > 1 + json)
-        return cli_usage(&cli_version, "unknown word %s", argv[1 + json]);
-    printf(json ? "{\"version\":\"%s\",\"plugin_abi\":1}\n" : "davit %s\n",
+    printf(args.json ? "{\"version\":\"%s\",\"plugin_abi\":1}\n" : "davit %s\n",
            DAVIT_VERSION);
     return EXIT_OK;
 }
 
-const struct cli_command cli_version = {"version", "[--json]",
-                                        "prints the version", version, NULL};
+const struct cli_command cli_version = {.name = "version",
+                                        .help = "prints the version",
+                                        .options = options,
+                                        .run = version};

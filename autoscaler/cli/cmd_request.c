@@ -2,8 +2,6 @@
  * cmd_request.c - requests resources, and waits for them with --wait.
  */
 #include <errno.h>
-#include <getopt.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,24 +136,24 @@ static void reply_print(const json_t *r, struct arena *a)
                text_of(v, "text"));
 }
 
-struct options {
+static struct {
     const char *owner, *ttl, *strategy, *queue;
-    long cpus, priority;
+    int64_t cpus, priority, wait_ms;
+    struct cli_list bundles;
     bool clear;
-    double wait;
-};
+} args = {.owner = "default"};
 
 /* For programs: waits without output, then prints the state of the request. */
-static int wait_json(struct client *c, const struct options *w, struct arena *a)
+static int wait_json(struct client *c, struct arena *a)
 {
     json_t *reply;
-    int rc = watch(c, w->owner, w->wait), got;
+    int rc = watch(c, args.owner, (double)args.wait_ms / 1000), got;
 
     if (rc != EXIT_OK && rc != EXIT_NO)
         return rc;
     got = client_call(
         c, "GET",
-        arena_printf(a, "/v1/request_resources/%s", text_encode(a, w->owner)),
+        arena_printf(a, "/v1/request_resources/%s", text_encode(a, args.owner)),
         NULL, &reply);
     if (got != EXIT_OK)
         return got;
@@ -164,142 +162,115 @@ static int wait_json(struct client *c, const struct options *w, struct arena *a)
     return rc;
 }
 
-static int request_send(struct client *c, const struct options *w,
-                        json_t *bundles)
+static int request_send(struct client *c, json_t *bundles)
 {
-    json_t *body = json_pack("{s:s,s:O,s:s*,s:s*,s:s*}", "owner", w->owner,
-                             "bundles", bundles, "ttl", w->ttl, "strategy",
-                             w->strategy, "queue", w->queue);
+    json_t *body = json_pack("{s:s,s:O,s:s*,s:s*,s:s*}", "owner", args.owner,
+                             "bundles", bundles, "ttl", args.ttl, "strategy",
+                             args.strategy, "queue", args.queue);
     json_t *reply;
     struct arena a = {0};
     bool wait;
     int rc;
 
-    if (w->priority)
-        json_object_set_new(body, "priority", json_integer(w->priority));
-    if (w->cpus)
-        json_object_set_new(body, "num_cpus", json_integer(w->cpus));
+    if (args.priority)
+        json_object_set_new(body, "priority", json_integer(args.priority));
+    if (args.cpus)
+        json_object_set_new(body, "num_cpus", json_integer(args.cpus));
     rc = client_call(c, "POST", "/v1/request_resources", body, &reply);
     json_decref(body);
     if (rc != EXIT_OK)
         return rc;
     rc = flag_of(reply, "feasible") ? EXIT_OK : EXIT_NO;
-    wait = rc == EXIT_OK && w->wait > 0 && !flag_of(reply, "cleared");
+    wait = rc == EXIT_OK && args.wait_ms > 0 && !flag_of(reply, "cleared");
     if (!c->json)
         reply_print(reply, &a);
     else if (!wait)
         cli_json(reply);
     json_decref(reply);
     if (wait)
-        rc = c->json ? wait_json(c, w, &a) : watch(c, w->owner, w->wait);
+        rc = c->json ? wait_json(c, &a)
+                     : watch(c, args.owner, (double)args.wait_ms / 1000);
     arena_done(&a);
     return rc;
 }
 
-static bool number_read(const char *text, long min, long *ret)
+static int bundles_read(struct arena *a, json_t *to)
 {
-    char *end;
-
-    errno = 0;
-    *ret = strtol(text, &end, 10);
-    return !errno && !*end && end != text && *ret >= min;
-}
-
-static int option_read(int opt, struct options *w)
-{
-    int64_t ms;
-
-    switch (opt) {
-    case 'o': w->owner = optarg; break;
-    case 't': w->ttl = optarg; break;
-    case 's': w->strategy = optarg; break;
-    case 'q': w->queue = optarg; break;
-    case 'c': w->clear = true; break;
-    case 'n':
-        if (!number_read(optarg, 1, &w->cpus))
-            return cli_usage(&cli_request,
-                             "--num-cpus takes a number of at least 1, got %s",
-                             optarg);
-        break;
-    case 'p':
-        if (!number_read(optarg, LONG_MIN, &w->priority))
-            return cli_usage(&cli_request, "--priority takes a whole number");
-        break;
-    case 'w':
-        if (!duration_parse(optarg, &ms))
-            return cli_usage(&cli_request, "--wait takes a time like 5m");
-        w->wait = (double)ms / 1000;
-        break;
-    default: return cli_usage(&cli_request, "see above");
-    }
-    return EXIT_OK;
-}
-
-static int bundles_read(char **texts, int n, const struct options *w,
-                        struct arena *a, json_t *to)
-{
-    for (int i = 0; i < n; i++) {
-        json_t *b = bundle_read(texts[i], a);
+    for (uint32_t i = 0; i < args.bundles.n; i++) {
+        json_t *b = bundle_read(args.bundles.v[i], a);
 
         if (!b)
             return EXIT_INPUT;
         json_array_append_new(to, b);
     }
-    if ((n > 0 || w->cpus) != w->clear)
-        return EXIT_OK;
-    return cli_usage(&cli_request,
-                     w->clear ? "--clear takes no bundles"
-                              : "bundles, --num-cpus or --clear are needed");
+    return EXIT_OK;
 }
 
-static int run(int argc, char **argv)
+static int run(void)
 {
-    static const struct option known[] = {
-        {"owner", required_argument, NULL, 'o'},
-        {"ttl", required_argument, NULL, 't'},
-        {"strategy", required_argument, NULL, 's'},
-        {"queue", required_argument, NULL, 'q'},
-        {"priority", required_argument, NULL, 'p'},
-        {"num-cpus", required_argument, NULL, 'n'},
-        {"clear", no_argument, NULL, 'c'},
-        {"wait", required_argument, NULL, 'w'},
-        {0}};
-    struct options w = {.owner = "default"};
-    json_t *bundles = json_array();
+    json_t *bundles;
     struct arena a = {0};
     struct client c;
-    int opt, rc = EXIT_OK;
+    int rc;
 
-    if (!client_open(&c, &argc, argv))
+    if ((args.bundles.n > 0 || args.cpus) == args.clear)
+        return cli_usage(&cli_request,
+                         args.clear
+                             ? "--clear takes no bundles"
+                             : "bundles, --num-cpus or --clear are needed");
+    if (!client_open(&c))
         return EXIT_USAGE;
-    while (rc == EXIT_OK &&
-           (opt = getopt_long(argc, argv, "o:t:s:q:p:n:cw:", known, NULL)) !=
-               -1)
-        rc = option_read(opt, &w);
+    bundles = json_array();
+    rc = bundles_read(&a, bundles);
     if (rc == EXIT_OK)
-        rc = bundles_read(argv + optind, argc - optind, &w, &a, bundles);
-    if (rc == EXIT_OK)
-        rc = request_send(&c, &w, bundles);
+        rc = request_send(&c, bundles);
     json_decref(bundles);
     arena_done(&a);
     client_done(&c);
     return rc;
 }
 
+static const char *const strategies[] = {"PACK", "SPREAD", "STRICT_PACK",
+                                         "STRICT_SPREAD", NULL};
+
+static const struct cli_option options[] = {
+    {"owner", 'o', "NAME", .text = &args.owner, .takes = TAKES_OWNER,
+     .help = "whose request (default \"default\")"},
+    {"num-cpus", 'n', .number = &args.cpus, .least = 1, .most = INT64_MAX,
+     .help = "N bundles of one CPU more"},
+    {"strategy", 's', .text = &args.strategy, .choices = strategies,
+     .help = "how its bundles are placed: all of them or none"},
+    {"queue", 'q', "NAME", .text = &args.queue, .takes = TAKES_QUEUE,
+     .help = "the queue it goes to (queues: in the configuration)"},
+    {"priority", 'p', .number = &args.priority,
+     .help = "higher is served first (default 0)"},
+    {"ttl", 't', "TIME", .text = &args.ttl, .help = "ends by itself (30m, 2h)"},
+    {"clear", 'c', .flag = &args.clear, .help = "asks for nothing any more"},
+    {"wait", 'w', .time_ms = &args.wait_ms,
+     .help = "shows the nodes come until all is there; exit code 1 when it is "
+             "not by then"},
+    {0}};
+
+static const struct cli_option words[] = {
+    {"BUNDLE", .many = &args.bundles, .optional = true,
+     .help = "JSON as in the API, or a short form, with a count behind a star"},
+    {0}};
+
+static const struct cli_example examples[] = {
+    {"davit request --owner train-42 --ttl 30m GPU=1,accelerator_type=T4*2",
+     "two T4s, held for half an hour"},
+    {"davit request '{\"GPU\": 1, \"accelerator_type\": \"T4\"}*2' --wait 10m",
+     "the same as JSON, and waits until they are there"},
+    {"davit request --owner train-42 --clear", "nothing any more"},
+    {0}};
+
 const struct cli_command cli_request = {
-    "request", "[--owner NAME] [--clear] BUNDLE...",
-    "asks for resources; replaces the owner's earlier request", run,
-    "BUNDLE is JSON as in the API or a short form, with a count behind a star:\n"
-    "  davit request '{\"GPU\": 1, \"accelerator_type\": \"T4\"}*2'\n"
-    "  davit request --owner train-42 --ttl 30m GPU=1,accelerator_type=T4*2\n"
-    "A request is a total that running work counts towards; it stays until it\n"
-    "is replaced, cleared or its ttl is over.\n\n"
-    "  --owner NAME       whose request (default \"default\")\n"
-    "  --num-cpus N       N bundles of one CPU more\n"
-    "  --strategy S       PACK, SPREAD, STRICT_PACK, STRICT_SPREAD: all or none\n"
-    "  --queue NAME       the queue it goes to (queues: in the configuration)\n"
-    "  --priority N       higher is served first (default 0)\n"
-    "  --ttl TIME         ends by itself (30m, 2h)\n"
-    "  --clear            asks for nothing any more\n"
-    "  --wait TIME        shows the nodes come until all is there; exit code 1\n"
-    "                     when it is not by then\n" CLIENT_HELP};
+    .name = "request",
+    .help = "asks for resources; replaces the owner's earlier request",
+    .options = options,
+    .common = client_options,
+    .words = words,
+    .run = run,
+    .details = "A request is a total that running work counts towards; it "
+               "stays until it is replaced, cleared or its ttl is over.\n",
+    .examples = examples};

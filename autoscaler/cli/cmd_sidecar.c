@@ -7,7 +7,6 @@
  * read-only root: the journal goes into the directory shared with the head.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,60 +63,38 @@ static bool state_find(char *ret, size_t size)
     return false;
 }
 
-static int run(int argc, char **argv)
+static struct {
+    const char *name, *space, *listen, *metrics, *settings;
+    bool dry_run, log_json, verbose;
+} args = {.name = "",
+          .space = "",
+          .listen = "127.0.0.1:8790",
+          .metrics = "",
+          .settings = ""};
+
+static int run(void)
 {
-    static const struct option options[] = {
-        {"cluster-name", required_argument, NULL, 'c'},
-        {"cluster-namespace", required_argument, NULL, 'N'},
-        {"listen", required_argument, NULL, 'l'},
-        {"metrics", required_argument, NULL, 'm'},
-        {"settings", required_argument, NULL, 's'},
-        {"dry-run", no_argument, NULL, 'n'},
-        {"log-json", no_argument, NULL, 'j'},
-        {"verbose", no_argument, NULL, 'v'},
-        {0}};
-    struct control_opts o = {.config_path = ""};
-    char state[600], metrics[64], listen[64];
+    char state[600], metrics[64];
+    struct control_opts o = {.config_path = "", .dry_run = args.dry_run};
     struct kuberay_opts k = {
-        .space = env("RAY_CLUSTER_NAMESPACE", ""),
-        .name = env("RAY_CLUSTER_NAME", ""),
+        .space = args.space,
+        .name = args.name,
         .kubeconfig = "",
         .context = "",
         .ray_address = env("RAY_ADDRESS", "127.0.0.1:6379"),
-        .listen = listen,
-        .metrics = metrics,
+        .listen = args.listen,
+        .metrics = *args.metrics ? args.metrics : metrics,
         .state = state,
-        .settings = env("DAVIT_SETTINGS", ""),
+        .settings = args.settings,
         .sidecar = true};
-    enum log_level level = LOG_INFO;
-    bool json = false;
-    int opt;
 
-    snprintf(metrics, sizeof metrics, "0.0.0.0:%.10s",
-             env("AUTOSCALER_METRIC_PORT", "44217"));
-    snprintf(listen, sizeof listen, "%.60s",
-             env("DAVIT_LISTEN", "127.0.0.1:8790"));
-    while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        switch (opt) {
-        case 'c': k.name = optarg; break;
-        case 'N': k.space = optarg; break;
-        case 'l': snprintf(listen, sizeof listen, "%.60s", optarg); break;
-        case 'm': snprintf(metrics, sizeof metrics, "%.60s", optarg); break;
-        case 's': k.settings = optarg; break;
-        case 'n': o.dry_run = true; break;
-        case 'j': json = true; break;
-        case 'v': level = LOG_DEBUG; break;
-        default: return cli_usage(&cli_sidecar, "see above");
-        }
-    }
-    if (optind < argc)
-        return cli_usage(&cli_sidecar, "there is no use for \"%s\"",
-                         argv[optind]);
     if (!*k.name)
         return cli_usage(
             &cli_sidecar,
             "--cluster-name is missing (or RAY_CLUSTER_NAME in the environment)");
-    daemon_prepare(level, json);
+    snprintf(metrics, sizeof metrics, "0.0.0.0:%.10s",
+             env("AUTOSCALER_METRIC_PORT", "44217"));
+    daemon_prepare(args.verbose ? LOG_DEBUG : LOG_INFO, args.log_json);
     log_info(
         "davit %s in the place of Ray's autoscaler, for RayCluster %s in %s%s%s",
         DAVIT_VERSION, k.name, *k.space ? k.space : "this pod's namespace",
@@ -128,16 +105,32 @@ static int run(int argc, char **argv)
     return kuberay_run(&o, &k);
 }
 
+static const struct cli_option options[] = {
+    {"cluster-name", 0, "NAME", .text = &args.name, .env = "RAY_CLUSTER_NAME",
+     .help = "the RayCluster (default $RAY_CLUSTER_NAME)"},
+    {"cluster-namespace", 0, "NAME", .text = &args.space,
+     .env = "RAY_CLUSTER_NAMESPACE",
+     .help = "its namespace (default $RAY_CLUSTER_NAMESPACE, then the pod's)"},
+    {"listen", 0, "HOST:PORT", .text = &args.listen, .env = "DAVIT_LISTEN",
+     .help = "the REST API (default $DAVIT_LISTEN, then 127.0.0.1:8790)"},
+    {"metrics", 0, "HOST:PORT", .text = &args.metrics,
+     .help = "Prometheus (default 0.0.0.0:44217 as Ray's autoscaler; "
+             "$AUTOSCALER_METRIC_PORT is the port)"},
+    {"settings", .text = &args.settings, .takes = TAKES_FILE,
+     .env = "DAVIT_SETTINGS",
+     .help = "further settings of who runs it (default $DAVIT_SETTINGS)"},
+    {"dry-run", .flag = &args.dry_run,
+     .help = "plans and reports, but never launches or ends anything"},
+    {"log-json", .flag = &args.log_json, .help = "log lines as JSON"},
+    {"verbose", .flag = &args.verbose, .help = "more of them"},
+    {0}};
+
 const struct cli_command cli_sidecar = {
-    "kuberay-autoscaler", "--cluster-name X --cluster-namespace Y",
-    "as KubeRay's autoscaler container", run,
-    "  --cluster-name NAME, --cluster-namespace NAME   the RayCluster (else\n"
-    "                  RAY_CLUSTER_NAME, RAY_CLUSTER_NAMESPACE)\n"
-    "  --listen HOST:PORT    the REST API (127.0.0.1:8790; DAVIT_LISTEN)\n"
-    "  --metrics HOST:PORT   Prometheus (0.0.0.0:44217 as Ray's autoscaler;\n"
-    "                  AUTOSCALER_METRIC_PORT)\n"
-    "  --settings FILE       further settings of who runs it (DAVIT_SETTINGS)\n"
-    "  --dry-run, --log-json, --verbose   as for `davit run`\n\n"
-    "The head is RAY_ADDRESS, else 127.0.0.1:6379: the same pod.  The journal is\n"
-    "/tmp/ray/davit/davit.db, or DAVIT_STATE.  The RayCluster's annotation\n"
-    "davit.io/config may set limits and queues.  See docs/kubernetes.md.\n"};
+    .name = "kuberay-autoscaler",
+    .help = "as KubeRay's autoscaler container",
+    .options = options,
+    .run = run,
+    .details = "The head is RAY_ADDRESS, else 127.0.0.1:6379: the same pod. "
+               "The journal is /tmp/ray/davit/davit.db, or DAVIT_STATE. The "
+               "RayCluster's annotation davit.io/config may set limits and "
+               "queues. See docs/kubernetes.md.\n"};

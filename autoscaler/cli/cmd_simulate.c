@@ -3,7 +3,6 @@
  * would have waited: a trace played against one or several configurations.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,101 +16,12 @@
 
 enum { ERRORS_MAX = 1 << 20, BOOT_MS = 90000, BOOT_MOST_MS = 86400000 };
 
-struct asked {
-    const char *configs[2], *sets[SETS_MOST], *trace, *svg;
-    uint32_t n_configs, n_sets;
-    uint64_t seed;
-    int64_t boot_ms;
-    struct trace_opts cut;
+static struct {
+    const char *config, *trace, *compare, *svg;
+    struct cli_list sets;
+    int64_t seed, boot_ms, from_ms, to_ms, runs_ms;
     bool json;
-};
-
-/* ---- the command line */
-
-static bool time_read(const char *text, int64_t least, int64_t most,
-                      int64_t *ret)
-{
-    return duration_parse(text, ret) && *ret >= least && *ret <= most;
-}
-
-static bool seed_read(const char *text, uint64_t *ret)
-{
-    char *end;
-
-    errno = 0;
-    *ret = strtoull(text, &end, 10);
-    return *text >= '0' && *text <= '9' && !*end && errno == 0;
-}
-
-static int option_read(struct asked *k, int opt)
-{
-    switch (opt) {
-    case 'j': k->json = true; return EXIT_OK;
-    case 'v': k->svg = optarg; return EXIT_OK;
-    case 'c':
-        if (k->configs[1])
-            return cli_usage(&cli_simulate, "--compare: one at most");
-        k->configs[1] = optarg;
-        return EXIT_OK;
-    case 's':
-        if (k->n_sets == SETS_MOST)
-            return cli_usage(&cli_simulate, "more than %d of --set", SETS_MOST);
-        k->sets[k->n_sets++] = optarg;
-        return EXIT_OK;
-    case 'e':
-        if (seed_read(optarg, &k->seed))
-            return EXIT_OK;
-        return cli_usage(&cli_simulate, "--seed: a whole number");
-    case 'b':
-        if (time_read(optarg, 0, BOOT_MOST_MS, &k->boot_ms))
-            return EXIT_OK;
-        return cli_usage(&cli_simulate, "--boot: a time from 0 to 24h");
-    case 'f':
-        if (time_read(optarg, 0, INT64_MAX, &k->cut.from_ms))
-            return EXIT_OK;
-        return cli_usage(&cli_simulate, "--from: a time such as 36h");
-    case 't':
-        if (time_read(optarg, 1, INT64_MAX, &k->cut.to_ms))
-            return EXIT_OK;
-        return cli_usage(&cli_simulate, "--to: a time above 0 such as 36h");
-    case 'r':
-        if (time_read(optarg, 1, INT64_MAX, &k->cut.runs_ms))
-            return EXIT_OK;
-        return cli_usage(&cli_simulate, "--runs: a time above 0 such as 10m");
-    default: return cli_usage(&cli_simulate, "see above");
-    }
-}
-
-static int words_read(int argc, char **argv, struct asked *k)
-{
-    static const struct option options[] = {
-        {"json", no_argument, NULL, 'j'},
-        {"svg", required_argument, NULL, 'v'},
-        {"compare", required_argument, NULL, 'c'},
-        {"set", required_argument, NULL, 's'},
-        {"seed", required_argument, NULL, 'e'},
-        {"boot", required_argument, NULL, 'b'},
-        {"from", required_argument, NULL, 'f'},
-        {"to", required_argument, NULL, 't'},
-        {"runs", required_argument, NULL, 'r'},
-        {0}};
-    int opt, rc;
-
-    *k = (struct asked){
-        .seed = 1, .boot_ms = BOOT_MS, .cut = {.to_ms = INT64_MAX}};
-    while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1)
-        if ((rc = option_read(k, opt)) != EXIT_OK)
-            return rc;
-    if (optind + 2 != argc)
-        return cli_usage(&cli_simulate, "a configuration and a trace are "
-                                        "needed");
-    if (k->cut.from_ms >= k->cut.to_ms)
-        return cli_usage(&cli_simulate, "--from must be before --to");
-    k->configs[0] = argv[optind];
-    k->n_configs = k->configs[1] ? 2 : 1;
-    k->trace = argv[optind + 1];
-    return EXIT_OK;
-}
+} args = {.seed = 1, .boot_ms = BOOT_MS, .to_ms = INT64_MAX};
 
 /* ---- playing */
 
@@ -124,32 +34,35 @@ struct playing {
     struct buf errors;
 };
 
-static enum status play(struct playing *p, const struct asked *k)
+static enum status play(struct playing *p)
 {
+    const char *configs[] = {args.config, args.compare};
+    const struct trace_opts cut = {args.from_ms, args.to_ms, args.runs_ms};
     struct err err;
-    enum status s = settings_make(k->configs, k->n_configs, k->sets, k->n_sets,
+    enum status s = settings_make(configs, args.compare ? 2 : 1,
+                                  (const char **)args.sets.v, args.sets.n,
                                   &p->arena, p->settings, &p->n, &err);
 
     if (s != ST_OK) {
         buf_printf(&p->errors, "%s\n", err.text);
         return s;
     }
-    s = trace_read(k->trace, &k->cut, &p->trace, &p->errors);
+    s = trace_read(args.trace, &cut, &p->trace, &p->errors);
     for (; s == ST_OK && p->played < p->n; p->played++) {
         const struct setting *x = &p->settings[p->played];
         const struct world_opts o = {.config_path = x->config_path,
                                      .sets = x->sets,
                                      .n_sets = x->n_sets,
                                      .trace = &p->trace,
-                                     .seed = k->seed,
-                                     .boot_ms = k->boot_ms};
+                                     .seed = (uint64_t)args.seed,
+                                     .boot_ms = args.boot_ms};
 
         s = world_play(&o, &p->outcomes[p->played], &p->errors);
     }
     return s;
 }
 
-static void json_print(const struct playing *p, const struct asked *k)
+static void json_print(const struct playing *p)
 {
     json_t *list = json_array(), *all;
 
@@ -157,8 +70,8 @@ static void json_print(const struct playing *p, const struct asked *k)
         json_array_append_new(list,
                               outcome_json(&p->settings[i], &p->outcomes[i]));
     all = json_pack("{s:o,s:I,s:f,s:o}", "trace", trace_json(&p->trace), "seed",
-                    (json_int_t)k->seed, "boot_s", (double)k->boot_ms / 1000,
-                    "columns", list);
+                    (json_int_t)args.seed, "boot_s",
+                    (double)args.boot_ms / 1000, "columns", list);
     cli_json(all);
     json_decref(all);
 }
@@ -181,14 +94,14 @@ static int svg_print(const struct playing *p, const char *path)
 }
 
 /* EXIT_NO: something never began. */
-static int answer(struct playing *p, const struct asked *k)
+static int answer(struct playing *p)
 {
     int rc = EXIT_OK;
 
-    if (k->json) {
-        json_print(p, k);
+    if (args.json) {
+        json_print(p);
     } else {
-        simulate_show_trace(&p->trace, k->seed, k->boot_ms);
+        simulate_show_trace(&p->trace, (uint64_t)args.seed, args.boot_ms);
         simulate_show(p->settings, p->outcomes, p->n, &p->arena);
     }
     for (uint32_t i = 0; i < p->n; i++)
@@ -202,22 +115,21 @@ static int answer(struct playing *p, const struct asked *k)
                                          p->outcomes[i].began));
             rc = EXIT_NO;
         }
-    if (k->svg && svg_print(p, k->svg) != EXIT_OK)
+    if (args.svg && svg_print(p, args.svg) != EXIT_OK)
         rc = EXIT_REFUSED;
     return rc;
 }
 
-static int run(int argc, char **argv)
+static int run(void)
 {
     struct playing p = {0};
-    struct asked k;
-    int rc = words_read(argc, argv, &k);
+    int rc;
 
-    if (rc != EXIT_OK)
-        return rc;
+    if (args.from_ms >= args.to_ms)
+        return cli_usage(&cli_simulate, "--from must be before --to");
     log_setup(LOG_ERROR, false);
     buf_init(&p.errors, ERRORS_MAX);
-    rc = play(&p, &k) == ST_OK ? answer(&p, &k) : EXIT_INPUT;
+    rc = play(&p) == ST_OK ? answer(&p) : EXIT_INPUT;
     fputs(p.errors.s, stderr);
     for (uint32_t i = 0; i < p.played; i++)
         outcome_free(&p.outcomes[i]);
@@ -227,25 +139,53 @@ static int run(int argc, char **argv)
     return rc;
 }
 
+static const struct cli_option options[] = {
+    {"set", 's', "PATH=VALUE[,VALUE]...", .many = &args.sets, .most = SETS_MOST,
+     .help = "a setting in place of the file's; several values make several "
+             "columns"},
+    {"compare", 0, "CONFIG2", .text = &args.compare, .takes = TAKES_FILE,
+     .help = "another configuration beside the first"},
+    {"from", .time_ms = &args.from_ms,
+     .help = "only what was submitted from here on, counted from the trace's "
+             "beginning"},
+    {"to", .time_ms = &args.to_ms, .least = 1, .most = INT64_MAX,
+     .help = "only what was submitted before"},
+    {"boot", .time_ms = &args.boot_ms, .most = BOOT_MOST_MS,
+     .help = "what a machine takes to boot where its node type does not say "
+             "(90s); each takes three to five quarters"},
+    {"runs", .time_ms = &args.runs_ms, .least = 1, .most = INT64_MAX,
+     .help = "how long tasks run, for records, which do not tell"},
+    {"seed", .number = &args.seed, .most = INT64_MAX,
+     .help = "chance: boot times, the order of small things (1)"},
+    {"json", 'j', .flag = &args.json,
+     .help = "for programs, with the state over time"},
+    {"svg", .text = &args.svg, .takes = TAKES_FILE,
+     .help = "nodes, waiting work and cost over time as a picture"},
+    {0}};
+
+static const struct cli_option words[] = {
+    {"CONFIG", .text = &args.config, .takes = TAKES_FILE,
+     .help = "a configuration"},
+    {"TRACE", .text = &args.trace, .takes = TAKES_FILE,
+     .help = "a CSV of jobs, a public pod list, or a folder of `davit run "
+             "--record`: docs/simulate.md"},
+    {0}};
+
+static const struct cli_example examples[] = {
+    {"davit simulate --set limits.idle_timeout=2m,10m,30m davit.yaml jobs.csv",
+     "what three idle timeouts would have cost"},
+    {"davit simulate --from 7d --to 8d davit.yaml jobs.csv",
+     "the eighth day of a trace"},
+    {0}};
+
 const struct cli_command cli_simulate = {
-    "simulate",
-    "[--set PATH=VALUE[,VALUE]...]... [--compare CONFIG2] [--json]\n"
-    "             [--svg FILE] [--from TIME] [--to TIME] [--boot TIME] [--runs TIME]\n"
-    "             [--seed N] CONFIG TRACE",
-    "what a trace of demand would have cost with a configuration", run,
-    "The real loop and planner run in played time: a month takes seconds, and\n"
-    "no cloud is asked.  TRACE is a CSV of jobs, a public pod list, or a folder\n"
-    "of `davit run --record`: docs/simulate.md.  The same seed gives the same\n"
-    "answer.  The exit code is 1 when some of the work never began.\n\n"
-    "  --set PATH=VALUE   a setting in place of the file's; several values make\n"
-    "                     several columns: limits.idle_timeout=2m,10m,30m\n"
-    "  --compare CONFIG2  another configuration beside the first\n"
-    "  --from, --to TIME  only what was submitted between these, counted from\n"
-    "                     the trace's beginning: --from 7d --to 8d is its\n"
-    "                     eighth day\n"
-    "  --boot TIME        what a machine takes to boot where its node type does\n"
-    "                     not say (90s); each takes three to five quarters\n"
-    "  --runs TIME        of records, which do not tell how long tasks run\n"
-    "  --seed N           chance: boot times, the order of small things (1)\n"
-    "  --json             for programs, with the state over time\n"
-    "  --svg FILE         nodes, waiting work and cost over time as a picture\n"};
+    .name = "simulate",
+    .help = "what a trace of demand would have cost with a configuration",
+    .options = options,
+    .words = words,
+    .run = run,
+    .details =
+        "The real loop and planner run in played time: a month takes seconds, "
+        "and no cloud is asked. The same seed gives the same answer. The exit "
+        "code is 1 when some of the work never began.\n",
+    .examples = examples};

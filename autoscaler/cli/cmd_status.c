@@ -28,64 +28,84 @@ static int view(struct client *c, const char *path,
     return EXIT_OK;
 }
 
-static int status_run(int argc, char **argv)
+static struct {
+    bool watch;
+    const char *name;
+} args;
+
+/* ---- status */
+
+static const struct cli_option status_options[] = {
+    {"watch", 'w', .flag = &args.watch, .help = "repaints until interrupted"},
+    {0}};
+
+static int status_run(void)
 {
     struct client c;
     int rc;
 
-    if (!client_open(&c, &argc, argv))
+    if (!client_open(&c))
         return EXIT_USAGE;
-    if (argc == 2 && strcmp(argv[1], "--watch") == 0)
-        rc = watch(&c, NULL, 0);
-    else if (argc > 1)
-        rc = cli_usage(&cli_status, "unknown word %s", argv[1]);
-    else
-        rc = view(&c, "/v1/status", status_print);
-    client_done(&c);
-    return rc;
-}
-
-static int nodes_run(int argc, char **argv)
-{
-    struct client c;
-    int rc;
-
-    if (!client_open(&c, &argc, argv))
-        return EXIT_USAGE;
-    rc = argc > 1 ? cli_usage(&cli_nodes, "unknown word %s", argv[1])
-                  : view(&c, "/v1/nodes", nodes_print);
-    client_done(&c);
-    return rc;
-}
-
-static int why_run(int argc, char **argv)
-{
-    struct arena a = {0};
-    struct client c;
-    int rc;
-
-    if (!client_open(&c, &argc, argv))
-        return EXIT_USAGE;
-    rc = argc != 2
-             ? cli_usage(&cli_why, "one node or owner is needed")
-             : view(&c,
-                    arena_printf(&a, "/v1/why/%s", text_encode(&a, argv[1])),
-                    why_print);
-    arena_done(&a);
+    rc = args.watch ? watch(&c, NULL, 0) : view(&c, "/v1/status", status_print);
     client_done(&c);
     return rc;
 }
 
 const struct cli_command cli_status = {
-    "status", "[--watch] [--json]",
-    "what is, what is asked for, what is planned", status_run,
-    "  --watch            repaints until interrupted\n" CLIENT_HELP};
+    .name = "status",
+    .help = "what is, what is asked for, what is planned",
+    .options = status_options,
+    .common = client_options,
+    .run = status_run};
 
-const struct cli_command cli_nodes = {"nodes", "[--json]",
-                                      "every node, and why it is kept or ended",
-                                      nodes_run, CLIENT_HELP};
+/* ---- nodes */
+
+static int nodes_run(void)
+{
+    struct client c;
+    int rc;
+
+    if (!client_open(&c))
+        return EXIT_USAGE;
+    rc = view(&c, "/v1/nodes", nodes_print);
+    client_done(&c);
+    return rc;
+}
+
+const struct cli_command cli_nodes = {
+    .name = "nodes",
+    .help = "every node, and why it is kept or ended",
+    .common = client_options,
+    .run = nodes_run};
+
+/* ---- why */
+
+static const struct cli_option why_words[] = {
+    {"NODE|OWNER", .text = &args.name, .takes = TAKES_OWNER,
+     .help = "a node's name, or whose request it is; the owner \"ray\" is "
+             "what the Ray head asks for"},
+    {0}};
+
+static int why_run(void)
+{
+    struct arena a = {0};
+    struct client c;
+    int rc;
+
+    if (!client_open(&c))
+        return EXIT_USAGE;
+    rc = view(&c, arena_printf(&a, "/v1/why/%s", text_encode(&a, args.name)),
+              why_print);
+    arena_done(&a);
+    client_done(&c);
+    return rc;
+}
 
 const struct cli_command cli_why = {
-    "why", "[--json] NODE|OWNER",
-    "why a node is there, or why a request is not satisfied", why_run,
-    "OWNER \"ray\" is what the Ray head asks for.\n\n" CLIENT_HELP};
+    .name = "why",
+    .help = "why a node is there, or why a request is not satisfied",
+    .common = client_options,
+    .words = why_words,
+    .run = why_run,
+    .examples = (const struct cli_example[]){
+        {"davit why ray", "what Ray's work waits for"}, {0}}};

@@ -19,6 +19,11 @@
 
 enum { TEXT_MAX = 4 << 20, RANDOM = 32 };
 
+static struct {
+    const char *file, *name;
+    struct cli_list rights;
+} args;
+
 /* ---- the file */
 
 /* A file that is not there is empty. */
@@ -89,8 +94,9 @@ static void token_make(char ret[64])
     OPENSSL_cleanse(r, sizeof r);
 }
 
-static int token_new(const char *path, int argc, char **argv)
+static int token_new(void)
 {
+    const char *path = args.file;
     struct access_list list = {0};
     unsigned char digest[32];
     struct arena a = {0};
@@ -98,20 +104,17 @@ static int token_new(const char *path, int argc, char **argv)
     char token[64];
     int rc = EXIT_INPUT;
 
-    if (argc < 2)
-        return cli_usage(&cli_token, "new needs a name and rights, such as "
-                                     "`new ci read request:ci-*`");
     if (!text_read(path, &text))
         return EXIT_INPUT;
     token_make(token);
     SHA256((const unsigned char *)token, strlen(token), digest);
     if (text.n && text.s[text.n - 1] != '\n')
         buf_str(&text, "\n");
-    buf_printf(&text, "%s sha256:", argv[0]);
+    buf_printf(&text, "%s sha256:", args.name);
     for (size_t i = 0; i < sizeof digest; i++)
         buf_printf(&text, "%02x", digest[i]);
-    for (int i = 1; i < argc; i++)
-        buf_printf(&text, " %s", argv[i]);
+    for (uint32_t i = 0; i < args.rights.n; i++)
+        buf_printf(&text, " %s", args.rights.v[i]);
     buf_str(&text, "\n");
     if (!text.full && valid(path, &text, &a, &list) &&
         text_write(path, &text)) {
@@ -200,40 +203,76 @@ static int token_revoke(const char *path, const char *name)
     return rc;
 }
 
-static int run(int argc, char **argv)
+static const char *file(const struct cli_command *c)
 {
-    const char *path = getenv("DAVIT_TOKENS");
-    int kept = 1;
-
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--file") != 0)
-            argv[kept++] = argv[i];
-        else if (++i < argc)
-            path = argv[i];
-        else
-            return cli_usage(&cli_token, "--file needs a value");
-    if (kept < 2)
-        return cli_usage(&cli_token, "new, list or revoke");
-    if (!path || !*path)
-        return cli_usage(&cli_token, "name the file of api.tokens with --file "
-                                     "or $DAVIT_TOKENS");
-    if (strcmp(argv[1], "new") == 0)
-        return token_new(path, kept - 2, argv + 2);
-    if (strcmp(argv[1], "list") == 0 && kept == 2)
-        return token_list(path);
-    if (strcmp(argv[1], "revoke") == 0 && kept == 3)
-        return token_revoke(path, argv[2]);
-    return cli_usage(&cli_token, "new NAME RIGHT..., list, or revoke NAME");
+    if (!args.file)
+        cli_usage(c, "name the file of api.tokens with --file or "
+                     "$DAVIT_TOKENS");
+    return args.file;
 }
 
+/* ---- the commands */
+
+static const struct cli_option options[] = {
+    {"file", .text = &args.file, .takes = TAKES_FILE, .env = "DAVIT_TOKENS",
+     .help = "the file of api.tokens (default $DAVIT_TOKENS)"},
+    {0}};
+
+static const struct cli_command cli_token_new, cli_token_list, cli_token_revoke;
+
+static int new_run(void)
+{
+    return file(&cli_token_new) ? token_new() : EXIT_USAGE;
+}
+
+static const struct cli_option new_words[] = {
+    {"NAME", .text = &args.name, .help = "who has it"},
+    {"RIGHT", .many = &args.rights,
+     .help = "read; request:OWNERS, with queues:QUEUES if only those; admin; "
+             "until:DAY ends them. OWNERS and QUEUES are lists such as "
+             "ci-*,eval-*"},
+    {0}};
+
+static const struct cli_command cli_token_new = {
+    .name = "token new",
+    .help = "adds a line with the token's hash and prints the token, once",
+    .options = options,
+    .words = new_words,
+    .run = new_run,
+    .examples = (const struct cli_example[]){
+        {"davit token new ci read 'request:ci-*' --file tokens",
+         "may look, and request for owners that begin with ci-"},
+        {0}}};
+
+static int list_run(void)
+{
+    return file(&cli_token_list) ? token_list(args.file) : EXIT_USAGE;
+}
+
+static const struct cli_command cli_token_list = {
+    .name = "token list",
+    .help = "names, rights and ends; of a folder all of its files",
+    .options = options,
+    .run = list_run};
+
+static int revoke_run(void)
+{
+    return file(&cli_token_revoke) ? token_revoke(args.file, args.name)
+                                   : EXIT_USAGE;
+}
+
+static const struct cli_option revoke_words[] = {
+    {"NAME", .text = &args.name, .help = "whose token it is"}, {0}};
+
+static const struct cli_command cli_token_revoke = {
+    .name = "token revoke",
+    .help = "takes the line away; a running daemon sees it within two seconds",
+    .options = options,
+    .words = revoke_words,
+    .run = revoke_run};
+
 const struct cli_command cli_token = {
-    "token", "new|list|revoke [NAME RIGHT...] --file FILE",
-    "makes, lists and takes back tokens of the API", run,
-    "  new NAME RIGHT...   adds a line with the token's hash and prints the\n"
-    "                  token, once: it is kept nowhere\n"
-    "  list            names, rights and ends; of a folder all of its files\n"
-    "  revoke NAME     takes the line away; a running daemon sees it within two\n"
-    "                  seconds\n"
-    "  --file FILE     the file of api.tokens (default $DAVIT_TOKENS)\n\n"
-    "Rights: read; request:OWNERS, with queues:QUEUES if only those; admin;\n"
-    "until:DAY ends them. OWNERS and QUEUES are lists such as ci-*,eval-*.\n"};
+    .name = "token",
+    .help = "makes, lists and takes back tokens of the API",
+    .subs = (const struct cli_command *const[]){&cli_token_new, &cli_token_list,
+                                                &cli_token_revoke, NULL}};

@@ -16,15 +16,41 @@ static const char *const dialects[] = {"davit", "Ray cluster YAML",
 struct verdict {
     const char *path, *kind;
     uint32_t n_types, n_providers;
-    bool plugins;                /* load those that the file names */
-    struct buf errors, warnings; /* a line each */
+    bool plugins; /* load those that the file names */
+    struct buf errors, plugin_errors, warnings; /* a line each */
 };
 
-/* Providers whose plug-in is here check their own options; one that is not
- * here is worth a warning, for the file may be meant for another machine. */
-static void provider_check(const struct config *conf,
+/* Is there a mistake already on the line that this one begins with? */
+static bool line_known(const struct buf *errors, const char *line)
+{
+    const char *row = strchr(line, ':'),
+               *end = row ? strchr(row + 1, ':') : NULL;
+    size_t n = end ? (size_t)(end - line) + 1 : 0;
+
+    for (const char *p = errors->s; n && p && *p; p = strchr(p, '\n') + 1)
+        if (strncmp(p, line, n) == 0)
+            return true;
+    return false;
+}
+
+/* What a plug-in says of lines that are wrong anyway would only follow from
+ * that. */
+static void mistakes_take(struct verdict *v, char *lines)
+{
+    char *save = NULL;
+
+    for (char *line = strtok_r(lines, "\n", &save); line;
+         line = strtok_r(NULL, "\n", &save))
+        if (!line_known(&v->errors, line))
+            buf_printf(&v->plugin_errors, "%s\n", line);
+}
+
+/* Providers whose plug-in is here check their own options.  One of ours that is
+ * not here is worth a warning, for the file may be meant for another machine. */
+static void provider_check(const struct config *conf, bool folder_skipped,
                            const struct conf_provider *p, struct verdict *v)
 {
+    const char *plugin = *p->plugin ? p->plugin : p->name;
     struct provider *opened;
     struct buf one;
     enum status s;
@@ -33,9 +59,10 @@ static void provider_check(const struct config *conf,
     s = provider_open(conf, p, &opened, &one);
     if (s == ST_OK)
         provider_close(opened);
+    else if (s == ST_NOT_FOUND && (provider_shipped(plugin) || folder_skipped))
+        buf_str(&v->warnings, one.s);
     else
-        buf_str(s == ST_NOT_FOUND && !*p->plugin ? &v->warnings : &v->errors,
-                one.s);
+        mistakes_take(v, one.s);
     buf_done(&one);
 }
 
@@ -57,7 +84,7 @@ static void providers_check(const struct config *conf, struct verdict *v)
         const struct conf_provider *p = &conf->providers[i];
 
         if (v->plugins || !provider_names_file(p))
-            provider_check(&trusted, p, v);
+            provider_check(&trusted, !v->plugins && *conf->plugin_dir, p, v);
         else
             buf_printf(&v->warnings,
                        "%s:%u:%u: provider %s: its options are not checked: "
@@ -85,6 +112,7 @@ static bool is_catalogue(const char *path)
 static void judge(struct verdict *v)
 {
     struct config *conf;
+    bool good;
 
     if (strcmp(v->path, "-") != 0 && is_catalogue(v->path)) {
         struct arena a = {0};
@@ -95,12 +123,15 @@ static void judge(struct verdict *v)
         arena_done(&a);
         return;
     }
-    if (config_load(v->path, &conf, &v->errors) != ST_OK)
+    good = config_judge(v->path, &conf, &v->errors) == ST_OK;
+    if (!conf)
         return;
     providers_check(conf, v);
+    buf_str(&v->errors, v->plugin_errors.s);
     for (uint32_t i = 0; i < conf->n_warnings; i++)
         buf_printf(&v->warnings, "%s\n", conf->warnings[i]);
-    v->kind = dialects[conf->dialect];
+    if (good)
+        v->kind = dialects[conf->dialect];
     v->n_types = conf->n_types;
     v->n_providers = conf->n_providers;
     config_free(conf);
@@ -141,7 +172,7 @@ static json_t *remarks(const struct buf *lines)
     return list;
 }
 
-static void print_json(const struct verdict *v)
+static json_t *verdict_json(const struct verdict *v)
 {
     json_t *o = json_pack("{ss sb so so}", "file", v->path, "valid",
                           !v->errors.n, "errors", remarks(&v->errors),
@@ -152,8 +183,7 @@ static void print_json(const struct verdict *v)
         json_object_set_new(o, "node_types", json_integer(v->n_types));
         json_object_set_new(o, "providers", json_integer(v->n_providers));
     }
-    cli_json(o);
-    json_decref(o);
+    return o;
 }
 
 static void print_people(const struct verdict *v)
@@ -174,44 +204,78 @@ static void print_people(const struct verdict *v)
         printf("%s: valid (%s)\n", v->path, v->kind);
 }
 
-static int run(int argc, char **argv)
-{
-    struct verdict v = {0};
-    bool json = false;
-    int rc;
+static struct {
+    struct cli_list files;
+    bool json, plugins;
+} args;
 
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0 || strcmp(argv[i], "-j") == 0)
-            json = true;
-        else if (strcmp(argv[i], "--plugins") == 0)
-            v.plugins = true;
-        else if (argv[i][0] == '-' && argv[i][1])
-            return cli_usage(&cli_validate, "unknown option %s", argv[i]);
-        else if (v.path)
-            return cli_usage(&cli_validate, "one file is needed");
-        else
-            v.path = argv[i];
-    }
-    if (!v.path)
-        return cli_usage(&cli_validate, "one file is needed");
+/* Adds the file's verdict to the list, or prints it; is it valid? */
+static bool file_judge(const char *path, bool plugins, json_t *list)
+{
+    struct verdict v = {.path = path, .plugins = plugins};
+    bool valid;
+
     buf_init(&v.errors, 1 << 20);
+    buf_init(&v.plugin_errors, 1 << 20);
     buf_init(&v.warnings, 1 << 20);
     judge(&v);
-    if (json)
-        print_json(&v);
+    if (list)
+        json_array_append_new(list, verdict_json(&v));
     else
         print_people(&v);
-    rc = v.errors.n ? EXIT_INPUT : EXIT_OK;
+    valid = !v.errors.n;
     buf_done(&v.errors);
+    buf_done(&v.plugin_errors);
     buf_done(&v.warnings);
-    return rc;
+    return valid;
 }
 
+/* One file's verdict alone, several in a list. */
+static void print_json(json_t *list, bool valid)
+{
+    json_t *all;
+
+    if (json_array_size(list) == 1) {
+        cli_json(json_array_get(list, 0));
+        return;
+    }
+    all = json_pack("{s:b,s:O}", "valid", valid, "files", list);
+    cli_json(all);
+    json_decref(all);
+}
+
+static int run(void)
+{
+    json_t *list = args.json ? json_array() : NULL;
+    bool valid = true;
+
+    for (uint32_t i = 0; i < args.files.n; i++)
+        valid = file_judge(args.files.v[i], args.plugins, list) && valid;
+    if (args.json)
+        print_json(list, valid);
+    json_decref(list);
+    return valid ? EXIT_OK : EXIT_INPUT;
+}
+
+static const struct cli_option options[] = {
+    {"json", 'j', .flag = &args.json, .help = "for programs"},
+    {"plugins", .flag = &args.plugins,
+     .help = "also loads plug-ins that the file brings by path or plugin_dir: "
+             "for files that you trust, for this runs their code"},
+    {0}};
+
+static const struct cli_option words[] = {
+    {"FILE", .many = &args.files, .takes = TAKES_FILE,
+     .help = "configurations; - is standard input"},
+    {0}};
+
 const struct cli_command cli_validate = {
-    "validate", "[--json] [--plugins] FILE",
-    "checks a configuration and reports every mistake", run,
-    "Davit's own YAML, a Ray cluster YAML (available_node_types), a podTypes\n"
-    "list, a KubeRay RayCluster manifest, or a machine catalogue.  Each\n"
-    "mistake is reported with file, line and column.\n\n"
-    "  --plugins   also loads plug-ins that the file brings by path or plugin_dir:\n"
-    "              for files that you trust, for this runs their code\n"};
+    .name = "validate",
+    .help = "checks configurations and reports every mistake",
+    .options = options,
+    .words = words,
+    .run = run,
+    .details =
+        "Davit's own YAML, a Ray cluster YAML (available_node_types), a "
+        "podTypes list, a KubeRay RayCluster manifest, or a machine catalogue. "
+        "Each mistake is reported with file, line and column.\n"};

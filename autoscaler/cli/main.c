@@ -1,89 +1,65 @@
 /*
  * main.c - picks the command.
  */
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "../base/harden.h"
 #include "cli.h"
+#include "line/help.h"
+#include "line/parse.h"
 #include "terminal.h"
 
-static const struct cli_command *const commands[] = {
-    &cli_run,      &cli_plan,     &cli_request,   &cli_status,    &cli_nodes,
-    &cli_why,      &cli_apply,    &cli_release,   &cli_adopt,     &cli_forget,
-    &cli_validate, &cli_doctor,   &cli_providers, &cli_catalogue, &cli_journal,
-    &cli_sidecar,  &cli_simulate, &cli_token,     &cli_version,
-};
-
-#define COUNT(v) (sizeof(v) / sizeof *(v))
-
-static void list(FILE *out)
+static bool asks_help(const char *word)
 {
-    fprintf(out, "davit - raises and lowers GPU machines\n\n"
-                 "usage: davit COMMAND [...]\n\n");
-    for (size_t i = 0; i < COUNT(commands); i++)
-        fprintf(out, "  %-10s %-36s %s\n", commands[i]->name, commands[i]->args,
-                commands[i]->help);
-    fprintf(out, "\n`davit help COMMAND` says more.\n");
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
-static const struct cli_command *find(const char *name)
+static int help(int argc, char **argv)
 {
-    for (size_t i = 0; i < COUNT(commands); i++)
-        if (strcmp(commands[i]->name, name) == 0)
-            return commands[i];
-    return NULL;
-}
+    const struct cli_command *c;
+    char *words[] = {NULL, "--help"};
+    int used;
 
-static void describe(FILE *out, const struct cli_command *c)
-{
-    fprintf(out, "usage: davit %s %s\n\n%s.\n%s%s", c->name, c->args, c->help,
-            c->details ? "\n" : "", c->details ? c->details : "");
-}
-
-int cli_usage(const struct cli_command *c, const char *fmt, ...)
-{
-    va_list ap;
-
-    fprintf(stderr, "davit %s: ", c->name);
-    va_start(ap, fmt);
-    vfprintf(stderr, fmt, ap);
-    va_end(ap);
-    fprintf(stderr, "\nusage: davit %s %s\n", c->name, c->args);
-    return EXIT_USAGE;
-}
-
-static int unknown(const char *name)
-{
-    fprintf(stderr, "davit: there is no command \"%s\"\n\n", name);
-    list(stderr);
-    return EXIT_USAGE;
+    if (argc < 2 || asks_help(argv[1])) {
+        help_list(stdout);
+        return EXIT_OK;
+    }
+    /* "help journal" is of all its commands. */
+    words[0] = argv[1];
+    if (argc > 2)
+        words[1] = argv[2];
+    c = cli_find(2, words, &used);
+    if (!c)
+        return EXIT_USAGE;
+    help_command(stdout, c);
+    return EXIT_OK;
 }
 
 static int dispatch(int argc, char **argv)
 {
     const struct cli_command *c;
+    int used, rc;
 
-    if (argc < 2 || strcmp(argv[1], "help") == 0 ||
-        strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-        if (argc > 2)
-            return (c = find(argv[2])) ? describe(stdout, c),
-                   EXIT_OK             : unknown(argv[2]);
-        list(argc < 2 ? stderr : stdout);
-        return argc < 2 ? EXIT_USAGE : EXIT_OK;
+    if (argc < 2) {
+        help_list(stderr);
+        return EXIT_USAGE;
     }
+    if (strcmp(argv[1], "help") == 0)
+        return help(argc - 1, argv + 1);
+    if (asks_help(argv[1]))
+        return help(1, argv + 1);
     if (strcmp(argv[1], "--version") == 0)
-        return cli_version.run(1, argv + 1);
-    c = find(argv[1]);
+        argv[1] = "version";
+    c = cli_find(argc - 1, argv + 1, &used);
     if (!c)
-        return unknown(argv[1]);
-    for (int i = 2; i < argc; i++)
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            describe(stdout, c);
-            return EXIT_OK;
-        }
-    return c->run(argc - 1, argv + 1);
+        return EXIT_USAGE;
+    rc = c->subs ? CLI_ASKS_HELP : cli_parse(c, argc - used, argv + used);
+    if (rc == CLI_ASKS_HELP) {
+        help_command(stdout, c);
+        return EXIT_OK;
+    }
+    return rc == EXIT_OK ? c->run() : rc;
 }
 
 /* KubeRay starts its autoscaler as `ray kuberay-autoscaler`: in our image

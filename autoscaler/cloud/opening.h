@@ -14,6 +14,7 @@ struct opening {
     struct arena arena; /* until open() returned */
     struct buf *errors;
     uint32_t mistakes;
+    VEC(const char *) refused; /* "KEY", "TYPE" or "TYPE.KEY": not handed on */
 };
 
 /* options.c */
@@ -24,10 +25,20 @@ bool opening_has_type(const struct opening *o, uint32_t type);
 void options_check(struct opening *o);
 /* p->ca_file, from the host's own option or the environment. */
 void options_ca_file(struct opening *o, struct provider *p);
-/* Those for the plug-in. */
+/* Those for the plug-in, without the refused ones. */
 const struct conf_pair *options_own(struct opening *o, uint32_t *ret_n);
-/* Where the setting is that open() named: "KEY" or "TYPE.KEY". */
-void options_place(const struct opening *o, const char *code, uint32_t *line,
-                   uint32_t *column);
+/* Those of a type, or of the provider (t NULL), without the refused ones. */
+const struct conf_pair *options_kept(struct opening *o,
+                                     const struct conf_type *t,
+                                     const struct conf_pair *v,
+                                     uint32_t *inout_n);
+/* Was this option refused (key NULL: the type as a whole)? */
+bool options_refused(const struct opening *o, const struct conf_type *t,
+                     const char *key);
+/* Where the setting is that open() named, "KEY", "TYPE" or "TYPE.KEY".  Returns
+ * what to leave out so that the next mistake shows: that setting, or the whole
+ * type when it is not given; NULL: neither, and the place is the provider's. */
+const char *options_place(const struct opening *o, const char *code,
+                          uint32_t *line, uint32_t *column);
 
 #endif

@@ -76,18 +76,24 @@ static bool is_hosts(const struct opening *o, const char *key)
     return hosts;
 }
 
-static void check_keys(struct opening *o, const char *what, bool of_types,
+/* of: whose they are, NULL the provider's. */
+static void check_keys(struct opening *o, const char *what,
+                       const struct conf_type *of,
                        const struct conf_pair *pairs, uint32_t n_pairs)
 {
     uint32_t n;
-    const char **keys = keys_of(o, of_types, &n);
+    const char **keys = keys_of(o, of, &n);
     for (uint32_t i = 0; i < n_pairs; i++) {
-        bool allowed = !of_types && is_hosts(o, pairs[i].key);
+        bool allowed = !of && is_hosts(o, pairs[i].key);
         for (uint32_t k = 0; k < n && !allowed; k++)
             allowed = key_allowed(keys[k], pairs[i].key);
         if (allowed)
             continue;
         opening_error(o, pairs[i].line, pairs[i].column);
+        VEC_PUSH(
+            &o->arena, &o->refused,
+            of ? arena_printf(&o->arena, "%s.%s", of->fact.name, pairs[i].key)
+               : pairs[i].key);
         buf_printf(o->errors, "%s has no option \"%s\"", what, pairs[i].key);
         const char *like = n > 0 ? suggest(pairs[i].key, keys, n) : NULL;
         if (like)
@@ -118,13 +124,14 @@ void options_check(struct opening *o)
     const struct config *c = o->config;
     char what[160];
     snprintf(what, sizeof what, "provider %s", o->conf->name);
-    check_keys(o, what, false, o->conf->options, o->conf->n_options);
+    check_keys(o, what, NULL, o->conf->options, o->conf->n_options);
     for (uint32_t i = 0; i < c->n_types; i++) {
         if (!opening_has_type(o, i))
             continue;
         snprintf(what, sizeof what, "node type %s (of provider %s)",
                  c->types[i].fact.name, o->conf->name);
-        check_keys(o, what, true, c->types[i].options, c->types[i].n_options);
+        check_keys(o, what, &c->types[i], c->types[i].options,
+                   c->types[i].n_options);
         check_spot(o, &c->types[i]);
     }
 }
@@ -155,24 +162,51 @@ void options_ca_file(struct opening *o, struct provider *p)
                p->ca_file, strerror(errno));
 }
 
-/* What is left for the plug-in. */
+/* ---- what the plug-in is given */
+
+bool options_refused(const struct opening *o, const struct conf_type *t,
+                     const char *key)
+{
+    size_t n = t ? strlen(t->fact.name) : 0;
+
+    for (uint32_t i = 0; i < o->refused.n; i++) {
+        const char *of = o->refused.v[i];
+
+        if (t && strncmp(of, t->fact.name, n) != 0)
+            continue;
+        if (!key ? !of[n]
+            : !t ? strcmp(of, key) == 0
+                 : of[n] == '.' && strcmp(of + n + 1, key) == 0)
+            return true;
+    }
+    return false;
+}
+
+const struct conf_pair *options_kept(struct opening *o,
+                                     const struct conf_type *t,
+                                     const struct conf_pair *v,
+                                     uint32_t *inout_n)
+{
+    struct conf_pair *kept = ARENA_ARRAY(&o->arena, struct conf_pair, *inout_n);
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < *inout_n; i++)
+        if (!options_refused(o, t, v[i].key) && (t || !is_hosts(o, v[i].key)))
+            kept[n++] = v[i];
+    *inout_n = n;
+    return kept;
+}
+
 const struct conf_pair *options_own(struct opening *o, uint32_t *ret_n)
 {
-    const struct conf_provider *c = o->conf;
-    struct conf_pair *v = ARENA_ARRAY(&o->arena, struct conf_pair,
-                                      c->n_options);
-    *ret_n = 0;
-    for (uint32_t i = 0; i < c->n_options; i++)
-        if (!is_hosts(o, c->options[i].key))
-            v[(*ret_n)++] = c->options[i];
-    return v;
+    *ret_n = o->conf->n_options;
+    return options_kept(o, NULL, o->conf->options, ret_n);
 }
 
 /* ---- where a setting is */
 
-/* Where the setting is that open() named: "KEY", or "TYPE.KEY". */
-void options_place(const struct opening *o, const char *code, uint32_t *line,
-                   uint32_t *column)
+const char *options_place(const struct opening *o, const char *code,
+                          uint32_t *line, uint32_t *column)
 {
     const struct config *c = o->config;
     *line = o->conf->line;
@@ -181,7 +215,7 @@ void options_place(const struct opening *o, const char *code, uint32_t *line,
         if (strcmp(o->conf->options[i].key, code) == 0) {
             *line = o->conf->options[i].line;
             *column = o->conf->options[i].column;
-            return;
+            return code;
         }
     for (uint32_t i = 0; i < c->n_types; i++) {
         const struct conf_type *t = &c->types[i];
@@ -195,7 +229,9 @@ void options_place(const struct opening *o, const char *code, uint32_t *line,
             if (strcmp(t->options[k].key, code + len + 1) == 0) {
                 *line = t->options[k].line;
                 *column = t->options[k].column;
+                return code;
             }
-        return;
+        return t->fact.name;
     }
+    return NULL;
 }

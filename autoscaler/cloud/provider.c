@@ -17,7 +17,8 @@
 
 enum {
     SETTLE_MS = 30000, /* where the plug-in says nothing */
-    PLACE_MAX = 1024
+    PLACE_MAX = 1024,
+    MISTAKES_MAX = 64 /* of one plug-in */
 };
 
 static const char *name_of(const struct opening *o)
@@ -158,44 +159,86 @@ static const struct davit_node_type *type_of(struct arena *a,
     return t;
 }
 
-static enum status open_handle(struct opening *o, struct provider *p)
+/* The provider's options and types without those that were refused. */
+static void setup_fill(struct opening *o, struct provider *p,
+                       struct davit_setup *s)
 {
     const struct config *c = o->config;
-    uint32_t n = 0;
     const struct davit_node_type **types = ARENA_ARRAY(
         &o->arena, const struct davit_node_type *, c->n_types);
-    p->types = ARENA_ARRAY(&p->arena, const char *, c->n_types);
+    const struct conf_pair *options;
+    uint32_t n = 0, n_options;
+
     for (uint32_t i = 0; i < c->n_types; i++) {
-        if (!opening_has_type(o, i))
+        struct conf_type t = c->types[i];
+
+        if (!opening_has_type(o, i) || options_refused(o, &t, NULL))
             continue;
-        p->types[n] = arena_strdup(&p->arena, c->types[i].fact.name);
-        types[n++] = type_of(&o->arena, &c->types[i]);
+        t.options = options_kept(o, &t, t.options, &t.n_options);
+        p->types[n] = arena_strdup(&p->arena, t.fact.name);
+        types[n++] = type_of(&o->arena, &t);
     }
     p->n_types = n;
-    uint32_t n_options;
-    const struct conf_pair *options = options_own(o, &n_options);
-    struct davit_setup setup = {.size = sizeof setup,
-                                .cluster = p->cluster,
-                                .head = or_empty(c->ray_address),
-                                .options = kv_of(&o->arena, options, n_options),
-                                .n_options = n_options,
-                                .types = types,
-                                .n_types = n};
-    struct davit_error e = {.size = sizeof e};
-    int got = o->table->open(&host_services, &setup, &p->self, &e);
-    if (got == DAVIT_OK)
-        return ST_OK;
-    char code[sizeof e.code], text[sizeof e.text];
-    plugin_text_clean(e.code, sizeof e.code, code, sizeof code);
-    plugin_text_clean(e.text, sizeof e.text, text, sizeof text);
+    options = options_own(o, &n_options);
+    *s = (struct davit_setup){.size = sizeof *s,
+                              .cluster = p->cluster,
+                              .head = or_empty(c->ray_address),
+                              .options = kv_of(&o->arena, options, n_options),
+                              .n_options = n_options,
+                              .types = types,
+                              .n_types = n};
+}
+
+/* One mistake that open() found; false when it cannot be left out to find the
+ * next, or was left out already. */
+static bool refusal_tell(struct opening *o, const struct davit_error *e)
+{
+    char code[sizeof e->code], text[sizeof e->text];
     uint32_t line, column;
-    options_place(o, code, &line, &column);
+    const char *out;
+
+    plugin_text_clean(e->code, sizeof e->code, code, sizeof code);
+    plugin_text_clean(e->text, sizeof e->text, text, sizeof text);
+    for (uint32_t i = 0; i < o->refused.n; i++)
+        if (strcmp(o->refused.v[i], code) == 0)
+            return false; /* what was left out is missed */
+    out = options_place(o, code, &line, &column);
     opening_error(o, line, column);
     buf_printf(o->errors, "provider %s: %s\n", o->conf->name,
                text[0] != '\0' ? text
                                : "the plug-in refuses this configuration "
                                  "without saying why");
-    return got > 0 && got < ST_COUNT ? (enum status)got : ST_BROKEN;
+    VEC_PUSH(&o->arena, &o->refused, arena_strdup(&o->arena, out ? out : code));
+    return out;
+}
+
+/* A plug-in says one mistake at a time: what it names is left out and it is
+ * asked again, so that a user reads all of them at once. */
+static enum status open_handle(struct opening *o, struct provider *p)
+{
+    enum status s = ST_OK;
+    bool more = true;
+
+    p->types = ARENA_ARRAY(&p->arena, const char *, o->config->n_types);
+    while (more && o->refused.n < MISTAKES_MAX) {
+        struct davit_error e = {.size = sizeof e};
+        struct davit_setup setup;
+        int got;
+
+        setup_fill(o, p, &setup);
+        got = o->table->open(&host_services, &setup, &p->self, &e);
+        if (got == DAVIT_OK && o->mistakes == 0)
+            return ST_OK;
+        if (got == DAVIT_OK) {
+            o->table->close(p->self);
+            break;
+        }
+        if (s == ST_OK)
+            s = got > 0 && got < ST_COUNT ? (enum status)got : ST_BROKEN;
+        more = refusal_tell(o, &e) && got == DAVIT_INVALID;
+    }
+    p->self = NULL;
+    return s == ST_OK ? ST_INVALID : s;
 }
 
 static enum status table_find(struct opening *o, struct provider *p)
@@ -226,8 +269,6 @@ static enum status open_all(struct opening *o, struct provider *p)
     atomic_store(&p->caps, o->table->caps);
     options_check(o);
     options_ca_file(o, p);
-    if (o->mistakes > 0)
-        return ST_INVALID;
     return open_handle(o, p);
 }
 

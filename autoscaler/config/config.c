@@ -76,6 +76,7 @@ struct origin {
     size_t n;
     const struct conf_set *sets;
     uint32_t n_sets;
+    bool keep; /* what could be read of a file with mistakes */
 };
 
 static void generation_read(struct config *c, const struct origin *o,
@@ -85,6 +86,8 @@ static void generation_read(struct config *c, const struct origin *o,
     struct raw d = {
         .r = {.arena = a, .diag = diag, .base = folder_of(a, c->path)},
         .c = c,
+        .text = o->text,
+        .n = o->n,
         .catalogue = "",
     };
     struct yaml_docs docs;
@@ -120,7 +123,10 @@ static enum status origin_parse(const struct origin *o, struct config **ret,
     generation_read(c, o, &diag);
     if (diag.mistakes.n) {
         diag_write(&diag, errors);
-        config_free(c);
+        if (o->keep)
+            *ret = c;
+        else
+            config_free(c);
         return ST_INVALID;
     }
     *ret = c;
@@ -140,25 +146,38 @@ enum status config_load(const char *path, struct config **ret,
     return config_load_with(path, NULL, 0, ret, errors);
 }
 
-enum status config_load_with(const char *path, const struct conf_set *sets,
-                             uint32_t n_sets, struct config **ret,
+static enum status file_load(struct origin o, struct config **ret,
                              struct buf *errors)
 {
     struct err err;
     enum status s;
     char *text;
-    size_t n;
 
     *ret = NULL;
-    s = file_slurp(path, YAML_MAX_TEXT, &text, &n, &err);
+    s = file_slurp(o.path, YAML_MAX_TEXT, &text, &o.n, &err);
     if (s != ST_OK) {
-        buf_printf(errors, "%s: %s\n", path, err.text);
+        buf_printf(errors, "%s: %s\n", o.path, err.text);
         return s;
     }
-    s = origin_parse(&(struct origin){path, text, n, sets, n_sets}, ret,
-                     errors);
+    o.text = text;
+    s = origin_parse(&o, ret, errors);
     free(text);
     return s;
+}
+
+enum status config_load_with(const char *path, const struct conf_set *sets,
+                             uint32_t n_sets, struct config **ret,
+                             struct buf *errors)
+{
+    return file_load(
+        (struct origin){.path = path, .sets = sets, .n_sets = n_sets}, ret,
+        errors);
+}
+
+enum status config_judge(const char *path, struct config **ret,
+                         struct buf *errors)
+{
+    return file_load((struct origin){.path = path, .keep = true}, ret, errors);
 }
 
 void config_free(struct config *c)

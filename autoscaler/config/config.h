@@ -121,6 +121,10 @@ struct conf_set {
 enum status config_load_with(const char *path, const struct conf_set *sets,
                              uint32_t n_sets, struct config **ret,
                              struct buf *errors);
+/* Like config_load(), to look for more: also after mistakes *ret is what could
+ * be read, which nothing may be run with; NULL: nothing. */
+enum status config_judge(const char *path, struct config **ret,
+                         struct buf *errors);
 void config_free(struct config *c); /* gives the reference back */
 
 /* The journal's file, in the arena: a relative `state` is beside the file that
@@ -129,6 +133,9 @@ void config_free(struct config *c); /* gives the reference back */
 enum status config_journal_path(const struct config *c, struct arena *a,
                                 const char **ret, const char **elsewhere,
                                 struct err *err);
+
+/* Is it a provider that comes with us, and may be used without an entry? */
+bool provider_shipped(const char *provider);
 
 /* The first rule of limits.idle_timeouts that fits an offer of this type, for
  * snap_offer.idle_timeout_ms; 0: none does, or the type has its own. */

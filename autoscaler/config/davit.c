@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "../base/suggest.h"
 #include "davit_keys.h"
 #include "extras.h"
 
@@ -262,11 +263,18 @@ static const struct key state_key = {.type = KEY_PATH};
 static void state_read(struct reader *r, const struct ynode *v,
                        const char *where, void *target)
 {
+    static const char *const words[] = {"kubernetes"};
     struct config *c = target;
 
-    c->ha = v->kind == YNODE_TEXT && strcmp(v->text, "kubernetes") == 0;
+    c->ha = v->kind == YNODE_TEXT && strcmp(v->text, words[0]) == 0;
     if (c->ha)
         c->state = v->text;
+    else if (v->kind == YNODE_TEXT && !v->quoted &&
+             suggest_within(v->text, words, 1, 2))
+        diag_add(r->diag, v,
+                 "%s must be a path, or kubernetes, got %s; did you mean "
+                 "\"kubernetes\"? A file of that name is written ./%s",
+                 where, ynode_shown(r->arena, v), v->text);
     else
         grammar_value(r, &state_key, v, where, &c->state);
 }
@@ -346,6 +354,19 @@ static void upscaling_check(struct raw *d, const struct ynode *limits,
                  "%s: give upscaling or upscaling_speed, not both", where);
 }
 
+/* What two keys of the block say together. */
+static void block_check(struct raw *d, const struct ynode *block,
+                        const char *where)
+{
+    const struct ynode *limits = ynode_get(block, "limits");
+    const struct ynode *ha = ynode_get(block, "ha");
+
+    api_check(d, ynode_get(block, "api"), grammar_where(&d->r, where, "api"));
+    upscaling_check(d, limits, grammar_where(&d->r, where, "limits"));
+    d->limits_at = ynode_map(limits);
+    d->ha_at = ynode_map(ha);
+}
+
 void davit_read(struct raw *d, const struct yaml_docs *docs)
 {
     const struct ynode *root = docs->v[0];
@@ -368,15 +389,13 @@ void davit_read(struct raw *d, const struct yaml_docs *docs)
         diag_add(d->r.diag, root,
                  "node_types is missing: what can be launched, such as "
                  "\"node_types: {t4: {machine: n1-standard-8+t4, max: 2}}\"");
-    api_check(d, ynode_get(root, "api"), "api");
-    upscaling_check(d, ynode_get(root, "limits"), "limits");
+    block_check(d, root, "");
 }
 
 void davit_block_read(struct raw *d, const struct ynode *block)
 {
     grammar_read(&d->r, block_keys, block, "davit", d->c);
-    api_check(d, ynode_get(block, "api"), "davit.api");
-    upscaling_check(d, ynode_get(block, "limits"), "davit.limits");
+    block_check(d, block, "davit");
 }
 
 /* ---- for the check that docs/config.md names every key ---- */

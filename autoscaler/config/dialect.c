@@ -9,6 +9,7 @@
 
 #include "../model/accel.h"
 #include "../model/amount.h"
+#include "../model/meant.h"
 #include "raw.h"
 
 enum { MOST_MINUTES = 43200 }; /* 30 days */
@@ -117,6 +118,15 @@ void dialect_selector(struct raw *d, struct raw_type *t,
     }
 }
 
+/* Does Kubernetes refuse what we would read, "4GB"?  Its quantities end in n, u,
+ * m, k, M, G, T, P, E or Ki to Ei (apimachinery, resource.Quantity). */
+static bool bytes_unit(const char *text)
+{
+    size_t n = strlen(text);
+
+    return n > 0 && text[n - 1] == 'B';
+}
+
 bool dialect_whole(struct raw *d, const struct ynode *v, const char *where,
                    int64_t *ret)
 {
@@ -128,8 +138,38 @@ bool dialect_whole(struct raw *d, const struct ynode *v, const char *where,
                  ynode_shown(d->r.arena, v));
         return false;
     }
+    if (bytes_unit(v->text)) {
+        diag_add(d->r.diag, v,
+                 "%s must be a quantity of Kubernetes such as 4, 500m or 50Gi, "
+                 "got %s; did you mean \"%.*s\"?",
+                 where, ynode_shown(d->r.arena, v), (int)strlen(v->text) - 1,
+                 v->text);
+        return false;
+    }
     *ret = (a + AMOUNT_ONE - 1) / AMOUNT_ONE * AMOUNT_ONE;
     return true;
+}
+
+/* A misspelt resource, or part of a device: the API server refuses both. */
+static bool quantity_check(struct raw *d, const struct ynode *key,
+                           const struct ynode *v, const char *where)
+{
+    const char *name = key->text, *right = k8s_meant(name);
+    int64_t amount;
+
+    if (right)
+        diag_add(d->r.diag, key,
+                 "unknown resource %s in %s; did you mean \"%s\"?",
+                 diag_quote(d->r.arena, name), where, right);
+    else if (strchr(name, '/') && v->kind == YNODE_TEXT &&
+             amount_parse(v->text, &amount) && amount % AMOUNT_ONE)
+        diag_add(d->r.diag, v,
+                 "%s.%s must be a whole number, as Kubernetes wants it of a "
+                 "device, got %s",
+                 where, name, ynode_shown(d->r.arena, v));
+    else
+        return true;
+    return false;
 }
 
 /* Ray's name for a container's resource, NULL when Ray knows none. */
@@ -151,6 +191,8 @@ static void quantities_read(struct raw *d, struct raw_type *t,
         return;
     for (uint32_t i = 0; i < map->n; i++) {
         const char *k = map->pairs[i].key->text, *name = ray_name(k);
+        if (!quantity_check(d, map->pairs[i].key, map->pairs[i].value, where))
+            continue;
         if (!name || map->pairs[i].value->kind == YNODE_NULL ||
             !dialect_whole(d, map->pairs[i].value,
                            grammar_where(&d->r, where, k), &amount))

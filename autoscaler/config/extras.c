@@ -168,15 +168,26 @@ struct spare_vec {
 static void spare_add(struct reader *r, const json_t *json, const char *where,
                       const struct ynode *at, struct spare_vec *to)
 {
+    struct raw *d = r->ctx;
     struct snap_bundle b;
     struct err err;
+    bool good = true;
 
-    if (codec_bundle_read(json, where, r->arena, &b, &err) != ST_OK)
+    if (codec_bundle_read(json, where, r->arena, &b, &err) != ST_OK) {
         diag_add(r->diag, at, "%s", err.text);
-    else if (to->all.n == MOST_SPARE)
+        return;
+    }
+    for (uint32_t i = 0; i < b.n_alts; i++)
+        for (uint32_t k = 0; k < b.alts[i].resources.n; k++)
+            good = shape_name_check(d, at, b.alts[i].resources.v[k].name,
+                                    where) &&
+                   good;
+    if (to->all.n == MOST_SPARE) {
         diag_add(r->diag, at, "%s: more than %d bundles", where, MOST_SPARE);
-    else
+    } else if (good) {
         VEC_PUSH(r->arena, &to->all, b);
+        VEC_PUSH(r->arena, &d->spare_at, at);
+    }
 }
 
 /* {GPU: 2}: two times one free GPU, wherever; bytes by the GiB. */
@@ -219,6 +230,8 @@ void spare_read(struct reader *r, const struct ynode *v, const char *where,
 {
     struct config *c = target;
     struct spare_vec all = {{0}};
+
+    ((struct raw *)r->ctx)->spare_at.n = 0;
 
     for (uint32_t i = 0; v->kind == YNODE_MAP && i < v->n; i++)
         spare_units(r, v->pairs[i].key, v->pairs[i].value, where, &all);
@@ -284,7 +297,10 @@ void idle_timeouts_read(struct reader *r, const struct ynode *v,
                         const char *where, void *target)
 {
     struct config *c = target;
+    struct raw *d = r->ctx;
     VEC(struct conf_idle) all = {0};
+
+    d->idle_at.n = 0;
 
     if (v->kind != YNODE_LIST || v->n > MOST_RULES) {
         diag_add(r->diag, v,
@@ -310,6 +326,7 @@ void idle_timeouts_read(struct reader *r, const struct ynode *v,
                                  grammar_where(r, at, "labels"));
         x.ms = rule.ms == 0 ? 1 : rule.ms; /* 0 stands for "no rule" */
         VEC_PUSH(r->arena, &all, x);
+        VEC_PUSH(r->arena, &d->idle_at, rule.labels ? rule.labels : v);
     }
     c->idle = all.v;
     c->n_idle = all.n;
@@ -336,18 +353,20 @@ static bool label_holds(const struct snap_type *t, const char *zone, bool spot,
            strcmp(spot ? "spot" : "on-demand", value) == 0;
 }
 
+bool idle_rule_fits(const struct conf_idle *rule, const struct snap_type *t,
+                    const char *zone, bool spot)
+{
+    for (uint32_t i = 0; i < rule->labels.n; i++)
+        if (!label_holds(t, zone, spot, &rule->labels.v[i]))
+            return false;
+    return true;
+}
+
 int64_t config_idle_ms(const struct config *c, const struct snap_type *t,
                        const char *zone, bool spot)
 {
-    for (uint32_t i = 0; i < c->n_idle && t->idle_timeout_ms < 0; i++) {
-        const struct conf_idle *rule = &c->idle[i];
-        uint32_t k = 0;
-
-        while (k < rule->labels.n &&
-               label_holds(t, zone, spot, &rule->labels.v[k]))
-            k++;
-        if (k == rule->labels.n)
-            return rule->ms;
-    }
+    for (uint32_t i = 0; i < c->n_idle && t->idle_timeout_ms < 0; i++)
+        if (idle_rule_fits(&c->idle[i], t, zone, spot))
+            return c->idle[i].ms;
     return 0;
 }

@@ -147,6 +147,7 @@ void kuberay_read(struct raw *d, const struct yaml_docs *docs)
             *s.kinds ? s.kinds : "things without a kind");
         return;
     }
+    s.block = note_read(d, s.object, s.block);
     if (ynode_get(s.spec, "podTypes") &&
         !ynode_get(s.spec, "workerGroupSpecs")) {
         d->c->dialect = DIALECT_POD_TYPES; /* the first operator's resource */

@@ -342,29 +342,6 @@ static void type_finish(struct raw *d, struct raw_type *t,
     ret->column = t->key ? t->key->column : 0;
 }
 
-static void whole_check(struct raw *d)
-{
-    const struct snap_limits *l = &d->c->limits;
-    uint64_t min = 0;
-    bool open = l->max_nodes == UNLIMITED && l->max_cost_micros_hour < 0;
-
-    for (uint32_t i = 0; i < d->types.n; i++) {
-        const struct raw_type *t = d->types.v[i];
-        min += t->min;
-        if (open && t->max == UNLIMITED)
-            diag_warn(d->r.diag, t->key,
-                      "%s: nothing bounds how many are launched: there is no "
-                      "max here and neither max_nodes nor max_cost_per_hour in "
-                      "limits",
-                      t->where);
-    }
-    if (min > l->max_nodes)
-        diag_warn(d->r.diag, NULL,
-                  "the min of all node types add up to %" PRIu64
-                  ", limits.max_nodes is %u and wins",
-                  min, l->max_nodes);
-}
-
 void raw_finish(struct raw *d)
 {
     struct conf_type *types = ARENA_ARRAY(d->r.arena, struct conf_type,
@@ -384,7 +361,7 @@ void raw_finish(struct raw *d)
         provider_settle(d, d->types.v[i], configured);
         type_finish(d, d->types.v[i], &types[i]);
     }
-    whole_check(d);
+    sense_check(d, types);
     d->c->types = types;
     d->c->n_types = d->types.n;
     d->c->providers = d->providers.v;

@@ -52,11 +52,19 @@ struct raw_queue {
 struct raw {
     struct reader r;
     struct config *c;
+    const char *text; /* the whole file, n bytes */
+    size_t n;
     const char *catalogue; /* a user's file, "" */
     const struct ynode *catalogue_at;
     VEC(struct conf_provider) providers;
     VEC(struct raw_type *) types;
     VEC(struct raw_queue *) queues;
+    /* Where a setting is that the whole file is held against, NULL or none: the
+     * bundles of c->spare and the rules of c->idle, one each. */
+    VEC(const struct ynode *) spare_at;
+    VEC(const struct ynode *) idle_at;
+    const struct ynode *limits_at; /* the mapping */
+    const struct ynode *ha_at;
 };
 
 struct raw_type *raw_type_new(struct raw *d, const char *name,
@@ -68,12 +76,14 @@ const struct ynode *raw_at(const struct raw_type *t, const char *key);
 int64_t raw_given(const struct raw_type *t, const char *name);
 /* Adds a provider that has no entry of its own yet. */
 void raw_provider_add(struct raw *d, const char *name, const struct ynode *at);
-/* Is it one that comes with us? */
-bool provider_shipped(const char *provider);
 void raw_finish(struct raw *d);
 
 /* ---- shape.c: resources and labels of a type ---- */
 
+/* Reports a name that is nearly one of Ray's or a vendor's: "cpu" would be a
+ * resource of its own that no work ever asks for.  False: it is a mistake. */
+bool shape_name_check(struct raw *d, const struct ynode *at, const char *name,
+                      const char *where);
 /* One resource as people write it: Kubernetes' names become Ray's, an
  * accelerator_type:T4 becomes the accelerator.  Mistakes are reported. */
 void shape_put(struct raw *d, struct raw_type *t, const struct ynode *key,
@@ -97,6 +107,22 @@ struct qtys shares_apply(struct raw *d, const struct raw_type *t,
                          struct qtys resources);
 /* Before the types are finished: they get a label. */
 void queues_finish(struct raw *d);
+
+/* ---- note.c ---- */
+
+/* The annotation davit.io/config of a RayCluster: limits and queues, as
+ * whoever may edit it may say them.  Returns the davit: block (may be NULL) with
+ * what the annotation says below it, as with `davit run --kuberay`. */
+const struct ynode *note_read(struct raw *d, const struct ynode *object,
+                              const struct ynode *block);
+
+/* ---- sense.c: what is right by itself and makes no sense together ---- */
+
+/* types: as they are finished, one for each of d->types. */
+void sense_check(struct raw *d, const struct conf_type *types);
+/* A rule of limits.idle_timeouts: does it fit such an offer? */
+bool idle_rule_fits(const struct conf_idle *rule, const struct snap_type *t,
+                    const char *zone, bool spot);
 
 /* ---- raw_hash.c ---- */
 

@@ -7,9 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/suggest.h"
 #include "../model/accel.h"
 #include "../model/amount.h"
+#include "../model/meant.h"
 #include "raw.h"
+
+#define RESOURCE_UNKNOWN \
+    "unknown resource %s in %s; did you mean \"%s\"? Ray's names are CPU, " \
+    "GPU, memory, neuron_cores, TPU, HPU and NPU; any other name is a custom " \
+    "resource"
 
 /* Beyond this a count is a slip of the keyboard. */
 #define MOST_HOST_GROUPS (INT64_C(1000000000) * AMOUNT_ONE)
@@ -58,38 +65,21 @@ static const char *amount_wrong(const char *name, const char *text,
     return NULL;
 }
 
-/* Names that are nearly one of Ray's are slips: "cpu" would be a resource of
- * its own that no work ever asks for. */
-static const char *name_meant(const char *name)
+bool shape_name_check(struct raw *d, const struct ynode *at, const char *name,
+                      const char *where)
 {
-    static const struct {
-        const char *wrong, *right;
-    } slips[] = {
-        {"cpu", "CPU"},
-        {"cpus", "CPU"},
-        {"num_cpus", "CPU"},
-        {"vcpu", "CPU"},
-        {"vcpus", "CPU"},
-        {"gpu", "GPU"},
-        {"gpus", "GPU"},
-        {"num_gpus", "GPU"},
-        {"mem", "memory"},
-        {"ram", "memory"},
-        {"memory", "memory"},
-        {"tpu", "TPU"},
-        {"tpus", "TPU"},
-        {"hpu", "HPU"},
-        {"npu", "NPU"},
-        {"neuron_core", "neuron_cores"},
-        {"neuron_cores", "neuron_cores"},
-        {"neuroncores", "neuron_cores"},
-    };
+    const char *right = resource_meant(name);
 
-    for (size_t i = 0; i < sizeof slips / sizeof *slips; i++)
-        if (strcasecmp(name, slips[i].wrong) == 0 &&
-            strcmp(name, slips[i].right) != 0)
-            return slips[i].right;
-    return NULL;
+    if (!right)
+        return true;
+    /* In another dialect it is legal, if hardly meant. */
+    if (d->c->dialect == DIALECT_DAVIT)
+        diag_add(d->r.diag, at, RESOURCE_UNKNOWN, diag_quote(d->r.arena, name),
+                 where, right);
+    else
+        diag_warn(d->r.diag, at, RESOURCE_UNKNOWN, diag_quote(d->r.arena, name),
+                  where, right);
+    return d->c->dialect != DIALECT_DAVIT;
 }
 
 static void accelerator_set(struct raw *d, struct raw_type *t,
@@ -118,19 +108,8 @@ void shape_put(struct raw *d, struct raw_type *t, const struct ynode *key,
                  where, LONGEST_RESOURCE, diag_quote(a, name));
         return;
     }
-    if (name_meant(name)) {
-        /* In another dialect it is legal, if hardly meant. */
-        void (*report)(struct diag *, const struct ynode *, const char *, ...) =
-            d->c->dialect == DIALECT_DAVIT ? diag_add : diag_warn;
-        report(
-            d->r.diag, key,
-            "unknown resource %s in %s; did you mean \"%s\"? Ray's names are "
-            "CPU, GPU, memory, neuron_cores, TPU, HPU and NPU; any other name "
-            "is a custom resource",
-            diag_quote(a, name), where, name_meant(name));
-        if (d->c->dialect == DIALECT_DAVIT)
-            return;
-    }
+    if (!shape_name_check(d, key, name, where))
+        return;
     if (strchr(name, '/') && accel_from_k8s(name))
         name = accel_from_k8s(name);
     if (value->kind != YNODE_TEXT) {
@@ -209,6 +188,27 @@ void shape_accelerator(struct raw *d, struct raw_type *t, const struct ynode *v,
                  where, ynode_shown(d->r.arena, v));
 }
 
+/* A label of Ray's or Kubernetes' own, misspelt, is one that nothing selects. */
+static void label_meant(struct raw *d, const struct ynode *at, const char *key,
+                        const char *where)
+{
+    static const char *const words[] = {ACCEL_LABEL,
+                                        "ray.io/market-type",
+                                        "ray.io/availability-zone",
+                                        "ray.io/availability-region",
+                                        "topology.kubernetes.io/zone",
+                                        "topology.kubernetes.io/region",
+                                        "node.kubernetes.io/instance-type",
+                                        "cloud.google.com/gke-accelerator",
+                                        "nvidia.com/gpu.product"};
+    const char *near = suggest_within(key, words, sizeof words / sizeof *words,
+                                      2);
+
+    if (near && strcmp(near, key) != 0)
+        diag_warn(d->r.diag, at, "%s: label %s: did you mean \"%s\"?", where,
+                  diag_quote(d->r.arena, key), near);
+}
+
 void shape_labels_read(struct raw *d, struct raw_type *t,
                        const struct ynode *map, const char *where)
 {
@@ -232,6 +232,7 @@ void shape_labels_read(struct raw *d, struct raw_type *t,
                      where, k, diag_quote(d->r.arena, v));
         else
             shape_label(d, t, k, v);
+        label_meant(d, at, k, where);
     }
 }
 

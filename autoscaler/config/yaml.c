@@ -138,6 +138,7 @@ static struct ynode *scalar_read(struct reading *r, const yaml_event_t *e)
     v->text = arena_strndup(r->arena, s, e->data.scalar.length);
     v->quoted = e->data.scalar.style != YAML_PLAIN_SCALAR_STYLE ||
                 (tag && strcmp(tag, YAML_STR_TAG) == 0);
+    v->literal = e->data.scalar.style == YAML_LITERAL_SCALAR_STYLE;
     if (!v->quoted && is_null(v->text))
         v->kind = YNODE_NULL;
     return v;

@@ -27,6 +27,8 @@ enum ynode_kind { YNODE_NULL, YNODE_TEXT, YNODE_LIST, YNODE_MAP };
 struct ynode {
     enum ynode_kind kind;
     bool quoted;                /* TEXT that was not plain: never a number */
+    bool literal;               /* TEXT of a block "|": its lines are the
+                                 * file's, from the next one on */
     uint32_t line, column;      /* from 1 */
     uint32_t weight;            /* nodes in it, aliases expanded */
     uint32_t n;                 /* items or pairs */

@@ -11,6 +11,7 @@
 #include "act.h"
 #include "commands.h"
 #include "control.h"
+#include "figures/spending.h"
 #include "observe.h"
 #include "record.h"
 #include "reload.h"
@@ -44,6 +45,7 @@ struct control {
     struct kube_texts kube_texts;
     struct history history;
     struct decisions decisions;
+    struct spending spending;
     struct status_board board;
     struct record *record;    /* NULL: plans are not recorded */
     uint64_t tick;            /* plans so far */

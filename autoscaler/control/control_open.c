@@ -76,6 +76,7 @@ static enum status stored_open(struct control *c, struct buf *errors)
     if (s == ST_OK) {
         env_load_events(&c->env);
         history_load(&c->history);
+        spending_open(&c->spending, &c->env);
     } else {
         buf_printf(errors, "%s: %s\n", path, err.text);
     }
@@ -233,6 +234,7 @@ void control_free(struct control *c)
     control_fold(c); /* frees what was still under way */
     if (c->env.journal)
         history_end(&c->history);
+    spending_close(&c->spending);
     /* What came last is promised only when it is on disk. */
     if (c->env.journal && send_commit(&c->send) && c->opts.ha)
         ha_copy_rest(c->opts.ha, c->env.journal);
@@ -251,6 +253,7 @@ void control_free(struct control *c)
     event_ring_done(&c->env.events);
     history_done(&c->history);
     decisions_done(&c->decisions);
+    figures_done(&c->env.metrics.figures);
     mailbox_done(&c->env.inbox);
     configuration_close(&c->configuration);
     arena_done(&c->opened);

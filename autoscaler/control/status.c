@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "../base/alloc.h"
-#include "../model/price.h"
+#include "../model/bill.h"
 
 void status_board_init(struct status_board *b)
 {
@@ -99,7 +99,7 @@ int64_t status_cost(const struct status_page *s)
     for (uint32_t i = 0; i < s->now->n_nodes; i++) {
         const struct pb_node *x = &s->now->nodes[i];
         const struct snap_node *n = &s->snapshot->nodes[x->from];
-        int64_t price = price_of_node(s->now, n, x);
+        int64_t price = bill_node_price(n, s->now, i);
 
         if (price > 0 && n->state != STATE_GONE)
             sum += price;

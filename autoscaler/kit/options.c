@@ -15,13 +15,16 @@
 int kit_error(struct davit_error *e, enum davit_status s, const char *code,
               const char *fmt, ...)
 {
+    char of[sizeof e->code], text[sizeof e->text]; /* both may be of *e */
     va_list ap;
     if (!e)
         return (int)s;
-    snprintf(e->code, sizeof e->code, "%s", code);
+    snprintf(of, sizeof of, "%s", code);
     va_start(ap, fmt);
-    vsnprintf(e->text, sizeof e->text, fmt, ap);
+    vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
+    memcpy(e->code, of, strlen(of) + 1);
+    memcpy(e->text, text, strlen(text) + 1);
     return (int)s;
 }
 
@@ -379,26 +382,58 @@ static const char *filled(const char *v)
     return v && v[0] ? v : NULL;
 }
 
+/* The value of a row that is no KIT_READ, NULL none; *from: its key. */
+static const char *row_value(const struct kit_option *o, const char *key,
+                             const struct davit_kv *kv, size_t n,
+                             const char **from)
+{
+    const char *v = filled(kit_find(kv, n, key));
+    *from = key;
+    if (!v && o->instead && (v = filled(kit_find(kv, n, o->instead))))
+        *from = o->instead;
+    if (!v && o->env)
+        v = filled(getenv(o->env));
+    return v ? v : o->fallback;
+}
+
 static int row_read(struct kit_reading *r, const struct kit_option *o,
                     const struct davit_kv *kv, size_t n)
 {
-    const char *key = key_of(o, r->type);
+    const char *key = key_of(o, r->type), *from;
     if (!key)
         return DAVIT_OK;
     if (o->kind == KIT_READ)
         return o->read ? each_read(r, o, key, kv, n) : DAVIT_OK;
-    const char *v = filled(kit_find(kv, n, key)), *from = key;
-    if (!v && o->instead && (v = filled(kit_find(kv, n, o->instead))))
-        from = o->instead;
-    if (!v && o->env)
-        v = filled(getenv(o->env));
-    if (!v)
-        v = o->fallback;
-    if (v)
-        return take(r, &(struct given){o, from, "", v});
-    return !o->needed ? DAVIT_OK
-                      : kit_error(r->error, DAVIT_INVALID, key,
-                                  "%s is needed: %s", key, o->help);
+    const char *v = row_value(o, key, kv, n, &from);
+    return v ? take(r, &(struct given){o, from, "", v}) : DAVIT_OK;
+}
+
+/* All that are needed and not given, in one sentence. */
+static int missing_tell(struct kit_reading *r, const struct kit_option *table,
+                        const struct davit_kv *kv, size_t n)
+{
+    const struct kit_option *first = NULL;
+    char names[160] = "";
+    const char *from;
+    int missing = 0;
+    size_t len = 0;
+    for (const struct kit_option *o = table; o->key; o++) {
+        const char *key = key_of(o, r->type);
+        if (!key || !o->needed || o->kind == KIT_READ ||
+            row_value(o, key, kv, n, &from))
+            continue;
+        first = missing++ ? first : o;
+        if (len < sizeof names)
+            len += (size_t)snprintf(names + len, sizeof names - len, "%s%s",
+                                    len ? ", " : "", key);
+    }
+    if (!missing)
+        return DAVIT_OK;
+    const char *key = key_of(first, r->type);
+    return missing == 1 ? kit_error(r->error, DAVIT_INVALID, key,
+                                    "%s is needed: %s", key, first->help)
+                        : kit_error(r->error, DAVIT_INVALID, key,
+                                    "%s are needed", names);
 }
 
 int kit_options_read(const struct kit_option *table, const struct davit_kv *kv,
@@ -409,7 +444,7 @@ int kit_options_read(const struct kit_option *table, const struct davit_kv *kv,
     int st = DAVIT_OK;
     for (const struct kit_option *o = table; o->key && st == DAVIT_OK; o++)
         st = row_read(&r, o, kv, n);
-    return st;
+    return st == DAVIT_OK ? missing_tell(&r, table, kv, n) : st;
 }
 
 const struct davit_kv *kit_options_help(const struct kit_option *table)

@@ -12,7 +12,8 @@
 #include "keep.h"
 
 /* Fills *e (may be NULL) and returns the status: `return kit_error(...)`.  code
- * is the cloud's own, or the option's key in open(). */
+ * is the cloud's own, or the option's key in open().  Both, and what is
+ * printed, may be of *e itself. */
 int kit_error(struct davit_error *e, enum davit_status s, const char *code,
               const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 

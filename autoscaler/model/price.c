@@ -1,5 +1,5 @@
 /*
- * price.c - prices of nodes, and the one formula for unknown ones: price.h.
+ * price.c - the one formula for unknown prices, see price.h.
  *
  * The constants are the public on-demand list of GCP's n1 family; what matters
  * is the order between offers, not the cent.
@@ -83,16 +83,4 @@ int64_t price_estimate(const struct qtys *resources, const char *accelerator,
             sum = MICROS_MAX;
     }
     return spot ? sum * 2 / 5 : sum;
-}
-
-int64_t price_of_node(const struct problem *s, const struct snap_node *n,
-                      const struct pb_node *x)
-{
-    if (n->price_micros_hour >= 0)
-        return n->price_micros_hour;
-    if (!x || n->unmanaged || n->head)
-        return -1;
-    if (x->price_micros_hour >= 0)
-        return x->price_micros_hour;
-    return x->offer < s->n_offers ? s->offers[x->offer].price_micros_hour : -1;
 }

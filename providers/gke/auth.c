@@ -123,7 +123,7 @@ static int from_metadata(struct op *op, char **ret, int64_t *lives)
         "the metadata server", &x, &reply);
     if (s == DAVIT_RETRY && op->e && op->e->code[0] == '\0')
         return kit_error(op->e, DAVIT_RETRY, "credentials",
-                         "no credentials: and the metadata server does not "
+                         "no credentials, and the metadata server does not "
                          "answer (%.90s)",
                          op->e->text);
     return s == DAVIT_OK ? token_out(op, reply, ret, lives) : s;

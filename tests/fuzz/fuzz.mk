@@ -26,5 +26,5 @@ check-fuzz-guided:  ## each target for a moment, guided by coverage, where clang
 	@if command -v clang-14 >/dev/null; then $(MAKE) -s VARIANT=fuzz CC=clang-14 build-fuzz >/dev/null && python3 tests/fuzz/fuzz.py guided build/fuzz $(FUZZ); \
 	else echo "fuzz: no clang-14 here, so the suite fuzz replays alone: 1 passed, 0 failed"; fi
 
-fuzz:  ## MINUTES=60: that much CPU time over all targets, guided by coverage (clang-14); the corpora grow in build/fuzz
+fuzz:  ## MINUTES=60: that much CPU time over all targets, guided by coverage (clang-14); goes on where it was broken off
 	@$(MAKE) -s VARIANT=fuzz CC=clang-14 build-fuzz && python3 tests/fuzz/fuzz.py hour build/fuzz --minutes $(MINUTES) $(FUZZ)

@@ -3,13 +3,14 @@
 
     fuzz.py replay BUILD TARGET...      without libFuzzer: seeds, and blind mutations by a printed seed (replay.c)
     fuzz.py guided BUILD TARGET...      with it: so many runs each from the seeds, for `make check`
-    fuzz.py hour BUILD --minutes N TARGET...   N minutes of CPU time over all; corpora are kept in BUILD/corpus
+    fuzz.py hour BUILD --minutes N TARGET...   N minutes of CPU time over all; corpora are kept in BUILD/corpus, and a run
+                                        that was broken off goes on
 
 What breaks a target is kept in BUILD/found, for `BUILD/tests/fuzz_TARGET FILE` and then, small, for tests/fuzz/seeds.
 Ends with a table, or a line that counts.
 """
-import concurrent.futures
 import glob
+import json
 import os
 import re
 import resource
@@ -24,6 +25,7 @@ SEEDS = {  # beside tests/fuzz/seeds/TARGET
     "text": ["tests/fuzz/seeds/request/*"],
 }
 RUNS, LONGEST = 1500, 65536  # of a guided run; and bytes
+SLICE = 60  # seconds of a target, of an hour
 ROUNDS = {"catalogue": 300, "journal": 500, "elf": 500}  # of a replay, where one takes long
 
 
@@ -84,22 +86,40 @@ def guided(build, targets):
     return good == len(targets)
 
 
-def hour(build, targets, minutes):
-    share = max(1, int(minutes * 60 / len(targets)))
-    rows = []
+def load(path):
+    try:
+        with open(path, encoding="utf-8") as f:
+            return json.load(f)
+    except FileNotFoundError:
+        return {}
 
-    def one(t):
+
+def hour(build, targets, minutes):
+    """The target that has had the least CPU time is next, for a slice, until all together had so many minutes.
+
+    What each has had is in BUILD/hour.json: who breaks this off and starts it again goes on there.  A new hour begins
+    without that file."""
+    path = os.path.join(ROOT, build, "hour.json")
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    had = load(path)
+    blank = {"executions": 0, "edges": 0, "cpu": 0.0, "findings": 0}
+    rows = {t: had.get(t, dict(blank)) for t in targets}
+    while sum(r["cpu"] for r in rows.values()) < minutes * 60:
+        t = min(targets, key=lambda t: rows[t]["cpu"])
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        went, runs, edges, _ = libfuzzer(build, t, f"-max_total_time={share}")
+        went, runs, edges, _ = libfuzzer(build, t, f"-max_total_time={SLICE}")
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return t, went, runs, edges, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        for row in pool.map(one, targets):
-            rows.append(row)
-            print(f"| {row[0]} | {row[2]:,} | {row[3]:,} | {row[4]:.0f} s | {'none' if row[1] else 'BROKE'} |", flush=True)
-    print(f"| all | {sum(r[2] for r in rows):,} | {sum(r[3] for r in rows):,} | {sum(r[4] for r in rows):.0f} s |"
-          f" {sum(not r[1] for r in rows) or 'none'} |")
-    return all(r[1] for r in rows)
+        row = rows[t]
+        row["executions"] += runs
+        row["edges"] = max(row["edges"], edges)
+        row["cpu"] += max(0.1, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        row["findings"] += not went
+        with open(path + ".new", "w", encoding="utf-8") as f:
+            json.dump(rows, f, indent=1)
+        os.replace(path + ".new", path)
+    for t, row in [*rows.items(), ("all", {k: sum(r[k] for r in rows.values()) for k in blank})]:
+        print(f"| {t} | {row['executions']:,} | {row['edges']:,} | {row['cpu']:.0f} s | {row['findings'] or 'none'} |")
+    return not any(r["findings"] for r in rows.values())
 
 
 def main():

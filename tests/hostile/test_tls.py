@@ -165,9 +165,29 @@ def test_certificates_of_clients(served, ca, tmp_path):
     d.cli("status", "--url", f"https://127.0.0.1:{d.port}", "--ca", tmp_path / "ca.pem", expect=5)
 
 
-def test_hsts_only_off_loopback(served, ca):
+PATHS = ("/", "/healthz", "/readyz", "/v1/status", "/v1/nodes", "/metrics", "/v1/openapi.json", "/v1/nowhere", "/v1/why/none")
+
+
+def test_hsts_off_loopback_only(served, daemon_of, ca):
+    """A browser that met us with TLS stays with it; on loopback it would take the other servers of this machine with it.
+    Without TLS the header means nothing, and must not be sent: RFC 6797, 7.2."""
     d = served()
-    assert get(d.port, context(ca))[2]["Strict-Transport-Security"] is None
+    for path in PATHS:
+        assert get(d.port, context(ca), path)[2]["Strict-Transport-Security"] is None, path
+    d.stop()
+    d.write((d.dir / "davit.yaml").read_text().replace("127.0.0.1:", "0.0.0.0:"))
+    d.start(wait=None)
+    d.until(lambda: connects(d.port))
+    for path in PATHS:
+        assert get(d.port, context(ca), path)[2]["Strict-Transport-Security"] == "max-age=31536000", path
+    assert get(d.port, context(ca), "/v1/status", "BREW")[2]["Strict-Transport-Security"] == "max-age=31536000"
+    bare = daemon_of(api=", token_file: token")
+    (bare.dir / "token").write_text("0123456789abcdef")
+    (bare.dir / "token").chmod(0o600)
+    bare.write((bare.dir / "davit.yaml").read_text().replace("127.0.0.1:", "0.0.0.0:"))
+    bare.start(wait="/healthz")
+    for path in PATHS:
+        assert bare.exchange("GET", path).headers["Strict-Transport-Security"] is None, path
 
 
 def test_half_a_handshake_ends(served):

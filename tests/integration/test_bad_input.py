@@ -84,6 +84,55 @@ def test_validate_for_programs(tmp_path):
     assert not out["errors"] and out["warnings"][0]["line"] == 3, out
 
 
+EVERYTHING = """cluster: x
+limits: {max_node: 3}
+providers:
+  gek: {project: p}
+  gke: {projekt: p}
+  eks: {cluster: k, region: us-east-1, launch_timeout: soon, protect: maybe}
+node_types:
+  a: {provider: gek, resources: {CPU: 1}, max: 1}
+  b: {provider: gke, resources: {CPU: 1}, max: 1}
+  c: {provider: eks, resources: {CPU: 1}, max: 1}
+  d: {provider: eks, resources: {CPU: 1}, max: 1, options: {x: 1}}
+  e: {provider: eks, resources: {CPU: -1}, pool: p, max: 1, options: {y: 1}}
+"""
+
+
+def test_all_mistakes_of_all_plugins_at_once(tmp_path):
+    """One run says all that `davit run` would refuse, step after step."""
+    p = davit(tmp_path, "validate", "--json", config(tmp_path, EVERYTHING))
+    errors = json.loads(p.stdout)["errors"]
+    found = [(e["line"], e["column"]) for e in errors]
+    assert p.returncode == 3 and len(found) == len(set(found)), errors
+    for place, says in [((2, 10), "max_nodes"), ((4, 3), 'did you mean "gke"?'), ((5, 3), "location, cluster are needed"),
+                        ((5, 18), 'did you mean "project"?'), ((6, 56), "launch_timeout must be"), ((6, 71), "protect must be"),
+                        ((10, 3), "needs pool"), ((11, 3), "needs pool"), ((11, 64), "has no option"), ((12, 39), "CPU")]:
+        assert any((e["line"], e["column"]) == place and says in e["text"] for e in errors), (place, says, errors)
+    assert not any(e["line"] == 12 and "option" in e["text"] for e in errors), "only what a known mistake leaves"
+
+
+def test_several_files(tmp_path):
+    good, bad = tmp_path / "good.yaml", tmp_path / "bad.yaml"
+    good.write_text("cluster: x\nnode_types:\n  a: {resources: {CPU: 1}, max: 1}\n")
+    bad.write_text("cluster: x\nnode_types:\n  a: {resources: {CPUs: 1}, max: 1}\n")
+    p = davit(tmp_path, "validate", bad, good)
+    assert p.returncode == 3 and "bad.yaml:3:19: " in p.stderr and "good.yaml: valid" in p.stdout, p
+    out = json.loads(davit(tmp_path, "validate", "--json", bad, good).stdout)
+    assert not out["valid"] and [f["valid"] for f in out["files"]] == [False, True], out
+    assert davit(tmp_path, "validate", good, good).returncode == 0
+
+
+def test_a_provider_that_is_not_here(tmp_path):
+    """One that nobody ships is what `run` refuses, unless its folder may not be looked at."""
+    text = "cluster: x\nproviders: {mycloud: {}}\nnode_types:\n  a: {resources: {CPU: 1}, max: 1}\n"
+    for command in ("validate", "run"):
+        p = davit(tmp_path, command, config(tmp_path, text))
+        assert p.returncode == 3 and "davit.yaml:2:13: provider mycloud: there is no davit-mycloud.so" in p.stderr, (command, p)
+    p = davit(tmp_path, "validate", config(tmp_path, "plugin_dir: plugs\n" + text))
+    assert p.returncode == 0 and "warning" in p.stderr, p
+
+
 def test_every_file_in_configs_is_valid(tmp_path):
     files = sorted((pathlib.Path(__file__).parents[2] / "configs").glob("*.yaml"))
     assert len(files) > 5

@@ -40,7 +40,7 @@ def on_terminal(*args, env):
 @pytest.mark.parametrize("args, code", [
     (["version"], 0), (["--version"], 0), (["version", "x"], 2), (["help"], 0), (["help", "plan"], 0),
     (["help", "nope"], 2), ([], 2), (["nope"], 2), (["plan"], 2), (["plan", "--nope", "x"], 2),
-    (["plan", "/nowhere"], 3), (["validate"], 2), (["validate", "a", "b"], 2), (["validate", "/nowhere"], 3),
+    (["plan", "/nowhere"], 3), (["validate"], 2), (["validate", "a", "b"], 3), (["validate", "/nowhere"], 3),
     (["run", "/nowhere"], 3), (["status", "--url"], 2), (["status", "x"], 2), (["nodes", "x"], 2), (["why"], 2),
     (["status", "--url", "http://127.0.0.1:1"], 4), (["request"], 2), (["request", "--num-cpus", "many"], 2),
     (["request", "--num-cpus", "-3"], 2), (["request", "--wait", "soon", "CPU=1"], 2), (["request", "--clear", "CPU=1"], 2),

@@ -179,7 +179,7 @@ def test_wrong_words_are_told(daemon):
     d = daemon
     assert "usage: davit journal" in tool(d, expect=2)
     assert "there is no \"chek\"" in tool(d, "chek", expect=2)
-    assert "takes one file" in tool(d, "backup", expect=2)
+    assert "FILE is missing" in tool(d, "backup", expect=2)
     assert "which machines" in tool(d, "forget", expect=2)
     assert "no.db" in tool(d, "check", "no.db", expect=3)
     (d.dir / "notes").write_text("these are notes\n" * 500)

@@ -44,6 +44,11 @@ def browser():
 
 
 @pytest.fixture
+def config():
+    return CONFIG
+
+
+@pytest.fixture
 def daemon(daemon_of):
     return daemon_of(config=CONFIG).start(wait="/readyz")
 

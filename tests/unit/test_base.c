@@ -157,6 +157,9 @@ static void err_prefix_keeps_the_text(void **state)
     struct err e;
 
     (void)state;
+    err_set(&e, ST_RETRY, "the server is silent");
+    err_set(&e, ST_AUTH, "no credentials (%s)", e.text);
+    assert_string_equal(e.text, "no credentials (the server is silent)");
     assert_int_equal(err_set(&e, ST_INVALID, "max is %d", -3), ST_INVALID);
     assert_int_equal(err_prefix(&e, "line %d", 7), ST_INVALID);
     assert_string_equal(e.text, "line 7: max is -3");

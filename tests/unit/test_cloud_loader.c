@@ -275,6 +275,33 @@ static void test_places(void **state)
     rig_done(&r);
 }
 
+/* All mistakes of one plug-in at once: the unknown option, the wrong values, of
+ * the provider and of two types. */
+static void test_all_at_once(void **state)
+{
+    (void)state;
+    struct rig r;
+    struct conf_pair boot = {"boot", "soon", 12, 30};
+    struct conf_pair other = {"boot", "later", 13, 30};
+    rig_init(&r, "sim");
+    struct conf_type *t = rig_type(&r, "t4", 1, "T4", NULL, NULL);
+    t->options = &boot;
+    t->n_options = 1;
+    t = rig_type(&r, "t5", 1, "T4", NULL, NULL);
+    t->options = &other;
+    t->n_options = 1;
+    rig_option(&r, "stat", "x.json");
+    rig_option(&r, "terminate", "-1s");
+    rig_option(&r, "fail", "1.5");
+    assert_int_equal(rig_open(&r), ST_INVALID);
+    assert_has(r.errors.s, "davit.yaml:20:7: provider cloud has no option");
+    assert_has(r.errors.s, "davit.yaml:21:7: provider cloud: terminate must");
+    assert_has(r.errors.s, "davit.yaml:22:7: provider cloud: fail is a share");
+    assert_has(r.errors.s, "davit.yaml:12:30: provider cloud: boot must be");
+    assert_has(r.errors.s, "davit.yaml:13:30: provider cloud: boot must be");
+    rig_done(&r);
+}
+
 static void test_search(void **state)
 {
     (void)state;
@@ -352,6 +379,7 @@ int main(void)
         cmocka_unit_test(test_tiny_struct),
         cmocka_unit_test(test_options),
         cmocka_unit_test(test_places),
+        cmocka_unit_test(test_all_at_once),
         cmocka_unit_test(test_search),
         cmocka_unit_test(test_each)};
     return cmocka_run_group_tests(tests, NULL, NULL);

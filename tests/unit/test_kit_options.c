@@ -133,6 +133,20 @@ static void mistakes_name_their_setting(void **state)
                                                "0-9, -, got"
                                              : "name is needed: who"));
     }
+    const struct kit_option two[] = {
+        {"name", "who", KIT_TEXT, AT(name), .needed = true},
+        {"file", "where", KIT_TEXT, AT(file), .needed = true},
+        {0}};
+    assert_int_equal(kit_options_read(two, NULL, 0, NULL, &t, &k, &e),
+                     DAVIT_INVALID);
+    assert_string_equal(e.code, "name");
+    assert_string_equal(e.text, "name, file are needed");
+    /* What is told may be the text that was there. */
+    kit_error(&e, DAVIT_RETRY, "x", "no token (%s)", "the server is silent");
+    kit_error(&e, DAVIT_RETRY, e.code, "%s: %s", "no credentials", e.text);
+    assert_string_equal(e.code, "x");
+    assert_string_equal(e.text,
+                        "no credentials: no token (the server is silent)");
     const struct davit_node_type type = {.size = sizeof type, .name = "t4"};
     const struct davit_kv of_type = {"number", "x"};
     assert_int_equal(kit_options_read(table, &of_type, 1, &type, &t, &k, &e),

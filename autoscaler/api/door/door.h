@@ -62,16 +62,12 @@ enum door_port seat_port(const struct seat *s);
 uint64_t door_late(const struct door *d);
 uint64_t door_evicted(const struct door *d);
 
-/* An option and its value: since 1.0 the library refuses a bare LF and a NUL,
- * which 0.9 takes without telling us.  (What 0.9 calls strict is one Host
- * header, which we look at ourselves.) */
-#if MHD_VERSION >= 0x01000000
-#define DISCIPLINE MHD_OPTION_CLIENT_DISCIPLINE_LVL
-#define DISCIPLINE_LEVEL 2
-#else
-#define DISCIPLINE MHD_OPTION_STRICT_FOR_CLIENT
-#define DISCIPLINE_LEVEL 0
+#if MHD_VERSION < 0x01001000
+#error "libmicrohttpd 1.0.10 or later is needed: configs/libmicrohttpd.sh"
 #endif
+/* Of MHD_OPTION_CLIENT_DISCIPLINE_LVL: everything that RFC 9112 lets a server
+ * refuse is refused: a bare LF, a NUL, blanks where none belong. */
+#define DISCIPLINE 2
 
 /* ---- strict.c: what libmicrohttpd lets pass though two programs could read it
  * differently, so that a proxy before us may be deceived */

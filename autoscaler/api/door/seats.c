@@ -145,8 +145,10 @@ static void make_room(struct door *d, struct seat *newcomer)
 static void seat_open(struct port *port, struct MHD_Connection *connection,
                       void **context)
 {
-    const union MHD_ConnectionInfo *fd = MHD_get_connection_info(
-        connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    /* What one call returns lies where the next call's does. */
+    int fd = MHD_get_connection_info(connection,
+                                     MHD_CONNECTION_INFO_CONNECTION_FD)
+                 ->connect_fd;
     const union MHD_ConnectionInfo *address = MHD_get_connection_info(
         connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     struct door *d = port->door;
@@ -154,7 +156,7 @@ static void seat_open(struct port *port, struct MHD_Connection *connection,
 
     s->door = d;
     s->port = port->which;
-    s->fd = fd->connect_fd;
+    s->fd = fd;
     s->since_ms = clock_mono_ms();
     setsockopt(s->fd, SOL_SOCKET, SO_SNDBUF, &(int){SEND_BUFFER}, sizeof(int));
     pthread_mutex_lock(&d->lock);

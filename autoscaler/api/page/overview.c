@@ -65,7 +65,8 @@ static void cost_write(struct out *o, struct view *v, struct history *h,
     out_object(o, "cost");
     out_micros(o, "now_per_hour", now);
     out_micros(o, "idle_per_hour", s->idle_micros_hour);
-    out_micros(o, "unowned_per_hour", s->rest_micros_hour);
+    out_micros(o, "unowned_per_hour",
+               now - s->owned_micros_hour - s->idle_micros_hour);
     out_micros_or_null(o, "max_per_hour", v->s->limits.max_cost_micros_hour);
     out_micros(o, "fleet_per_hour", p->fleet_cost_micros_hour);
     out_micros(o, "bound_per_hour", p->fleet_bound_micros_hour);

@@ -18,19 +18,17 @@ enum {
     TYPES_MAX = 200,
 };
 
-/* An owner's demands of one source, summed. */
+/* What an owner asks for, whoever told of it. */
 struct owner_sum {
-    uint32_t demand, next; /* its first one; the owner's next sum, or NONE */
+    uint32_t demand;  /* the first one */
+    unsigned sources; /* bits of enum demand_source */
     struct tally t;
     int64_t cost_micros_hour; /* its share of the nodes it is placed on */
 };
 struct owner_sums {
     VEC(struct owner_sum) all;
-    uint32_t *of_demand;      /* which sum a demand is in */
-    uint32_t unused;          /* ready, without work, nothing placed */
-    int64_t idle_micros_hour; /* nodes that are ready, with nothing placed and
-                               * no work */
-    int64_t rest_micros_hour; /* of all nodes, neither an owner's nor idle */
+    uint32_t unused; /* nodes: ready, without work, nothing placed on them */
+    int64_t owned_micros_hour, idle_micros_hour;
 };
 
 /* owners.c */

@@ -1,96 +1,66 @@
 /*
- * owners.c - who asks for what, and what that costs now.
- *
- * A node's price is shared by what the plan has placed on it, each bundle by the
- * largest part of the node that it takes (dominant share); bundles that take
- * more than the node share all of it.  What runs without being asked for (Ray
- * tells of no owner of running tasks) is nobody's.
+ * owners.c - who asks for what, and what that costs now: model/bill.h shares the
+ * nodes' prices.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../model/bill.h"
 #include "overview.h"
 
 /* ---- sums */
 
-/* first: by the owner's string, its first sum. */
-static uint32_t sum_of(struct view *v, struct owner_sums *s, uint32_t *first,
-                       uint32_t demand)
+/* Of the owners in the bill, which come in the order of the problem's strings. */
+static void shares_add(struct view *v, struct owner_sums *s,
+                       const uint32_t *of_string)
 {
-    const struct pb_demand *d = &v->s->demands[demand];
-    uint32_t k = first[d->owner];
+    struct bill b;
+    uint32_t k = 0;
 
-    while (k != NONE && v->s->demands[s->all.v[k].demand].source != d->source)
-        k = s->all.v[k].next;
-    if (k != NONE)
-        return k;
-    VEC_PUSH(&v->arena, &s->all,
-             ((struct owner_sum){.demand = demand, .next = first[d->owner]}));
-    return first[d->owner] = s->all.n - 1;
-}
-
-/* The largest part of the node that the placement takes. */
-static double part_of(const struct view *v, const struct pb_node *n,
-                      const struct plan_placement *q)
-{
-    const int64_t *total = pb_row(v->s, n->total);
-    const int64_t *row = pb_row(v->s, view_shape(v, q->bundle, q->alt)->row);
-    double most = 0;
-
-    for (uint32_t c = 0; c < v->s->n_columns; c++) {
-        double x = total[c] > 0 ? (double)row[c] / (double)total[c] : 0;
-
-        most = x > most ? x : most;
+    bill_make(v->snapshot, v->s, v->plan, true, &v->arena, &b);
+    s->idle_micros_hour = b.idle_micros_hour;
+    for (uint32_t i = 0; i < v->s->n_str && k < b.n_owners; i++) {
+        if (b.owners[k].owner != v->s->str[i])
+            continue; /* the very string: "running" is nobody's */
+        if (of_string[i] != NONE)
+            s->all.v[of_string[i]].cost_micros_hour += b.owners[k].micros_hour;
+        s->owned_micros_hour += b.owners[k].micros_hour;
+        k++;
     }
-    return most * q->count;
 }
 
-static void node_share(struct view *v, struct owner_sums *s, uint32_t node)
+static uint32_t unused_nodes(const struct view *v)
 {
-    const struct pb_node *n = &v->s->nodes[node];
-    const struct plan_node *p = &v->plan->nodes[node];
-    int64_t price = view_node_price(v, n->from), given = 0;
-    bool unused = !p->n_placements && n->state == STATE_READY &&
+    uint32_t unused = 0;
+
+    for (uint32_t i = 0; i < v->s->n_nodes; i++) {
+        const struct pb_node *n = &v->s->nodes[i];
+
+        unused += !v->plan->nodes[i].n_placements && n->state == STATE_READY &&
                   n->idle_ms >= 0 && !n->head;
-    double all = 0;
-
-    s->unused += unused;
-    if (price <= 0 || n->state == STATE_GONE)
-        return;
-    for (uint32_t i = 0; i < p->n_placements; i++)
-        all += part_of(v, n, &v->plan->placements[p->first_placement + i]);
-    for (uint32_t i = 0; i < p->n_placements && all > 0; i++) {
-        const struct plan_placement *q =
-            &v->plan->placements[p->first_placement + i];
-        double part = part_of(v, n, q) / (all > 1 ? all : 1);
-        int64_t micros = (int64_t)((double)price * part);
-
-        s->all.v[s->of_demand[v->s->bundles[q->bundle].demand]]
-            .cost_micros_hour += micros;
-        given += micros;
     }
-    if (unused)
-        s->idle_micros_hour += price;
-    else
-        s->rest_micros_hour += price - given;
+    return unused;
 }
 
 void owners_sum(struct view *v, struct owner_sums *ret)
 {
-    uint32_t *first = ARENA_ARRAY(&v->arena, uint32_t, v->s->n_str);
+    uint32_t *of_string = ARENA_ARRAY(&v->arena, uint32_t, v->s->n_str);
 
-    *ret = (struct owner_sums){
-        .of_demand = ARENA_ARRAY(&v->arena, uint32_t, v->s->n_demands)};
+    *ret = (struct owner_sums){.unused = unused_nodes(v)};
     for (uint32_t i = 0; i < v->s->n_str; i++)
-        first[i] = NONE;
-    for (uint32_t d = 0; d < v->s->n_demands; d++) {
-        uint32_t k = sum_of(v, ret, first, d);
+        of_string[i] = NONE;
+    for (uint32_t i = 0; i < v->s->n_demands; i++) {
+        const struct pb_demand *d = &v->s->demands[i];
+        uint32_t *k = &of_string[d->owner];
 
-        ret->of_demand[d] = k;
-        tally_demand(&ret->all.v[k].t, v, d);
+        if (*k == NONE) {
+            *k = ret->all.n;
+            VEC_PUSH(&v->arena, &ret->all, ((struct owner_sum){.demand = i}));
+        }
+        ret->all.v[*k].sources |= 1u << d->source;
+        tally_demand(&ret->all.v[*k].t, v, i);
     }
-    for (uint32_t i = 0; i < v->s->n_nodes; i++)
-        node_share(v, ret, i);
+    shares_add(v, ret, of_string);
 }
 
 /* ---- the list */
@@ -106,24 +76,34 @@ static int by_cost(const void *a, const void *b)
 }
 
 static const struct status_request *request_of(const struct view *v,
-                                               const struct pb_demand *d)
+                                               const char *owner)
 {
-    for (uint32_t i = 0; d->source == SOURCE_REQUEST && i < v->page->n_requests;
-         i++)
-        if (strcmp(v->page->requests[i].owner, view_str(v, d->owner)) == 0)
+    for (uint32_t i = 0; i < v->page->n_requests; i++)
+        if (strcmp(v->page->requests[i].owner, owner) == 0)
             return &v->page->requests[i];
     return NULL;
+}
+
+static void sources_write(struct out *o, unsigned sources)
+{
+    out_array(o, "sources");
+    for (int i = 0; sources >> i; i++)
+        if (sources >> i & 1)
+            out_str(o, NULL, source_name((enum demand_source)i));
+    out_close(o);
 }
 
 static void owner_write(struct out *o, struct view *v,
                         const struct owner_sum *s)
 {
-    const struct pb_demand *d = &v->s->demands[s->demand];
-    const struct status_request *r = request_of(v, d);
+    const char *owner = view_str(v, v->s->demands[s->demand].owner);
+    const struct status_request *r = s->sources >> SOURCE_REQUEST & 1
+                                         ? request_of(v, owner)
+                                         : NULL;
 
     out_object(o, NULL);
-    out_str(o, "owner", view_str(v, d->owner));
-    out_str(o, "source", source_name(d->source));
+    out_str(o, "owner", owner);
+    sources_write(o, s->sources);
     tally_write(o, &s->t);
     out_micros(o, "cost_per_hour", s->cost_micros_hour);
     out_time(o, "created_at", r ? r->created_ms : 0);

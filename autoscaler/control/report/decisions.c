@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "../../base/alloc.h"
-#include "../../model/price.h"
+#include "../../model/bill.h"
 
 void decisions_init(struct decisions *d)
 {
@@ -47,7 +47,8 @@ static int64_t bill(const struct problem *s)
 
         if (n->state != STATE_GONE && n->price_micros_hour > 0)
             sum += n->price_micros_hour;
-        else if (n->state != STATE_GONE && n->offer < s->n_offers && !n->head)
+        else if (n->state != STATE_GONE && n->offer < s->n_offers && !n->head &&
+                 !n->unmanaged)
             sum += s->offers[n->offer].price_micros_hour;
     }
     return sum;
@@ -200,7 +201,8 @@ void decisions_ends(struct decisions *d, const struct taken *taken,
     for (uint32_t i = 0; i < now->n_nodes; i++) {
         const struct pb_node *n = &now->nodes[i];
         const struct machine *m = taken->machines[n->from];
-        int64_t price = price_of_node(now, &taken->snapshot->nodes[n->from], n);
+        int64_t price = bill_node_price(&taken->snapshot->nodes[n->from], now,
+                                        i);
         uint32_t k = 0;
 
         if (!leaves_now(m, now_ms) || n->state >= STATE_DRAINING)

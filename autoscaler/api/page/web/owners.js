@@ -7,11 +7,11 @@ const COLUMNS = [["owner"], ["asks by"], ["#bundles"], ["#placed"], ["#waiting"]
 
 function cells(o) {
   const missing = o.waiting + o.infeasible;
-  if (o.rest) return [el("span", { class: "dim" }, o.owner), "", "", "", "", money(o.cost_per_hour) + "/h", "", o.source ? el("span", { class: "dim" }, o.source) : ""];
+  if (o.rest) return [el("span", { class: "dim" }, o.owner), "", "", "", "", money(o.cost_per_hour) + "/h", "", o.note ? el("span", { class: "dim" }, o.note) : ""];
   return [
-    el("b", null, o.owner), o.source, count(o.bundles), count(o.placed + o.launched),
+    el("b", null, o.owner), o.sources.join(", "), count(o.bundles), count(o.placed + o.launched),
     missing ? el("span", { class: o.infeasible ? "bad" : "wait" }, count(missing)) : "0", money(o.cost_per_hour) + "/h",
-    o.expires_at ? until(o.expires_at, "", "over") : o.source === "request" ? "until cleared" : "", why(o.owner)];
+    o.expires_at ? until(o.expires_at, "", "over") : o.sources.includes("request") ? "until cleared" : "", why(o.owner)];
 }
 
 const FIRST = 12;
@@ -22,10 +22,10 @@ export function show(s) {
   last = s;
   $("owners-all").hidden = all || s.owners.length <= FIRST;
   $("owners-all").textContent = "Show all " + count(s.owners.length);
-  if (all && s.owners_more) rest.push({ rest: true, owner: many(s.owners_more, "owner") + " more", source: "davit status", cost_per_hour: null });
-  if (s.cost.idle_per_hour > 0) rest.push({ rest: true, owner: "idle nodes", source: "", cost_per_hour: s.cost.idle_per_hour });
-  if (s.cost.unowned_per_hour > 0.005) rest.push({ rest: true, owner: "work and room of no owner", source: "", cost_per_hour: s.cost.unowned_per_hour });
-  table($("owners"), "Owners", COLUMNS, owners.concat(rest), o => o.owner + "\n" + o.source, cells, "Nobody asks for anything.");
+  if (all && s.owners_more) rest.push({ rest: true, owner: many(s.owners_more, "owner") + " more", note: "davit status", cost_per_hour: null });
+  if (s.cost.idle_per_hour > 0.005) rest.push({ rest: true, owner: "idle: room that nobody asked for", cost_per_hour: s.cost.idle_per_hour });
+  if (s.cost.unowned_per_hour > 0.005) rest.push({ rest: true, owner: "running work that nobody asked for", cost_per_hour: s.cost.unowned_per_hour });
+  table($("owners"), "Owners", COLUMNS, owners.concat(rest), o => (o.rest ? "rest\n" : "") + o.owner, cells, "Nobody asks for anything.");
 }
 
 $("owners-all").addEventListener("click", () => { all = true; show(last); });
