@@ -4,6 +4,7 @@
 #include "cli.h"
 
 const struct cli_entry cli_entries[] = {
+    {"The daemon", &cli_init},
     {"The daemon", &cli_run},
     {"The daemon", &cli_doctor},
     {"The daemon", &cli_sidecar},
@@ -16,12 +17,16 @@ const struct cli_entry cli_entries[] = {
     {"Requests and decisions", &cli_adopt},
     {"Requests and decisions", &cli_forget},
     {"Without a daemon", &cli_validate},
+    {"Without a daemon", &cli_settings},
     {"Without a daemon", &cli_plan},
     {"Without a daemon", &cli_simulate},
     {"Without a daemon", &cli_journal},
     {"Without a daemon", &cli_token},
     {"What is here", &cli_catalogue},
     {"What is here", &cli_providers},
+    {"What is here", &cli_completion},
     {"What is here", &cli_version},
+    {NULL, &cli_complete},
+    {NULL, &cli_man},
     {0},
 };

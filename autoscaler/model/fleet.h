@@ -31,18 +31,22 @@ enum adoption {
 /* What is not known for sure of a machine, and what settles it.  Times are
  * wall; 0: never, or not so. */
 struct maybe {
-    int64_t sent_ms;     /* its launch left last; 0: it never did */
-    int64_t missing_ms;  /* the first of the good lists in a row without it */
-    int64_t deadline_ms; /* until when the source gave its work time */
-    int64_t ended_ms;    /* its end was confirmed: by the cloud, or as it was
+    int64_t sent_ms;      /* its launch left last; 0: it never did */
+    int64_t missing_ms;   /* the first of the good lists in a row without it */
+    int64_t deadline_ms;  /* until when the source gave its work time */
+    int64_t ended_ms;     /* its end was confirmed: by the cloud, or as it was
                          * asked for */
+    int64_t end_doubt_ms; /* its end was asked for, and not refused for sure:
+                           * it may still come */
     bool doubt;    /* a call for its launch was not answered: it may exist */
     bool given_up; /* its launch is not sent again; a list tells */
-    bool taken;    /* the cloud takes it back */
-    bool alive;    /* the demand source's last view has its node, ready */
-    bool lacks;    /* what its node type promises */
-    bool end_sent; /* its cloud was asked to end it */
-    bool told;     /* that this takes long */
+    bool taken;    /* the cloud takes it back: its list says so */
+    bool leaving;  /* it will: its node says so */
+    int64_t leaves_ms; /* about then; 0: nothing is known of a time */
+    bool alive;        /* the demand source's last view has its node, ready */
+    bool lacks;        /* what its node type promises */
+    bool end_sent;     /* its cloud was asked to end it */
+    bool told;         /* that this takes long */
 };
 
 struct machine {
@@ -94,6 +98,12 @@ static inline bool machine_held(const struct machine *m)
 {
     return m->adopted == ADOPTED_NEW_JOURNAL ||
            m->adopted == ADOPTED_OTHER_OWNER;
+}
+
+/* Will it be gone soon, whatever anybody wants? */
+static inline bool machine_leaves(const struct machine *m)
+{
+    return m->maybe.taken || m->maybe.leaving;
 }
 
 struct fleet {

@@ -3,8 +3,8 @@
 // its number.
 export const $ = id => document.getElementById(id);
 
-const odd = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
-export const seen = s => String(s).replace(odd, c => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"));
+export const seen = s => String(s).replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+  c => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"));
 
 // el("td", {class: "n"}, "text", another): null children are left out.
 export function el(tag, attributes, ...children) {
@@ -26,8 +26,7 @@ export function svg(tag, attributes) {
 }
 
 export function text(e, s) {
-  s = seen(s);
-  if (e.textContent !== s) e.textContent = s;
+  if (e.textContent !== seen(s)) e.textContent = seen(s);
 }
 
 // Shows items in order, each in an element that make(item) gives; one whose item

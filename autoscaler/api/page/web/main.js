@@ -1,5 +1,5 @@
 // main.js - asks every three seconds while somebody looks, and shows what is new.
-import { $ } from "./dom.js";
+import { $, text } from "./dom.js";
 import { ask, hasToken, tokenSet } from "./net.js";
 import * as next from "./next.js";
 import * as nodes from "./nodes.js";
@@ -14,8 +14,8 @@ import * as whatif from "./whatif.js";
 const EVERY = 3000, SLOWEST = 30000;
 let timer = 0, busy = false, again = false, failures = 0, shownAt = 0;
 
-function state(text, cls) {
-  if ($("state").textContent !== text) $("state").textContent = text;
+function state(line, cls) {
+  text($("state"), line);
   $("state").className = cls;
 }
 
