@@ -82,8 +82,13 @@ void reply_view(struct exchange *ex, write_fn *fn, const char *missing)
         if (ex->code == 200)
             etag_add(ex, page);
     } else {
+        struct view v;
+
         buf_done(&b);
-        exchange_error(ex, 404, "NOT_FOUND", ex->arg, "%s", missing);
+        view_open(&v, page);
+        exchange_error(ex, 404, "NOT_FOUND", ex->arg, "%s%s", missing,
+                       view_hint(&v, ex->arg, false));
+        view_done(&v);
     }
     status_unref(page);
 }
@@ -201,9 +206,10 @@ static bool write_why(struct out *o, struct view *v, struct exchange *ex)
 
 void get_why(struct exchange *ex)
 {
-    reply_view(ex, write_why,
-               "neither a node nor an owner has this name; see /v1/nodes and "
-               "/v1/request_resources");
+    reply_view(
+        ex, write_why,
+        "no node, node type, owner, pod or placement group has this name; "
+        "see /v1/nodes and /v1/request_resources");
 }
 
 static bool write_requests(struct out *o, struct view *v, struct exchange *ex)

@@ -10,6 +10,7 @@
 
 #include "ends.h"
 #include "report/decisions.h"
+#include "report/displacing.h"
 #include "snapshot_take.h"
 
 struct act {
@@ -19,6 +20,7 @@ struct act {
     const struct providers *providers;
     const struct sources *sources;
     struct ends *ends;
+    const struct displacing *displacing;
     struct decisions *decisions; /* what is done is told there */
 };
 

@@ -42,8 +42,9 @@ static void join(struct control *c)
                               &c->sources,  &c->requests,
                               &c->previous, &c->improvement};
     c->ends = (struct ends){env, l, conf, &c->sources, .held = 0};
-    c->act = (struct act){env,         l,        conf,         &c->providers,
-                          &c->sources, &c->ends, &c->decisions};
+    c->displacing = (struct displacing){.env = env};
+    c->act = (struct act){env,         l,        conf,           &c->providers,
+                          &c->sources, &c->ends, &c->displacing, &c->decisions};
     c->send = (struct send){env,           l,          conf, &c->requests,
                             &c->providers, &c->sources};
     c->unplaced.env = env;
@@ -76,6 +77,7 @@ static enum status stored_open(struct control *c, struct buf *errors)
     if (s == ST_OK) {
         env_load_events(&c->env);
         history_load(&c->history);
+        ends_open(&c->ends);
         spending_open(&c->spending, &c->env);
     } else {
         buf_printf(errors, "%s: %s\n", path, err.text);
