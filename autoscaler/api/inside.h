@@ -233,7 +233,7 @@ void reply_cached(struct exchange *ex, struct cached both[2], write_fn *fn);
 /* ---- the handlers */
 route_fn get_status, get_node, get_why, get_snapshot; /* reads.c */
 route_fn get_requests, get_request, get_metrics, get_openapi;
-route_fn get_nodes;                                /* page/nodes.c */
+route_fn get_nodes;                                /* page/node_query.c */
 route_fn get_page, get_page_file;                  /* page/files.c */
 route_fn get_overview, get_history, get_decisions; /* page/reads.c */
 route_fn post_whatif;                              /* page/whatif.c */

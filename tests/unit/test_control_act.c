@@ -11,8 +11,8 @@
 
 static struct act acting;
 static struct ends ends;
-static struct displacing displacing;
 static struct decisions decisions;
+static struct displacing displacing;
 static struct send sending;
 
 static int start(void **state)
@@ -21,8 +21,8 @@ static int start(void **state)
     rig_start(RIG_CONFIG, NULL, 0);
     ends = (struct ends){&rig.env, &rig.ledger, &rig.conf, &rig.sources,
                          .held = 0};
-    displacing = (struct displacing){.env = &rig.env};
     decisions_init(&decisions);
+    displacing = (struct displacing){.env = &rig.env};
     acting = (struct act){&rig.env,       &rig.ledger,  &rig.conf,
                           &rig.providers, &rig.sources, &ends,
                           &displacing,    &decisions};
