@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "../base/alloc.h"
+#include "../base/hash.h"
 #include "file.h"
 #include "override.h"
 #include "raw.h"
@@ -118,6 +119,9 @@ static enum status origin_parse(const struct origin *o, struct config **ret,
     *ret = NULL;
     c->memory = memory;
     c->path = arena_strdup(&memory->arena, o->path);
+    c->digest = HASH_SEED;
+    for (size_t i = 0; i < o->n; i++)
+        c->digest = hash_number(c->digest, (unsigned char)o->text[i]);
     diag.path = c->path;
     defaults_set(c);
     generation_read(c, o, &diag);
@@ -174,10 +178,12 @@ enum status config_load_with(const char *path, const struct conf_set *sets,
         errors);
 }
 
-enum status config_judge(const char *path, struct config **ret,
-                         struct buf *errors)
+enum status config_judge(const char *path, const char *text, size_t n,
+                         struct config **ret, struct buf *errors)
 {
-    return file_load((struct origin){.path = path, .keep = true}, ret, errors);
+    return origin_parse(
+        &(struct origin){.path = path, .text = text, .n = n, .keep = true}, ret,
+        errors);
 }
 
 void config_free(struct config *c)

@@ -83,14 +83,25 @@ static void mark(struct env *env, struct ledger *l, struct command *cmd)
 }
 
 /* A held configuration, or a provider that is elsewhere at the start. */
+/* The first provider that is not where its machines are; NULL: none. */
+static const struct provider_state *elsewhere_first(const struct providers *p)
+{
+    for (uint32_t i = 0; i < p->all.n; i++)
+        if (p->all.v[i]->elsewhere)
+            return p->all.v[i];
+    return NULL;
+}
+
 static void apply(struct commands *c, struct command *cmd)
 {
-    bool elsewhere = false;
+    bool elsewhere = elsewhere_first(c->providers);
+    const struct provider_state *still;
 
-    for (uint32_t i = 0; i < c->providers->all.n; i++)
-        elsewhere = elsewhere || c->providers->all.v[i]->elsewhere;
     if (elsewhere)
         providers_check_places(c->providers, true);
+    still = elsewhere_first(c->providers);
+    if (still)
+        cmd->status = err_set(&cmd->err, ST_INVALID, "%s", still->problem);
     if (elsewhere || c->conf->held)
         emit(c->env, "config.approved", c->conf->path, "", "by %s", asker(cmd));
     if (c->conf->held)

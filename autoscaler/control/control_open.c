@@ -76,6 +76,7 @@ static enum status stored_open(struct control *c, struct buf *errors)
                           &err);
     if (s == ST_OK) {
         env_load_events(&c->env);
+        ends_open(&c->ends);
         spending_open(&c->spending, &c->env);
     } else
         buf_printf(errors, "%s: %s\n", path, err.text);
