@@ -217,6 +217,7 @@ enum status server_start(const struct config *c, struct control *control,
     s->board = control_board(control);
     s->events = control_events(control);
     s->metrics = control_metrics(control);
+    s->shadow = control_shadow(control);
     s->pending = pending_list_new();
     s->tasks = tasks_new();
     s->door = door_new(connections_max());
