@@ -87,6 +87,7 @@ $(B)/autoscaler/config/catalogue.o: configs/catalogue.yaml
 $(MHD_LIB):
 	@CFLAGS='-O2 -g $(HARDEN)' configs/libmicrohttpd.sh $(MHD_VERSION) $(MHD)
 $(filter $(B)/autoscaler/api/%,$(LIB_OBJS)): $(MHD_LIB)
+$(B)/autoscaler/cli/explain/doc.o: docs/config.md
 $(B)/autoscaler/api/embed.o: docs/openapi.json autoscaler/api/page.html
 
 $(B)/libdavit.a: $(LIB_OBJS)
@@ -104,7 +105,8 @@ PLUGIN_CFLAGS := $(filter-out -fPIE,$(CFLAGS)) -fPIC -fvisibility=hidden
 PLUGIN_LIBS ?= $(shell pkg-config --libs jansson openssl 2>/dev/null) -lpthread
 # libkit.a: each plug-in gets what it uses and needs no library of the others.
 PLUGIN_LIBS_eks := $(shell pkg-config --libs expat 2>/dev/null)
-KIT_OBJS := $(patsubst autoscaler/kit/%.c,$(B)/kit/%.o,$(sort $(wildcard autoscaler/kit/*.c)))
+PLUGIN_LIBS_ec2 := $(PLUGIN_LIBS_eks)
+KIT_OBJS := $(patsubst autoscaler/kit/%.c,$(B)/kit/%.o,$(sort $(wildcard autoscaler/kit/*.c autoscaler/kit/*/*.c)))
 
 $(B)/kit/%.o: autoscaler/kit/%.c $(B)/flags
 	$(call say,KIT,$<)

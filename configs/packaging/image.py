@@ -48,7 +48,7 @@ def layer_tar(root):
 
 def squeezed(data):
     out = io.BytesIO()
-    with gzip.GzipFile(filename="", mode="wb", fileobj=out, compresslevel=9, mtime=0) as f:
+    with gzip.GzipFile(filename="", mode="wb", fileobj=out, compresslevel=6, mtime=0) as f:
         f.write(data)
     return out.getvalue()
 
