@@ -5,7 +5,8 @@
 #   setup.sh build    the compiler's needs only
 #   setup.sh test     the tests and real Ray
 #   setup.sh clouds   the tests, the clouds' SDKs and servers
-#   setup.sh k8s      prints the folder of a Kubernetes control plane's programs,
+#   setup.sh helm     prints the path of helm, built once from Go modules
+#   setup.sh k8s      the same, and prints the folder of a Kubernetes control plane's programs,
 #                     built once from Go modules: ten to fifteen minutes
 #   setup.sh prometheus  prints the folder of prometheus and promtool, unpacked
 #                     from Debian's package: installed, it would start a server
@@ -90,5 +91,9 @@ case $what in
 prometheus) prometheus ;;
 test) environment tests/requirements.txt ;;
 clouds) environment tests/requirements-clouds.txt ;;
-k8s) tests/k8s/bins/build.sh ;;
+k8s)
+    tests/k8s/helm/build.sh >/dev/null
+    tests/k8s/bins/build.sh
+    ;;
+helm) tests/k8s/helm/build.sh ;;
 esac

@@ -64,7 +64,7 @@ def test_it_runs(image, unpacked):
     root = unpacked / "rootfs"
     program = ["unshare", "-fp", f"--mount-proc={root}/proc", "/usr/sbin/chroot", "--userspec=65532:65532", root, "/usr/bin/davit"]
     assert run(*program, "version", env={"PATH": "/usr/bin"}).split()[1] == image[1]
-    assert "/usr/lib/davit/davit-gke.so" in run(*program, "providers", env={"PATH": "/usr/bin"}).replace("bin/../", ""), "plug-ins are found beside the program"
+    assert "/usr/lib/davit/davit-gke.so" in run(*program, "providers", env={"PATH": "/usr/bin"}), "plug-ins are found beside the program"
 
 
 def test_the_same_content_is_the_same_image(image, unpacked, tmp_path):
