@@ -144,7 +144,9 @@ enum status guard_init(struct guard *g, const struct config *c, struct err *err)
         return err_set(err, ST_INVALID,
                        "api: tls_cert and tls_key go together; %s is missing",
                        c->api_tls_cert[0] ? "tls_key" : "tls_cert");
-    if ((s = find_loopback(c->api_host, &g->loopback, err)) != ST_OK)
+    g->loopback = true;
+    if (*c->api_host &&
+        (s = find_loopback(c->api_host, &g->loopback, err)) != ST_OK)
         return s;
     if (c->api_token_file[0]) {
         if ((s = read_token(g, c->api_token_file, err)) != ST_OK)

@@ -77,6 +77,8 @@ unsigned guard_check(struct exchange *ex, bool open);
 /* ---- socket.c */
 enum status socket_listen(const char *key, const char *host, uint32_t port,
                           int *ret_fd, struct err *err);
+/* Of api.listen; *ret_fd is -1 when that is off. */
+enum status socket_api(const struct config *c, int *ret_fd, struct err *err);
 uint32_t socket_port(int fd);
 /* A Unix socket that every user may connect to: who it is decides. */
 enum status socket_local(const char *path, int *ret_fd, struct err *err);
@@ -285,11 +287,11 @@ struct server {
     struct access_store *access; /* NULL: no api.tokens */
     struct audit *audit;
     struct guard guard;
-    struct MHD_Daemon *mhd;
+    struct MHD_Daemon *mhd;         /* NULL: api.listen is off */
     struct MHD_Daemon *metrics_mhd; /* NULL: no port of its own */
     struct MHD_Daemon *local_mhd;   /* of api.socket, or NULL */
     char *local_path;
-    int listen_fd;
+    int listen_fd; /* -1: none */
     pthread_t reaper;
     pthread_mutex_t lock; /* of the three below */
     bool closing;         /* no new listeners */

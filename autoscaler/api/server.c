@@ -108,7 +108,7 @@ static enum status mhd_start(struct server *s, const struct config *c,
         rc = audit_open(c->api_audit, &s->audit, err);
     if (rc == ST_OK)
         rc = local_start(s, c->api_socket, err);
-    if (rc != ST_OK)
+    if (rc != ST_OK || s->listen_fd < 0)
         return rc;
     s->mhd = serve(s, s->listen_fd, POOL, s->certs);
     return s->mhd ? ST_OK : refused(s, err);
@@ -206,8 +206,7 @@ enum status server_start(const struct config *c, struct control *control,
     *ret = NULL;
     s = MEM_NEW(struct server);
     if ((rc = guard_init(&s->guard, c, err)) != ST_OK ||
-        (rc = socket_listen("api.listen", c->api_host, c->api_port, &fd,
-                            err)) != ST_OK) {
+        (rc = socket_api(c, &fd, err)) != ST_OK) {
         guard_done(&s->guard);
         free(s);
         return rc;
@@ -230,7 +229,8 @@ enum status server_start(const struct config *c, struct control *control,
             MHD_stop_daemon(s->metrics_mhd);
         if (s->local_mhd)
             MHD_stop_daemon(s->local_mhd);
-        close(fd);
+        if (fd >= 0)
+            close(fd);
         server_free(s);
         return rc;
     }
@@ -277,7 +277,8 @@ void server_stop(struct server *s)
     /* nobody is suspended from here on: what comes now is refused */
     for (int i = 0; i < FAREWELL_MS / 5 && atomic_load(&s->exchanges) > 0; i++)
         clock_sleep_ms(5);
-    MHD_stop_daemon(s->mhd);
+    if (s->mhd)
+        MHD_stop_daemon(s->mhd);
     if (s->local_mhd)
         MHD_stop_daemon(s->local_mhd);
     if (fd >= 0)

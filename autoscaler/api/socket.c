@@ -56,6 +56,14 @@ enum status socket_listen(const char *key, const char *host, uint32_t port,
     return ST_OK;
 }
 
+enum status socket_api(const struct config *c, int *ret_fd, struct err *err)
+{
+    *ret_fd = -1;
+    return *c->api_host ? socket_listen("api.listen", c->api_host, c->api_port,
+                                        ret_fd, err)
+                        : ST_OK;
+}
+
 /* A socket that nobody listens at any more is in the way of the next one. */
 static void clear_stale(const struct sockaddr_un *a)
 {

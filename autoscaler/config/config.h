@@ -70,7 +70,7 @@ struct config {
     bool kube_drain_local, kube_drain_bare; /* such pods move too */
     bool kube_reserve;            /* take the system's share off new types */
     int64_t kube_join_timeout_ms; /* a device may be missing for so long */
-    const char *api_host;         /* "127.0.0.1" */
+    const char *api_host;         /* "127.0.0.1"; "": api.socket only */
     uint32_t api_port;            /* 8790 */
     const char *metrics_host;     /* /metrics alone, for everybody; "" : not */
     uint32_t metrics_port;

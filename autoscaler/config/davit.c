@@ -56,11 +56,13 @@ static void listen_read(struct reader *r, const struct ynode *v,
 {
     struct config *c = target;
 
-    if (v->kind != YNODE_TEXT ||
-        !address_parse(r->arena, v->text, 0, &c->api_host, &c->api_port))
+    if (v->kind == YNODE_TEXT && strcmp(v->text, "off") == 0)
+        c->api_host = "";
+    else if (v->kind != YNODE_TEXT ||
+             !address_parse(r->arena, v->text, 0, &c->api_host, &c->api_port))
         diag_add(r->diag, v,
                  "%s must be host:port such as 127.0.0.1:8790, [::1]:8790 or "
-                 "0.0.0.0:8790 (port 0: any free one), got %s",
+                 "0.0.0.0:8790 (port 0: any free one), or off, got %s",
                  where, ynode_shown(r->arena, v));
 }
 
@@ -200,7 +202,7 @@ static const struct key tls_keys[] = {
 
 static const struct key api_keys[] = {
     {"listen", KEY_CUSTOM, .read = listen_read,
-     .help = "host:port of the REST API"},
+     .help = "host:port of the REST API, or off: api.socket only"},
     {"metrics", KEY_CUSTOM, .read = metrics_read,
      .help = "host:port for /metrics alone, without a token"},
     {"hosts", KEY_CUSTOM, .read = hosts_read,
@@ -334,8 +336,12 @@ static void api_check(struct raw *d, const struct ynode *api, const char *where)
         diag_add(d->r.diag, tls,
                  "%s.tls needs both cert and key; %s is missing", where,
                  cert ? "key" : "cert");
-    if (listen && !is_loopback(c->api_host) && !*c->api_token_file &&
-        !*c->api_tokens && !cert)
+    if (listen && !*c->api_host && !*c->api_socket)
+        diag_add(d->r.diag, listen,
+                 "%s.listen: off leaves no way in: set %s.socket", where,
+                 where);
+    if (listen && *c->api_host && !is_loopback(c->api_host) &&
+        !*c->api_token_file && !*c->api_tokens && !cert)
         diag_add(
             d->r.diag, listen,
             "%s.listen: %s can be reached from other machines: it needs "

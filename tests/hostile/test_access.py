@@ -181,6 +181,35 @@ def test_failed_logins(world):
     assert "guess" not in d.text()
 
 
+def test_no_port_at_all(daemon_of):
+    """api.listen: off leaves the Unix socket alone, and what is known by its port is not there."""
+    from conftest import CONFIG
+    quiet = CONFIG.replace('listen: "127.0.0.1:{port}"', "listen: off")
+    d = daemon_of(quiet, ", socket: s")
+    d.start(wait=None)
+
+    def ask():
+        c = Local(str(d.dir / "s"))
+        try:
+            c.request("GET", "/v1/status")
+            return c.getresponse().status
+        except OSError:
+            return 0
+        finally:
+            c.close()
+    d.until(lambda: ask() == 200)
+    sockets = {os.readlink(f"/proc/{d.p.pid}/fd/{n}") for n in os.listdir(f"/proc/{d.p.pid}/fd")}
+    with open("/proc/net/tcp") as f4, open("/proc/net/tcp6") as f6:
+        rows = [line.split() for f in (f4, f6) for line in f.readlines()[1:]]
+    listening = [r for r in rows if r[3] == "0A" and f"socket:[{r[9]}]" in sockets]
+    assert not listening, listening
+    d.cli("status", "--url", f"unix:{d.dir}/s")
+    assert d.stop() == 0, d.text()
+    d = daemon_of(quiet)
+    d.start(wait=None)
+    assert d.p.wait(60) == 3 and "off leaves no way in" in d.text(), d.text()
+
+
 def test_users_of_the_socket(daemon_of, tmp_path):
     file = tmp_path / "tokens"
     file.write_text("backup user:12345 read\n")
