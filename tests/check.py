@@ -61,6 +61,7 @@ SUITES = {
     "integration": pytest("tests/integration", "--ignore=tests/integration/test_ray_head.py", real=True, before=NETNS),
     "hardening": pytest("tests/hardening", real=True, before=NETNS),
     "hostile": pytest("tests/hostile", real=True, before=NETNS),
+    "prometheus": pytest("tests/prometheus", real=True),  # not in a namespace: setup.sh may have to fetch it
     "ray-head": pytest("tests/integration/test_ray_head.py", real=True, before=NETNS),
     "clouds-eks": pytest("tests/clouds/eks", python=CLOUDS_PY, real=True),
     "clouds-gke": pytest("tests/clouds/gke", python=CLOUDS_PY, real=True),
@@ -82,7 +83,7 @@ LANES = [
     ["integration", "clouds-aks", "hardening"],
     ["e2e", "clouds-eks"],
     ["ray-head", "e2e-gke", "clouds-gke", "fuzz-guided"],
-    ["e2e-eks", "e2e-aks", "hostile"],
+    ["e2e-eks", "e2e-aks", "hostile", "prometheus"],
 ]
 # `make check-fast`: the third lane waits more than it computes.
 FAST = [["lint", "sequences", "storm-found", "unit", "fuzz"], ["ray-cases", "ray-cases-random", "prop"], ["catalogue"]]

@@ -7,6 +7,8 @@
 #   setup.sh clouds   the tests, the clouds' SDKs and servers
 #   setup.sh k8s      prints the folder of a Kubernetes control plane's programs,
 #                     built once from Go modules: ten to fifteen minutes
+#   setup.sh prometheus  prints the folder of prometheus and promtool, unpacked
+#                     from Debian's package: installed, it would start a server
 set -eu
 cd "$(dirname "$0")/.."
 what=${1:-build}
@@ -58,7 +60,33 @@ environment() {
     echo "$venv"
 }
 
+debian_candidate() {
+    apt-cache policy "$1" | sed -n 's/^ *Candidate: //p' | grep -v '(none)'
+}
+
+prometheus() {
+    if ! version=$(debian_candidate prometheus); then
+        sudo=sudo
+        [ "$(id -u)" -ne 0 ] || sudo=
+        $sudo apt-get update -qq >&2
+        version=$(debian_candidate prometheus)
+    fi
+    there=${DAVIT_CACHE:-$HOME/.cache/davit}/prometheus-$version
+    if [ ! -x "$there/promtool" ]; then
+        echo "setup: Prometheus $version in $there" >&2
+        rm -rf "$there.new" "$there"
+        mkdir -p "$there.new"
+        (cd "$there.new" && apt-get download -qq "prometheus=$version" >&2 &&
+            dpkg-deb -x prometheus_*.deb unpacked &&
+            mv unpacked/usr/bin/prometheus unpacked/usr/bin/promtool . &&
+            rm -rf unpacked prometheus_*.deb)
+        mv "$there.new" "$there"
+    fi
+    echo "$there"
+}
+
 case $what in
+prometheus) prometheus ;;
 test) environment tests/requirements.txt ;;
 clouds) environment tests/requirements-clouds.txt ;;
 k8s) tests/k8s/bins/build.sh ;;

@@ -10,6 +10,7 @@
 
 #include "../model/accel.h"
 #include "../model/amount.h"
+#include "../model/bill.h"
 
 static const char *const no_strings[1] = {""};
 static const struct problem no_problem = {.str = no_strings, .n_str = 1};
@@ -93,18 +94,8 @@ const struct plan_node *view_verdict(const struct view *v, uint32_t row)
 
 int64_t view_node_price(const struct view *v, uint32_t row)
 {
-    const struct snap_node *n = &v->snapshot->nodes[row];
-    uint32_t i = v->node_of_snap[row];
-
-    if (n->price_micros_hour >= 0)
-        return n->price_micros_hour;
-    if (i == NONE)
-        return -1;
-    if (v->s->nodes[i].price_micros_hour >= 0 && !n->unmanaged && !n->head)
-        return v->s->nodes[i].price_micros_hour;
-    if (v->s->nodes[i].offer < v->s->n_offers && !n->unmanaged && !n->head)
-        return v->s->offers[v->s->nodes[i].offer].price_micros_hour;
-    return -1;
+    return bill_node_price(&v->snapshot->nodes[row], v->s,
+                           v->node_of_snap[row]);
 }
 
 bool view_counts(enum machine_state s)

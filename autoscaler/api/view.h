@@ -134,6 +134,7 @@ bool why_write(struct out *o, struct view *v, const char *name);
 uint32_t problems_write(struct out *o, const char *key, struct view *v);
 bool view_ready(const struct view *v);
 
-void metrics_write(struct buf *b, struct view *v, const struct metrics *m);
+/* Changes nothing of m but its lock. */
+void metrics_write(struct buf *b, struct view *v, struct metrics *m);
 
 #endif

@@ -158,6 +158,9 @@ static void intend(struct acting *d, uint32_t offer,
     for (uint32_t i = 0; i < sum->n; i++)
         machine_intend(d, request, i, sum->n, sum->why);
     atomic_fetch_add(&d->a->env->metrics.launches, sum->n);
+    figure_count(&d->a->env->metrics.figures, FIGURE_LAUNCHED, sum->n,
+                 FIGURE_LABELS_(type, provider, o->spot ? "spot" : "on-demand",
+                                reason_code(sum->why)));
     emit(d->a->env, "launch", type, reason_code(sum->why),
          "%u from %s%s%s for %s", sum->n, provider,
          *now->str[o->zone] ? " in " : "", now->str[o->zone], for_whom);

@@ -158,6 +158,7 @@ static void show(struct control *c, struct status_page *page)
 {
     stops_show(&c->known, &c->ends, page);
     publish(&c->known, &c->board, page); /* the API reads this, nothing else */
+    spending_page(&c->spending, page);
     if (c->record)
         record_put(c->record, page);
     sources_report(&c->sources, page);
@@ -170,6 +171,8 @@ static void metrics_count(struct metrics *m, int64_t plan_us, int64_t tick_us)
     atomic_fetch_add(&m->ticks, 1);
     atomic_fetch_add(&m->plan_us_sum, (unsigned long long)plan_us);
     atomic_fetch_add(&m->tick_us_sum, (unsigned long long)tick_us);
+    figure_time(&m->figures, FIGURE_PLAN, plan_us, FIGURE_LABELS_(NULL));
+    figure_time(&m->figures, FIGURE_TICK, tick_us, FIGURE_LABELS_(NULL));
     if ((unsigned long long)plan_us > atomic_load(&m->plan_us_max))
         atomic_store(&m->plan_us_max, (unsigned long long)plan_us);
 }

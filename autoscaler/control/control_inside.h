@@ -11,6 +11,7 @@
 #include "act.h"
 #include "commands.h"
 #include "control.h"
+#include "figures/spending.h"
 #include "observe.h"
 #include "record.h"
 #include "reload.h"
@@ -41,6 +42,7 @@ struct control {
     struct send send;
     struct unplaced unplaced;
     struct kube_texts kube_texts;
+    struct spending spending;
     struct status_board board;
     struct record *record;    /* NULL: plans are not recorded */
     uint64_t tick;            /* plans so far */

@@ -72,9 +72,10 @@ static enum status stored_open(struct control *c, struct buf *errors)
     if (s == ST_OK)
         s = requests_open(&c->requests, &c->env, &c->ledger, &c->configuration,
                           &err);
-    if (s == ST_OK)
+    if (s == ST_OK) {
         env_load_events(&c->env);
-    else
+        spending_open(&c->spending, &c->env);
+    } else
         buf_printf(errors, "%s: %s\n", path, err.text);
     return s;
 }
@@ -226,6 +227,7 @@ void control_free(struct control *c)
         (c->opts.ha && !ha_stop(c->opts.ha)))
         leave(c);
     control_fold(c); /* frees what was still under way */
+    spending_close(&c->spending);
     /* What came last is promised only when it is on disk. */
     if (c->env.journal && send_commit(&c->send) && c->opts.ha)
         ha_copy_rest(c->opts.ha, c->env.journal);
@@ -242,6 +244,7 @@ void control_free(struct control *c)
     record_close(c->record);
     status_board_done(&c->board);
     event_ring_done(&c->env.events);
+    figures_done(&c->env.metrics.figures);
     mailbox_done(&c->env.inbox);
     configuration_close(&c->configuration);
     arena_done(&c->opened);

@@ -91,8 +91,23 @@ static void machine_joined_first(struct ledger *l, struct machine *m)
     m->ready_ms = now;
     backoffs_joined(l->backoffs, machine_offer(m), m->created_ms, now);
     atomic_fetch_add(&l->env->metrics.joined, 1);
+    figure_time(&l->env->metrics.figures, FIGURE_READY,
+                (now - m->created_ms) * 1000, FIGURE_LABELS_(m->type));
     if (!m->adopted)
         journal_put_boot(l->env->journal, m->type, now - m->created_ms, NULL);
+}
+
+/* Its provider is about to be asked to end it. */
+static void machine_ending(struct ledger *l, const struct machine *m)
+{
+    struct figures *t = &l->env->metrics.figures;
+
+    figure_count(t, FIGURE_ENDED, 1,
+                 FIGURE_LABELS_(m->type, m->provider, reason_code(m->why)));
+    if (m->drain_since_ms)
+        figure_time(t, FIGURE_DRAIN,
+                    (l->env->now_ms - m->drain_since_ms) * 1000,
+                    FIGURE_LABELS_(m->type));
 }
 
 void machine_to(struct ledger *l, struct machine *m, enum machine_state to)
@@ -118,6 +133,8 @@ void machine_to(struct ledger *l, struct machine *m, enum machine_state to)
         if (!m->ready_ms)
             machine_joined_first(l, m);
     }
+    if (to == STATE_STOPPING)
+        machine_ending(l, m);
     if (to >= STATE_STOPPING && m->failure == ST_OK)
         m->detail[0] = '\0'; /* of its earlier life */
     fleet_move(&l->fleet, m, to, l->env->now_ms);
@@ -134,6 +151,8 @@ void machine_fail(struct ledger *l, struct machine *m, enum status why,
 
     m->failure = why;
     m->why = REASON_END_FAILED;
+    figure_count(&l->env->metrics.figures, FIGURE_MACHINE_FAILED, 1,
+                 FIGURE_LABELS_(m->type, m->provider, status_name(why)));
     f->why = why;
     f->at_ms = l->env->now_ms;
     snprintf(f->machine, sizeof f->machine, "%s", m->id);

@@ -15,6 +15,7 @@
 #include "../base/shared.h"
 #include "../cloud/traffic.h"
 #include "../model/plan.h"
+#include "figures/figures.h"
 
 struct status_request {       /* one owner's request as it stands */
     const char *owner, *body; /* body: canonical JSON */
@@ -138,8 +139,9 @@ struct metrics {
     METRIC_MAP(METRIC_FIELD_)
 #undef METRIC_FIELD_
     atomic_ullong plan_us_sum, plan_us_max, tick_us_sum;
-    atomic_ullong steps;  /* of the loop, with and without a plan */
-    atomic_ullong spared; /* plans that did not try to consolidate again */
+    atomic_ullong steps;    /* of the loop, with and without a plan */
+    atomic_ullong spared;   /* plans that did not try to consolidate again */
+    struct figures figures; /* those with labels */
 };
 
 #endif

@@ -59,16 +59,6 @@ void metric_micros(struct buf *b, const char *name, const char *kind,
 
 /* ---- counters of the whole life */
 
-static void write_summary(struct buf *b, const char *name, const char *help,
-                          uintmax_t micros, uintmax_t n)
-{
-    char text[32];
-
-    metric_head(b, name, "summary", help);
-    buf_printf(b, "%s_sum %s\n%s_count %ju\n", name,
-               out_decimal((int64_t)micros, 1000000, text), name, n);
-}
-
 static void write_counters(struct buf *b, const struct metrics *m)
 {
 #define METRIC_WRITE_(name, help) \
@@ -77,13 +67,12 @@ static void write_counters(struct buf *b, const struct metrics *m)
                (uintmax_t)atomic_load(&m->name));
     METRIC_MAP(METRIC_WRITE_)
 #undef METRIC_WRITE_
-    write_summary(b, "davit_plan_seconds", "CPU time of the planner",
-                  atomic_load(&m->plan_us_sum), atomic_load(&m->ticks));
     metric_micros(b, "davit_plan_seconds_max", "gauge",
                   "The longest plan so far",
                   (int64_t)atomic_load(&m->plan_us_max));
-    write_summary(b, "davit_tick_seconds", "CPU time of a loop iteration",
-                  atomic_load(&m->tick_us_sum), atomic_load(&m->ticks));
+    metric_head(b, "davit_steps_total", "counter",
+                "Looks at what happened, with and without a plan");
+    buf_printf(b, "davit_steps_total %ju\n", (uintmax_t)atomic_load(&m->steps));
 }
 
 /* ---- gauges of the newest page */
@@ -238,20 +227,7 @@ static void write_stops(struct buf *b, const struct status_page *p)
 static void write_state(struct buf *b, struct view *v)
 {
     const struct status_page *p = v->page;
-    int64_t cost = 0;
 
-    for (uint32_t i = 0; i < v->snapshot->n_nodes; i++)
-        if (v->snapshot->nodes[i].state != STATE_GONE &&
-            view_node_price(v, i) > 0)
-            cost += view_node_price(v, i);
-    metric_micros(b, "davit_cost_per_hour_dollars", "gauge",
-                  "List price of all machines not gone", cost);
-    metric_micros(b, "davit_fleet_cost_per_hour_dollars", "gauge",
-                  "List price of the fleet once the plan is carried out",
-                  v->plan->fleet_cost_micros_hour);
-    metric_micros(b, "davit_fleet_bound_per_hour_dollars", "gauge",
-                  "No fleet that does the same costs less",
-                  v->plan->fleet_bound_micros_hour);
     metric_gauge(b, "davit_requests", "Requests that stand", p->n_requests);
     metric_gauge(b, "davit_offers_backoff",
                  "Offers and providers in back-off after a failure",
@@ -290,9 +266,13 @@ static void write_state(struct buf *b, struct view *v)
     buf_str(b, "} 1\n");
 }
 
-void metrics_write(struct buf *b, struct view *v, const struct metrics *m)
+void metrics_write(struct buf *b, struct view *v, struct metrics *m)
 {
+    struct arena scratch = {0};
+
     write_counters(b, m);
+    metrics_figures(b, &scratch, m);
+    arena_done(&scratch);
     if (v) {
         struct counts other, *c = count_types(v, &other);
 
@@ -300,6 +280,8 @@ void metrics_write(struct buf *b, struct view *v, const struct metrics *m)
         write_reasons(b, v);
         write_bundles(b, v);
         write_state(b, v);
+        metrics_cost(b, v);
+        metrics_waits(b, v);
         metrics_ray(b, v, m, c);
     }
     metrics_process(b);

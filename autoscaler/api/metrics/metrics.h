@@ -22,8 +22,14 @@ struct counts {
     uint32_t failed;
 };
 
+/* metrics_figures.c: what has labels, of the whole life */
+void metrics_figures(struct buf *b, struct arena *a, struct metrics *m);
+/* metrics_cost.c: dollars, of the newest page; and OpenCost's names */
+void metrics_cost(struct buf *b, struct view *v);
+/* metrics_waits.c: what takes long, of the newest page */
+void metrics_waits(struct buf *b, struct view *v);
 /* metrics_ray.c: the names of Ray's own autoscaler; c is per type */
-void metrics_ray(struct buf *b, struct view *v, const struct metrics *m,
+void metrics_ray(struct buf *b, struct view *v, struct metrics *m,
                  const struct counts *c);
 /* metrics_process.c: names that Prometheus' clients use */
 void metrics_process(struct buf *b);

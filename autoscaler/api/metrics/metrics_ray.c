@@ -127,11 +127,36 @@ static const char *const never[] = {"autoscaler_failed_updates_total",
                                     "autoscaler_successful_recoveries_total",
                                     "autoscaler_failed_recoveries_total"};
 
-void metrics_ray(struct buf *b, struct view *v, const struct metrics *m,
+/* A histogram under Ray's name, with those of its bounds that the family has. */
+static void ray_times(struct buf *b, struct view *v, struct metrics *m)
+{
+    static const int64_t bounds[] = {10000, 100000, 1000000, 10000000};
+    const struct figure_about *f = figure_about(FIGURE_TICK);
+    const struct figure_series none = {.n = 0}, *s;
+    char text[32];
+
+    if (figures_take(&m->figures, FIGURE_TICK, &v->arena, &s) == 0)
+        s = &none;
+    metric_head(b, "autoscaler_update_time", "histogram",
+                "Seconds of a loop iteration");
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
+        uint64_t n = 0;
+
+        for (uint32_t k = 0; k < f->n_bounds && f->bounds[k] <= bounds[i]; k++)
+            n += s->bucket[k];
+        ray_line(b, v, "autoscaler_update_time_bucket", "le",
+                 out_decimal(bounds[i], 1000000, text), n);
+    }
+    ray_line(b, v, "autoscaler_update_time_bucket", "le", "+Inf", s->n);
+    ray_line(b, v, "autoscaler_update_time_count", NULL, NULL, s->n);
+    ray_text(b, v, "autoscaler_update_time_sum", NULL, NULL,
+             out_decimal(s->sum, 1000000, text));
+}
+
+void metrics_ray(struct buf *b, struct view *v, struct metrics *m,
                  const struct counts *c)
 {
-    uintmax_t active = 0, starting = 0, ticks = atomic_load(&m->ticks);
-    char text[32];
+    uintmax_t active = 0, starting = 0;
 
     for (uint32_t t = 0; t < v->snapshot->n_types; t++) {
         active += c[t].by[STATE_READY] + c[t].by[STATE_DRAINING];
@@ -151,10 +176,5 @@ void metrics_ray(struct buf *b, struct view *v, const struct metrics *m,
 #undef RAY_WRITE_
     for (size_t i = 0; i < sizeof never / sizeof *never; i++)
         ray_one(b, v, never[i], "counter", "Always 0 here", 0);
-    metric_head(b, "autoscaler_update_time", "histogram",
-                "Seconds of a loop iteration");
-    ray_line(b, v, "autoscaler_update_time_bucket", "le", "+Inf", ticks);
-    ray_line(b, v, "autoscaler_update_time_count", NULL, NULL, ticks);
-    ray_text(b, v, "autoscaler_update_time_sum", NULL, NULL,
-             out_decimal((int64_t)atomic_load(&m->tick_us_sum), 1000000, text));
+    ray_times(b, v, m);
 }

@@ -136,6 +136,9 @@ static void answer_launch(struct providers *p, struct provider_state *s,
     if (call->status == ST_OK)
         return;
     atomic_fetch_add(&p->env->metrics.launch_failures, 1);
+    figure_count(
+        &p->env->metrics.figures, FIGURE_LAUNCH_FAILED, 1,
+        FIGURE_LABELS_(call->type, provider, status_name(call->status)));
     emit(p->env, "launch.failed", call->type, status_name(call->status),
          "%s, %u of %u: %s%s%s", provider, waiting, call->count, call->err.code,
          *call->err.code ? ": " : "", call->err.text);
@@ -200,6 +203,27 @@ static void answer(struct providers *p, struct provider_state *s,
         offers_soon(s);
 }
 
+static const char *const op_names[] = {[CALL_LIST] = "list",
+                                       [CALL_LAUNCH] = "launch",
+                                       [CALL_TERMINATE] = "terminate",
+                                       [CALL_OFFERS] = "offers"};
+
+static void call_count(struct providers *p, const struct call *call)
+{
+    struct metrics *m = &p->env->metrics;
+    const char *provider = provider_name(call->provider);
+
+    atomic_fetch_add(&m->provider_calls, 1);
+    figure_time(&m->figures, FIGURE_CALL, call->took_ms * 1000,
+                FIGURE_LABELS_(provider, op_names[call->op]));
+    if (call->status == ST_OK)
+        return;
+    atomic_fetch_add(&m->provider_failures, 1);
+    figure_count(&m->figures, FIGURE_CALL_FAILED, 1,
+                 FIGURE_LABELS_(provider, op_names[call->op],
+                                status_name(call->status)));
+}
+
 void providers_fold(struct providers *p, struct mail *mail)
 {
     struct call *call = (struct call *)mail;
@@ -211,9 +235,7 @@ void providers_fold(struct providers *p, struct mail *mail)
         call_free(call); /* dropped unrun: it says nothing */
         return;
     }
-    atomic_fetch_add(&p->env->metrics.provider_calls, 1);
-    if (call->status != ST_OK)
-        atomic_fetch_add(&p->env->metrics.provider_failures, 1);
+    call_count(p, call);
     if (call->op != CALL_LIST || call->status != ST_OK)
         p->env->news = true; /* a good list tells itself */
     if (call->op == CALL_LAUNCH || call->op == CALL_TERMINATE)
@@ -267,16 +289,12 @@ static void terminate_hangs(struct providers *p, const struct call *call)
  * be read here. */
 static void call_hangs(struct providers *p, struct call *call)
 {
-    static const char *const names[] = {[CALL_LIST] = "list",
-                                        [CALL_LAUNCH] = "launch",
-                                        [CALL_TERMINATE] = "terminate",
-                                        [CALL_OFFERS] = "offers"};
     struct provider_state *s = provider_of(p, call->provider);
     struct err e;
 
     atomic_store(&call->cancel, true);
     err_set(&e, ST_RETRY, "%s has not returned for %lld s: the plug-in hangs",
-            names[call->op],
+            op_names[call->op],
             (long long)(p->env->mono_ms - call->started_mono_ms) / 1000);
     if (s && call->op == CALL_LIST)
         list_hangs(p, s);

@@ -249,6 +249,8 @@ static void machine_absent(struct providers *p, struct machine *m)
         if (m->maybe.taken)
             break;
         atomic_fetch_add(&p->env->metrics.lost, 1);
+        figure_count(&p->env->metrics.figures, FIGURE_LOST, 1,
+                     FIGURE_LABELS_(m->type, m->provider));
         emit(p->env, "node.lost", m->id, "", "%s: %s no longer has it", m->type,
              m->provider);
         break;

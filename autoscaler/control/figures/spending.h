@@ -1,0 +1,32 @@
+/*
+ * spending.h - dollars spent: what each page's fleet costs an hour (bill.h), for
+ * as long as that page stood.
+ *
+ * The counters (FIGURE_SPENT and the like) go on over restarts: the journal has
+ * them as one value, written once a minute while something is paid.  Time in
+ * which no daemon runs is not counted.  Reads the page of this step.  Control
+ * thread only.
+ */
+#ifndef CONTROL_SPENDING_H
+#define CONTROL_SPENDING_H
+
+#include "../../model/bill.h"
+#include "../env.h"
+
+struct spending {
+    struct env *env;
+    struct arena arena; /* of the bill that is being paid */
+    struct bill bill;   /* its strings are copies */
+    int64_t since_ms;   /* mono: paid until then; 0: nothing was seen yet */
+    int64_t saved_ms;   /* mono */
+    bool more;          /* than what the journal has */
+};
+
+/* Takes over what the journal has. */
+void spending_open(struct spending *p, struct env *env);
+/* After each plan. */
+void spending_page(struct spending *p, const struct status_page *page);
+/* The rest, into the journal's batch. */
+void spending_close(struct spending *p);
+
+#endif
