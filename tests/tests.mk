@@ -64,8 +64,8 @@ bench:  ## latency, memory and rate of the daemon, with real Ray
 	@py=$$(tests/setup.sh test) && $(MAKE) -s all $(B)/tests/plugins/davit-stamp.so && PATH="$$py/bin:$$PATH" PYTHONPATH=tests tests/netns.sh $$py/bin/python tests/bench/bench_loop.py
 
 .PHONY: hostile
-hostile:  ## ten minutes of each kind of hostile client (HOSTILE_S=600), and the rest of tests/hostile
-	@py=$$(tests/setup.sh test) && $(MAKE) -s all && HOSTILE_S=$${HOSTILE_S:-600} PATH="$$py/bin:$$PATH" tests/netns.sh $$py/bin/python -m pytest -q -s tests/hostile
+hostile:  ## ten minutes of each kind of hostile client (HOSTILE_S=600), side by side, and the rest of tests/hostile; a table
+	@$(K8S) && py=$$(tests/setup.sh test) && $(MAKE) -s all && PATH="$$py/bin:$$PATH" tests/netns.sh $$py/bin/python tests/hostile/long.py --k8s
 
 check-clouds:  ## the clouds' plug-ins against moto and servers judged by the vendors' schemas
 	@$(CHECK) clouds-eks clouds-gke clouds-aks e2e-eks e2e-gke e2e-aks

@@ -390,6 +390,8 @@ enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *connection,
     }
     if (ex->pending)
         pending_answer(ex);
+    else if (!ex->code && ex->unknown)
+        caller_review(ex);
     else if (!ex->code)
         ex->route->run(ex);
     if (ex->code && !ex->queued)

@@ -153,7 +153,8 @@ enum status guard_init(struct guard *g, const struct config *c, struct err *err)
             return s;
         g->has_token = true;
     }
-    g->closed = g->has_token || c->api_tokens[0] || c->api_client_ca[0];
+    g->closed = g->has_token || c->api_tokens[0] || c->api_client_ca[0] ||
+                c->api_kube;
     if (!g->loopback && !g->closed && !g->tls)
         return err_set(
             err, ST_INVALID,
@@ -277,7 +278,8 @@ unsigned guard_check(struct exchange *ex, bool open)
         exchange_forget(ex);
         return 0;
     }
-    if (code == 0 && ex->route && !open)
+    ex->unknown = ex->unknown && code == 0 && !open;
+    if (code == 0 && ex->route && !open && !ex->unknown)
         code = caller_may(ex);
     return code;
 }

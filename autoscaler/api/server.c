@@ -97,6 +97,22 @@ static enum status local_start(struct server *s, const char *path,
     return refused(s, err);
 }
 
+static enum status review_start(struct server *s, const struct config *c,
+                                struct err *err)
+{
+    struct review_opts o = {c->kube_kubeconfig, c->kube_context,
+                            c->api_kube_audience, c->api_kube_namespace,
+                            c->api_kube_cache_ms};
+    enum status rc;
+
+    if (!c->api_kube)
+        return ST_OK;
+    rc = review_open(&o, &s->review, err);
+    if (rc == ST_OK)
+        s->reviews = tasks_new(REVIEWS_PEER);
+    return rc;
+}
+
 static enum status mhd_start(struct server *s, const struct config *c,
                              struct err *err)
 {
@@ -104,6 +120,8 @@ static enum status mhd_start(struct server *s, const struct config *c,
 
     if (rc == ST_OK && *c->api_tokens)
         rc = access_open(c->api_tokens, &s->access, err);
+    if (rc == ST_OK)
+        rc = review_start(s, c, err);
     if (rc == ST_OK)
         rc = audit_open(c->api_audit, &s->audit, err);
     if (rc == ST_OK)
@@ -182,6 +200,8 @@ static void server_free(struct server *s)
     if (s->snapshot.response)
         MHD_destroy_response(s->snapshot.response);
     tasks_free(s->tasks);
+    tasks_free(s->reviews);
+    review_close(s->review);
     pending_list_unref(s->pending);
     pthread_mutex_destroy(&s->lock);
     pthread_mutex_destroy(&s->cache_lock);
@@ -217,7 +237,7 @@ enum status server_start(const struct config *c, struct control *control,
     s->events = control_events(control);
     s->metrics = control_metrics(control);
     s->pending = pending_list_new();
-    s->tasks = tasks_new();
+    s->tasks = tasks_new(TASKS_MAX);
     s->door = door_new(connections_max());
     pthread_mutex_init(&s->lock, NULL);
     pthread_mutex_init(&s->cache_lock, NULL);

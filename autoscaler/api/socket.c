@@ -15,8 +15,8 @@
 
 #define BACKLOG 4096 /* a full one makes a client try again after a second */
 
-enum status socket_listen(const char *key, const char *host, uint32_t port,
-                          int *ret_fd, struct err *err)
+static enum status socket_listen(const char *key, const char *host,
+                                 uint32_t port, int *ret_fd, struct err *err)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
                              .ai_flags = AI_PASSIVE | AI_NUMERICSERV},

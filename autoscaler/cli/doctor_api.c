@@ -54,7 +54,7 @@ void doctor_api(struct checkup *c)
 {
     const struct config *conf = c->conf;
     bool known = *conf->api_tokens || *conf->api_token_file ||
-                 *conf->api_client_ca;
+                 *conf->api_client_ca || conf->api_kube;
 
     tokens_look(c);
     secret_look(c, conf->api_token_file, "api.token_file");

@@ -78,6 +78,10 @@ struct config {
     const char *api_client_ca; /* "" : clients need no certificate */
     struct names api_hosts;    /* names of ours besides api_host */
     const char *api_tokens;    /* file or folder of who may what; "" : none */
+    bool api_kube;             /* api.kubernetes is given */
+    const char *api_kube_audience;      /* "" : the API server's own */
+    const char *api_kube_namespace;     /* "" : the pod's own */
+    int64_t api_kube_cache_ms;          /* an answer is good for so long */
     const char *api_socket, *api_audit; /* paths that are made; "" : none */
     const char *state;        /* the journal as the file has it, "davit.db":
                                * see config_journal_path() */

@@ -200,6 +200,16 @@ static const struct key tls_keys[] = {
     KEYS_END,
 };
 
+static const struct key api_kube_keys[] = {
+    {"audience", KEY_TEXT, AT(api_kube_audience),
+     .help = "whom a token must be for"},
+    {"namespace", KEY_TEXT, AT(api_kube_namespace),
+     .help = "where the Roles are that say who may what"},
+    {"cache", KEY_TIME, AT(api_kube_cache_ms), .min = 1000, .max = 300000,
+     .help = "for so long an answer is good"},
+    KEYS_END,
+};
+
 static const struct key api_keys[] = {
     {"listen", KEY_CUSTOM, .read = listen_read,
      .help = "host:port of the REST API, or off: api.socket only"},
@@ -211,6 +221,8 @@ static const struct key api_keys[] = {
      .help = "file with the token callers must show"},
     {"tokens", KEY_FILE, AT(api_tokens),
      .help = "file or folder with who may call, and what they may do"},
+    {"kubernetes", KEY_KEYS, .keys = api_kube_keys,
+     .help = "the API server knows the callers and what they may do"},
     {"socket", KEY_FILE, AT(api_socket), .help = "Unix socket to listen at"},
     {"audit", KEY_FILE, AT(api_audit),
      .help = "file of changes and their callers"},
@@ -327,11 +339,13 @@ static const struct key block_keys[] = {SHARED_KEYS, KEYS_END};
 
 static void api_check(struct raw *d, const struct ynode *api, const char *where)
 {
-    const struct config *c = d->c;
+    struct config *c = d->c;
     const struct ynode *tls = ynode_get(api, "tls");
+    const struct ynode *kube = ynode_get(api, "kubernetes");
     const struct ynode *listen = ynode_get(api, "listen");
     bool cert = *c->api_tls_cert, key = *c->api_tls_key;
 
+    c->api_kube = kube && kube->kind == YNODE_MAP;
     if (tls && tls->kind == YNODE_MAP && cert != key)
         diag_add(d->r.diag, tls,
                  "%s.tls needs both cert and key; %s is missing", where,
@@ -341,7 +355,7 @@ static void api_check(struct raw *d, const struct ynode *api, const char *where)
                  "%s.listen: off leaves no way in: set %s.socket", where,
                  where);
     if (listen && *c->api_host && !is_loopback(c->api_host) &&
-        !*c->api_token_file && !*c->api_tokens && !cert)
+        !*c->api_token_file && !*c->api_tokens && !c->api_kube && !cert)
         diag_add(
             d->r.diag, listen,
             "%s.listen: %s can be reached from other machines: it needs "
