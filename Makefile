@@ -31,7 +31,7 @@ takes = $(shell $(CC) -O2 -Werror $(1) -include stdio.h -x c -S -o /dev/null /de
 FORTIFY := $(or $(call takes,-D_FORTIFY_SOURCE=3),-D_FORTIFY_SOURCE=2)
 HARDEN := $(FORTIFY) -fstack-protector-strong $(call takes,-fstack-clash-protection) $(call takes,-fcf-protection=full)
 HARDEN_LINK := -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code
-CFLAGS.release := -O2 -g $(HARDEN)
+CFLAGS.release := -O2 -g -ffile-prefix-map=$(CURDIR)=. $(HARDEN)
 CFLAGS.debug := -O1 -g -Wno-format-truncation -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined
 CFLAGS.tsan := -O1 -g -fsanitize=thread
 CFLAGS.fuzz := -O1 -g -w -fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined
@@ -132,16 +132,15 @@ $(foreach p,$(PLUGINS),$(eval $(call plugin_rule,$(p))))
 # ---- tests: see tests/tests.mk
 include $(wildcard tests/tests.mk)
 
-.PHONY: install
-install: all  ## into PREFIX (/usr/local), DESTDIR honoured
-	install -D -m755 $(B)/davit $(DESTDIR)$(PREFIX)/bin/davit
-	install -d $(DESTDIR)$(PLUGIN_DIR)
-	install -m755 $(PLUGIN_SOS) $(DESTDIR)$(PLUGIN_DIR)
-	install -D -m644 autoscaler/provider.h $(DESTDIR)$(PREFIX)/include/davit/provider.h
-	install -D -m644 configs/davit.service $(DESTDIR)$(PREFIX)/lib/systemd/system/davit.service
-	sed -i 's|/usr/bin/davit|$(PREFIX)/bin/davit|' $(DESTDIR)$(PREFIX)/lib/systemd/system/davit.service
-	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
-	printf 'prefix=%s\nincludedir=$${prefix}/include\nplugindir=%s\n\nName: davit\nDescription: Davit provider plug-in contract\nVersion: %s\nCflags: -I$${includedir}\n' '$(PREFIX)' '$(PLUGIN_DIR)' '$(VERSION)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/davit.pc
+# What a build is dated with, so that the same sources give the same bytes.
+SOURCE_DATE_EPOCH ?= $(or $(shell git log -1 --format=%ct 2>/dev/null),$(shell stat -c %Y CHANGELOG.md))
+DATED = SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH)
+STAGE = $(DATED) configs/packaging/stage.sh $(B)
+
+.PHONY: install uninstall
+install uninstall: all  ## into PREFIX (/usr/local), DESTDIR honoured; and away again
+	@$(STAGE) $(B)/stage $(PREFIX) $(PLUGIN_DIR) $(VERSION) $(PLUGIN_SOS)
+	@configs/packaging/place.sh $@ $(B)/stage $(DESTDIR)
 
 .PHONY: sbom
 sbom: all  ## build/release/davit.spdx.json: the program, its plug-ins, and the packages they are linked with
@@ -153,6 +152,6 @@ clean:  ## removes build/
 
 .PHONY: help
 help:  ## this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z -]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+-include $(shell find $(B) -type f -name '*.d' 2>/dev/null)

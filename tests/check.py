@@ -56,12 +56,15 @@ SUITES = {
     "catalogue": pytest("tests/unit/test_catalogue.py", "tests/unit/test_reasons.py", "tests/unit/test_events.py", "tests/unit/test_check.py", "tests/lint"),
     "prop": pytest("tests/prop", before=["nice"]),  # it only computes; others look at clocks
     "simulate": pytest("tests/simulate"),
+    "packages": pytest("tests/packages", real=True),
     "ray-cases": Suite(PY, "tests/ray_cases.py", "tests/cases/ray/scheduler-cases.json"),
     "ray-cases-random": Suite(PY, "tests/ray_cases.py", "tests/cases/ray/random-cases.json"),
     "integration": pytest("tests/integration", "--ignore=tests/integration/test_ray_head.py", real=True, before=NETNS),
     "hardening": pytest("tests/hardening", real=True, before=NETNS),
     "hostile": pytest("tests/hostile", real=True, before=NETNS),
     "prometheus": pytest("tests/prometheus", real=True),  # not in a namespace: setup.sh may have to fetch it
+    "docs": pytest("tests/docs", "--ignore=tests/docs/clouds", real=True, before=NETNS),
+    "docs-clouds": pytest("tests/docs/clouds", python=CLOUDS_PY, real=True, before=NETNS),
     "ray-head": pytest("tests/integration/test_ray_head.py", real=True, before=NETNS),
     "clouds-eks": pytest("tests/clouds/eks", python=CLOUDS_PY, real=True),
     "clouds-gke": pytest("tests/clouds/gke", python=CLOUDS_PY, real=True),
@@ -80,9 +83,9 @@ LANES = [
     ["lint", "sequences", "storm-found", "storm", "catalogue", "simulate", "ray-cases", "ray-cases-random", "unit", "fuzz", "contract", "exec", "prop"],
     ["k8s"],
     ["k8s-pods"],
-    ["integration", "clouds-aks", "hardening"],
+    ["integration", "clouds-aks", "hardening", "docs"],
     ["e2e", "clouds-eks"],
-    ["ray-head", "e2e-gke", "clouds-gke", "fuzz-guided"],
+    ["ray-head", "e2e-gke", "clouds-gke", "packages", "fuzz-guided", "docs-clouds"],
     ["e2e-eks", "e2e-aks", "hostile", "prometheus"],
 ]
 # `make check-fast`: the third lane waits more than it computes.

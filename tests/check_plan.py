@@ -16,6 +16,15 @@ from plan_world import (ACCEL, DENIED, DEVICES, INF, ONE,
                         tolerates, tolerations_of)
 
 
+def condition(key, v):
+    """A condition on a label as people write it: "a", "!a", "in(a,b)", "!in(a,b)", or a list."""
+    if isinstance(v, list):
+        return {"key": key, "op": "in", "values": v}
+    text = v.removeprefix("!")
+    inside = text[3:-1].split(",") if text.startswith("in(") else [text]
+    return {"key": key, "op": "not_in" if v.startswith("!") else "in", "values": [x.strip() for x in inside]}
+
+
 class Check:
     def __init__(self, snapshot, plan):
         self.w = World(snapshot)
@@ -104,11 +113,9 @@ class Check:
                                   if k not in known}
             e["selector"] = list(b.get("selector") or [])
             if b.get("accelerator_type"):
-                v = b["accelerator_type"]
-                e["selector"].append({"key": ACCEL, "op": "in", "values":
-                                      v if isinstance(v, list) else [v]})
+                e["selector"].append(condition(ACCEL, b["accelerator_type"]))
             for k, v in (b.get("labels") or {}).items():
-                e["selector"].append({"key": k, "op": "in", "values": [v]})
+                e["selector"].append(condition(k, v))
             e["tolerations"] = list(b.get("tolerations") or [])
             return e
 

@@ -16,7 +16,8 @@ what=${1:-build}
 build="gcc make pkg-config curl ca-certificates libcurl4-openssl-dev libjansson-dev libyaml-dev
  libgnutls28-dev libssl-dev libuv1-dev libsqlite3-dev libprotobuf-c-dev libexpat1-dev
  protobuf-c-compiler"
-test="libcmocka-dev python3 python3-venv iproute2 util-linux openssl git clang-format-14 clang-14 libclang-rt-14-dev systemd binutils"
+test="libcmocka-dev python3 python3-venv iproute2 util-linux openssl git clang-format-14 clang-14 libclang-rt-14-dev systemd binutils
+ zsh fish mandoc lintian"
 
 missing() {
     for p in "$@"; do

@@ -72,7 +72,7 @@ check-clouds:  ## the clouds' plug-ins against moto and servers judged by the ve
 
 .PHONY: demo demo-ray
 demo:  ## installs what is missing, builds, and shows Davit at work on a simulated cloud
-	@tests/setup.sh build && $(MAKE) -s all && tests/demo/demo.sh
+	@tests/setup.sh build && $(BUILD) all && tests/demo/demo.sh
 
 demo-ray:  ## the same with a real Ray cluster and two GPU actors
-	@py=$$(tests/setup.sh test) && $(MAKE) -s all && PATH="$$py/bin:$$PATH" tests/netns.sh tests/demo/demo_ray.sh
+	@py=$$(tests/setup.sh test) && $(BUILD) all && PATH="$$py/bin:$$PATH" tests/netns.sh tests/demo/demo_ray.sh

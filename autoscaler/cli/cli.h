@@ -49,7 +49,7 @@ enum cli_takes {
     TAKES_TYPE, /* of nodes; this and the following are asked of the daemon */
     TAKES_NODE,
     TAKES_OWNER,
-    TAKES_QUEUE,
+    TAKES_SUBJECT, /* of `davit why`: a node or an owner */
 };
 
 /* In the order in which they were given; n is 0 when none was. */
@@ -100,11 +100,11 @@ struct cli_command {
 extern const struct cli_command cli_run, cli_plan, cli_request, cli_status,
     cli_nodes, cli_why, cli_validate, cli_doctor, cli_providers, cli_catalogue,
     cli_journal, cli_sidecar, cli_simulate, cli_version, cli_apply, cli_release,
-    cli_adopt, cli_forget, cli_token;
+    cli_adopt, cli_forget, cli_token, cli_completion, cli_complete, cli_man;
 
 /* All of them, in the order of help; NULL command at the end. */
 struct cli_entry {
-    const char *section; /* its heading in help */
+    const char *section; /* its heading in help; NULL: not for people */
     const struct cli_command *command;
 };
 extern const struct cli_entry cli_entries[];

@@ -55,7 +55,8 @@ bool client_open(struct client *c)
 {
     const char *token = getenv("DAVIT_TOKEN");
 
-    *c = (struct client){.url = args.url,
+    *c = (struct client){.timeout_ms = TIMEOUT_MS,
+                         .url = args.url,
                          .ca = args.ca,
                          .cert = args.cert,
                          .key = args.key,
@@ -98,12 +99,13 @@ int client_call(struct client *c, const char *method, const char *path,
                 const json_t *body, json_t **ret)
 {
     struct davit_kv headers[2];
-    struct http_exchange x = {.method = method,
-                              .headers = headers,
-                              .ca_file = c->ca,
-                              .label = "the daemon",
-                              .plain_token = true,
-                              .deadline_mono_ms = clock_mono_ms() + TIMEOUT_MS};
+    struct http_exchange x = {
+        .method = method,
+        .headers = headers,
+        .ca_file = c->ca,
+        .label = "the daemon",
+        .plain_token = true,
+        .deadline_mono_ms = clock_mono_ms() + c->timeout_ms};
     char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
     struct err err;
     int rc = EXIT_OK;

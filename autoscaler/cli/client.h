@@ -16,7 +16,8 @@
 struct client {
     const char *url; /* or "unix:PATH", the daemon's api.socket */
     const char *token, *ca, *cert, *key;
-    bool json; /* --json: the reply as it came */
+    int64_t timeout_ms; /* of a call; a minute, unless set */
+    bool json;          /* --json: the reply as it came */
     struct http_client *http;
     struct arena arena; /* of the last exchange */
 };

@@ -82,7 +82,8 @@ const struct cli_command cli_providers = {
     .words = words,
     .run = run,
     .details = "Looked for as davit-NAME.so in DIR, $DAVIT_PLUGIN_DIR, "
-               "plugins/ beside the binary, and the directory compiled in. "
+               "plugins/ and ../lib/davit beside the binary, and the "
+               "directory compiled in. "
                "The exit code is 1 when there is none, or one that cannot be "
                "loaded.\n"};
 

@@ -240,7 +240,7 @@ static const struct cli_option options[] = {
      .help = "N bundles of one CPU more"},
     {"strategy", 's', .text = &args.strategy, .choices = strategies,
      .help = "how its bundles are placed: all of them or none"},
-    {"queue", 'q', "NAME", .text = &args.queue, .takes = TAKES_QUEUE,
+    {"queue", 'q', "NAME", .text = &args.queue,
      .help = "the queue it goes to (queues: in the configuration)"},
     {"priority", 'p', .number = &args.priority,
      .help = "higher is served first (default 0)"},

@@ -81,7 +81,7 @@ const struct cli_command cli_nodes = {
 /* ---- why */
 
 static const struct cli_option why_words[] = {
-    {"NODE|OWNER", .text = &args.name, .takes = TAKES_OWNER,
+    {"NODE|OWNER", .text = &args.name, .takes = TAKES_SUBJECT,
      .help = "a node's name, or whose request it is; the owner \"ray\" is "
              "what the Ray head asks for"},
     {0}};

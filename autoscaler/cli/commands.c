@@ -22,6 +22,9 @@ const struct cli_entry cli_entries[] = {
     {"Without a daemon", &cli_token},
     {"What is here", &cli_catalogue},
     {"What is here", &cli_providers},
+    {"What is here", &cli_completion},
     {"What is here", &cli_version},
+    {NULL, &cli_complete},
+    {NULL, &cli_man},
     {0},
 };

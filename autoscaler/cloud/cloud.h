@@ -23,7 +23,7 @@ struct plugin_info {
 };
 
 /* Where plug-ins are looked for, in order: dir (if not ""), $DAVIT_PLUGIN_DIR,
- * <directory of the binary>/plugins, the compiled-in PLUGIN_DIR.  Loads every
+ * plugins and ../lib/davit beside the binary, the compiled-in PLUGIN_DIR.  Loads every
  * davit-*.so found and reports it; a broken one has its error text in
  * `problem`, and info NULL. */
 void plugins_each(const char *dir,

@@ -38,7 +38,7 @@ struct provider {
 };
 
 /* loader.c */
-#define PLUGIN_DIRS 4
+#define PLUGIN_DIRS 5
 uint32_t plugin_dirs(const char *dir, struct arena *a,
                      const char *ret_dirs[PLUGIN_DIRS]);
 const struct davit_provider *plugin_builtin_find(const char *name); /* or NULL */

@@ -40,9 +40,12 @@ uint32_t plugin_dirs(const char *dir, struct arena *a,
     if (len > 0) {
         self[len] = '\0';
         char *slash = strrchr(self, '/');
-        if (slash)
-            ret_dirs[n++] = arena_printf(a, "%.*s/plugins", (int)(slash - self),
-                                         self);
+        if (slash) {
+            int folder = (int)(slash - self);
+
+            ret_dirs[n++] = arena_printf(a, "%.*s/plugins", folder, self);
+            ret_dirs[n++] = arena_printf(a, "%.*s/../lib/davit", folder, self);
+        }
     }
     ret_dirs[n++] = PLUGIN_DIR;
     return n;

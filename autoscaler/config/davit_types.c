@@ -150,14 +150,15 @@ void davit_types_read(struct reader *r, const struct ynode *v,
                       const char *where, void *target)
 {
     (void)target;
-    if (v->kind != YNODE_MAP || !v->n) {
+    if (v->kind != YNODE_MAP) {
         diag_add(r->diag, v,
-                 "%s must name at least one node type such as {t4: {machine: "
+                 "%s must be a mapping of node types such as {t4: {machine: "
                  "n1-standard-8+t4, max: 2}}, got %s",
-                 where,
-                 v->kind == YNODE_MAP ? "none" : ynode_shown(r->arena, v));
+                 where, ynode_shown(r->arena, v));
         return;
     }
+    if (!v->n)
+        diag_warn(r->diag, v, "%s is empty: nothing can be launched", where);
     for (uint32_t i = 0; i < v->n; i++) {
         const struct ynode *key = v->pairs[i].key;
         const char *at = grammar_where(r, where, key->text);

@@ -10,6 +10,7 @@
 #include "../base/alloc.h"
 #include "ours.h"
 #include "report/unhelped.h"
+#include "settle.h"
 
 enum {
     PREVIOUS_COPIED = 2048, /* a ConfigMap has 1 MiB for machines */
@@ -202,11 +203,18 @@ static uint32_t launches_intend(struct acting *d)
 
 static void machine_undrain(struct act *a, struct machine *m)
 {
-    if (m->state != STATE_DRAINING || m->drain_accepted)
+    bool void_end = settle_end_void(m, a->env->now_ms);
+
+    if (!void_end && (m->state != STATE_DRAINING || m->drain_accepted))
         return;
     atomic_fetch_add(&a->env->metrics.undrains, 1);
     m->why = REASON_NONE;
-    machine_to(a->ledger, m, *m->ray_id ? STATE_READY : STATE_STARTING);
+    if (void_end) {
+        m->failure = ST_OK;
+        m->maybe.told = m->maybe.end_sent = false;
+    }
+    machine_to(a->ledger, m,
+               *m->ray_id || void_end ? STATE_READY : STATE_STARTING);
 }
 
 static void node_act(struct act *a, struct machine *m,

@@ -185,7 +185,9 @@ void commands_answer(struct commands *c, bool planned)
             append(c, cmd);
             continue;
         }
-        if (cmd->status == ST_OK)
+        /* What is not there any more may be on the disk still. */
+        if (cmd->status == ST_OK ||
+            (cmd->status == ST_NOT_FOUND && !c->ledger->journal_ok))
             cmd->status = outcome(c, cmd, planned, &cmd->err);
         cmd->seen = cmd->status == ST_OK ? status_get(c->board) : NULL;
         cmd->done(cmd);

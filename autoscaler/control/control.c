@@ -67,6 +67,23 @@ void control_fold(struct control *c)
     }
 }
 
+/* A journal that could not be written is tried again.  When it can be, what was
+ * planned before is planned anew: it may not be needed any more. */
+static bool journal_again(struct control *c)
+{
+    if (!send_commit(&c->send))
+        return false;
+    ends_planned(&c->ends);
+    return true;
+}
+
+/* It is, now and then.  That it still cannot be written is no news. */
+static bool journal_heals(struct control *c)
+{
+    return !c->ledger.journal_ok && c->env.mono_ms >= c->ledger.again_ms &&
+           journal_again(c);
+}
+
 /* What happened becomes facts.  False: it is no news and nothing is due, so the
  * last plan stands.  (Unconfirmed demand waits for the next view, whatever that
  * says.) */
@@ -80,8 +97,9 @@ static bool look(struct control *c)
     requests_expire(&c->requests);
     calls_overdue(&c->providers);
     observe_deadlines(&c->observe);
-    news = c->env.news || c->ledger.fleet.version != c->planned_version ||
-           c->unconfirmed || c->env.mono_ms >= c->plan_due_ms ||
+    news = journal_heals(c) || c->env.news ||
+           c->ledger.fleet.version != c->planned_version || c->unconfirmed ||
+           c->env.mono_ms >= c->plan_due_ms ||
            sources_fresh_set(&c->sources) != c->fresh;
     c->env.news = false;
     return news;
@@ -142,13 +160,22 @@ static bool make_plan(struct control *c, struct status_page *page,
     return true;
 }
 
-/* Writes down what the plan means, and does it. */
+/* Writes down what the plan means, and does it.  As long as nothing can be
+ * written down the plan is only shown. */
 static void carry_out(struct control *c, struct status_page *page,
                       const struct taken *taken)
 {
-    bool waits = improvement_waits(&c->improvement, page->plan);
-    uint32_t n = act(&c->act, taken, page->now, page->plan, waits);
+    bool waits;
+    uint32_t n;
 
+    if (!c->ledger.journal_ok) {
+        c->env.news = journal_again(c);
+        if (c->env.news)
+            env_wake_mono(&c->env, c->env.mono_ms);
+        return;
+    }
+    waits = improvement_waits(&c->improvement, page->plan);
+    n = act(&c->act, taken, page->now, page->plan, waits);
     improvement_step(&c->improvement, page, waits, n > 0);
     send_due(&c->send);
 }
@@ -227,6 +254,8 @@ int64_t control_step(struct control *c)
     poll(c);
     workers_check(c->env.workers, clock_mono_ms());
     env_wake_mono(&c->env, longest_pause(c, LOOK_MS));
+    if (!c->ledger.journal_ok)
+        env_wake_mono(&c->env, c->ledger.again_ms);
     atomic_fetch_add(&c->env.metrics.steps, 1);
     return c->env.due_ms;
 }

@@ -148,6 +148,16 @@ bool machine_end(struct ends *e, struct machine *m, enum reason why)
     return true;
 }
 
+void ends_planned(struct ends *e)
+{
+    for (uint32_t i = 0; i < e->ledger->fleet.n; i++) {
+        struct machine *m = e->ledger->fleet.v[i];
+
+        if (standing_of(m) == STANDING_PLANNED)
+            machine_end(e, m, m->why);
+    }
+}
+
 void ends_due(struct ends *e)
 {
     for (uint32_t i = 0; i < e->ledger->fleet.n; i++) {

@@ -41,6 +41,8 @@ struct ends {
 void ends_close(struct ends *e);
 /* A step begins. */
 void ends_begin(struct ends *e);
+/* Forgets what is planned and was not sent. */
+void ends_planned(struct ends *e);
 /* Takes the road, for that reason; false: it is held. */
 bool machine_end(struct ends *e, struct machine *m, enum reason why);
 /* What has failed, or is taken back by its cloud. */

@@ -11,7 +11,8 @@
 #include "../store/mirror.h"
 #include "ours.h"
 
-enum { COMMIT_AGAIN_MS = 1000 };
+/* A journal that cannot be written is tried again after 1 s, 2 s, ... */
+enum { COMMIT_AGAIN_MS = 1000, COMMIT_MOST_MS = 5000 };
 
 _Static_assert((int)MAIL_COPY == (int)HA_MAIL, "ha.c posts it");
 
@@ -35,11 +36,17 @@ static void machine_loaded(struct machine *m, int64_t now_ms)
         m->maybe.doubt = true; /* for all we know its launch has left */
         m->maybe.sent_ms = now_ms;
     }
+    if (m->state == STATE_STOPPING)
+        m->maybe.end_doubt_ms = now_ms;
     m->progress_ms = m->needed_ms = now_ms;
     if (m->created_ms > now_ms)
         m->created_ms = now_ms;
     if (m->since_ms > now_ms)
         m->since_ms = now_ms;
+    if (m->ready_ms > now_ms)
+        m->ready_ms = now_ms;
+    if (m->seen_ms > now_ms)
+        m->seen_ms = now_ms;
     if (m->drain_since_ms)
         m->drain_since_ms = now_ms;
     m->hold_until_ms = 0;
@@ -189,6 +196,7 @@ bool ledger_commit(struct ledger *l)
         if (!l->journal_ok)
             log_info("the journal can be written again");
         l->journal_ok = true;
+        l->pause_ms = 0;
         l->stale = false;
         return true;
     }
@@ -199,7 +207,9 @@ bool ledger_commit(struct ledger *l)
     atomic_fetch_add(&l->env->metrics.journal_failures, 1);
     l->journal_ok = false;
     l->stale = true;
-    env_wake_mono(l->env, l->env->mono_ms + COMMIT_AGAIN_MS);
+    if (l->pause_ms < COMMIT_MOST_MS)
+        l->pause_ms += COMMIT_AGAIN_MS;
+    l->again_ms = l->env->mono_ms + l->pause_ms;
     return false;
 }
 

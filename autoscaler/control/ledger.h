@@ -56,6 +56,8 @@ struct ledger {
     uint32_t n_failures; /* ever */
     bool journal_ok;     /* the last commit was good */
     bool stale;          /* memory is ahead: all is written again */
+    int64_t again_ms;    /* mono: if it was not, it is tried again then, */
+    int64_t pause_ms;    /* after such a pause */
     bool copy_filling;   /* the ConfigMaps are nearly full */
     bool copy_ok;        /* and the last write of its copy was good */
 };

@@ -198,6 +198,13 @@ const char *ours_place(const struct ledger *l, const char *provider)
     return f ? f->place : "";
 }
 
+bool ours_same_place(struct ledger *l, const char *provider, const char *other)
+{
+    const char *place = facts_get(l, provider)->place;
+
+    return *place && strcmp(place, facts_get(l, other)->place) == 0;
+}
+
 const char *ours_moved(struct ledger *l, const char *provider,
                        const char *place)
 {

@@ -45,6 +45,8 @@ const char *ours_place(const struct ledger *l, const char *provider);
  * is remembered from now on), else the place where they are. */
 const char *ours_moved(struct ledger *l, const char *provider,
                        const char *place);
+/* Are both names of one place, as the journal knows them? */
+bool ours_same_place(struct ledger *l, const char *provider, const char *other);
 /* It moved, and its machines there are forgotten. */
 void ours_move(struct ledger *l, const char *provider, const char *place);
 

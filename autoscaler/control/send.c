@@ -74,6 +74,16 @@ static void launch_send(struct send *s, const struct machine *first)
 
 /* ---- terminates */
 
+/* What was to end before may have a raylet again, and work: its end is asked for
+ * once more on fresh facts only. */
+static bool may_be_back(const struct send *s, const struct machine *m)
+{
+    const struct source *h = source_of_machines(s->sources);
+
+    return h && (m->maybe.end_sent || m->maybe.end_doubt_ms) &&
+           !source_is_fresh(s->sources, h);
+}
+
 static void terminates_send(struct send *s, const struct provider_state *p)
 {
     struct call *call = NULL;
@@ -83,7 +93,8 @@ static void terminates_send(struct send *s, const struct provider_state *p)
         struct machine *m = s->ledger->fleet.v[i];
 
         if (m->state != STATE_STOPPING || !*m->cloud_id || *m->cloud_holds ||
-            !is_due(s, m) || strcmp(m->provider, p->conf->name) != 0)
+            !is_due(s, m) || may_be_back(s, m) ||
+            strcmp(m->provider, p->conf->name) != 0)
             continue;
         if (!call && !calls_room(s->providers, p->provider))
             return;

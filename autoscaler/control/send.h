@@ -23,7 +23,7 @@ struct send {
 };
 
 void send_due(struct send *s);
-/* The journal alone, for the daemon's end; false: it could not be written. */
+/* The journal alone, at the daemon's end and after it could not; false: it could not be written. */
 bool send_commit(struct send *s);
 
 #endif

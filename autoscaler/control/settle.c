@@ -3,6 +3,9 @@
  */
 #include "settle.h"
 
+/* A call whose answer was lost has had its effect by then, or never will. */
+enum { END_COMES_MS = 600000 };
+
 enum standing standing_of(const struct machine *m)
 {
     switch (m->state) {
@@ -26,6 +29,15 @@ bool standing_lost_sight(const struct machine *m)
     enum standing s = standing_of(m);
 
     return m->maybe.given_up && (s == STANDING_ASKED || s == STANDING_ACCEPTED);
+}
+
+bool settle_end_void(const struct machine *m, int64_t now_ms)
+{
+    return m->state == STATE_STOPPING && m->ready_ms && !m->busy &&
+           !m->maybe.ended_ms && !m->maybe.taken &&
+           m->why != REASON_END_FAILED &&
+           (!m->maybe.end_doubt_ms ||
+            now_ms - m->maybe.end_doubt_ms >= END_COMES_MS);
 }
 
 /* Could the list have it already?  One that was never listed may be newer than

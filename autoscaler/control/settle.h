@@ -11,7 +11,8 @@
  *                                             late   start_timeout
  *   THERE       starting, ready,      yes     yes    two good lists without it,
  *               draining                             a settle time apart
- *   ENDING      stopping              yes     no     the same
+ *   ENDING      stopping              yes     when   the same
+ *                                             void
  *   ENDED       stopping, confirmed   yes     no     one good list begun after
  *                                                    the confirmation
  *
@@ -42,6 +43,10 @@ enum standing standing_of(const struct machine *m);
 /* Nobody knows whether it exists, and its launch is not sent again: it counts,
  * and no plan relies on it. */
 bool standing_lost_sight(const struct machine *m);
+/* Its end was never sent, or is refused for sure: nothing has happened to it,
+ * and it may be used again.  Of machines that no demand source was asked to
+ * drain; now_ms is wall. */
+bool settle_end_void(const struct machine *m, int64_t now_ms);
 /* A good list that was begun then lacks the machine.  True: it is not there.
  * Remembers when it was missed first (m->maybe.missing_ms). */
 bool settle_absent(struct machine *m, int64_t list_begun_ms, int64_t settle_ms);

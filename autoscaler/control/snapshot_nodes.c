@@ -197,6 +197,18 @@ static bool goes_for_good(const struct machine *m)
            (m->maybe.taken || m->why == REASON_END_FAILED);
 }
 
+/* What the planner sees of it: an end that can be taken back, whether a source
+ * was asked to drain it or nothing has happened yet, is a drain. */
+static enum machine_state state_of(const struct known *k,
+                                   const struct machine *m)
+{
+    if (goes_for_good(m))
+        return STATE_STOPPING;
+    if (!k->sources->n && settle_end_void(m, k->env->now_ms))
+        return STATE_DRAINING;
+    return m->state;
+}
+
 /* What the ledger has of it. */
 static struct snap_node ledger_take(const struct taking *t,
                                     struct previous_reader *previous,
@@ -212,7 +224,7 @@ static struct snap_node ledger_take(const struct taking *t,
         .spot = m->spot,
         .outdated = !type || (*m->config_hash &&
                               strcmp(type->hash, m->config_hash) != 0),
-        .state = goes_for_good(m) ? STATE_STOPPING : m->state,
+        .state = state_of(t->k, m),
         .idle_ms = -1,
         .since_ms = m->since_ms,
         .created_ms = m->created_ms,
@@ -240,7 +252,8 @@ static struct snap_node machine_take(const struct taking *t,
     struct snap_node n = ledger_take(t, previous, m, type);
 
     hold_take(k, m, &n);
-    if (m->state != STATE_READY && m->state != STATE_DRAINING)
+    if (m->state != STATE_READY && m->state != STATE_DRAINING &&
+        n.state != STATE_DRAINING)
         return n;
     if (!k->sources->n) {
         /* Nothing tells of work on it: it is idle since it was last needed. */

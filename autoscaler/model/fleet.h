@@ -31,11 +31,13 @@ enum adoption {
 /* What is not known for sure of a machine, and what settles it.  Times are
  * wall; 0: never, or not so. */
 struct maybe {
-    int64_t sent_ms;     /* its launch left last; 0: it never did */
-    int64_t missing_ms;  /* the first of the good lists in a row without it */
-    int64_t deadline_ms; /* until when the source gave its work time */
-    int64_t ended_ms;    /* its end was confirmed: by the cloud, or as it was
+    int64_t sent_ms;      /* its launch left last; 0: it never did */
+    int64_t missing_ms;   /* the first of the good lists in a row without it */
+    int64_t deadline_ms;  /* until when the source gave its work time */
+    int64_t ended_ms;     /* its end was confirmed: by the cloud, or as it was
                          * asked for */
+    int64_t end_doubt_ms; /* its end was asked for, and not refused for sure:
+                           * it may still come */
     bool doubt;    /* a call for its launch was not answered: it may exist */
     bool given_up; /* its launch is not sent again; a list tells */
     bool taken;    /* the cloud takes it back */

@@ -116,10 +116,10 @@ void vm_end(struct vm *vm)
 {
     struct cloud *c = vm->cloud;
 
-    if (vm->m.gone_ms != INT64_MAX)
-        return;
     if (!vm->m.asked_ms)
         vm->m.asked_ms = player_now_ms(c->player);
+    if (vm->m.gone_ms != INT64_MAX)
+        return;
     if (vm->m.refuses_end) {
         c->faults++;
         return;

@@ -42,6 +42,10 @@ struct cloud_machine {
                             * 0: not so */
     int64_t absent_most_ms; /* the longest such time, fewer than
                              * ABSENT_FEW others lacking with it */
+    int64_t end_unsure_ms;  /* until then a call to end it is under way, or was
+                             * not answered: nobody knows what comes of it */
+    bool end_unlisted;      /* it was being ended, and a list had it not, nor
+                             * fewer than ABSENT_FEW others */
     int64_t noted_ms;       /* a watcher's own */
     uint32_t noted;         /* likewise */
     struct head_machine node; /* what it is as a node */

@@ -14,7 +14,7 @@
 #include "../provider.h"
 #include "cloud_inside.h"
 
-enum { LATE_MS = 60000 };
+enum { LATE_MS = 60000, ANSWER_MS = 30000, END_COMES_MS = 15 * 60000 };
 
 struct kind { /* a node type, as the settings have it */
     const char *name;
@@ -221,7 +221,10 @@ static void list_lacks(const struct cloud *c, struct cloud_machine *m,
 
     if (!m->absent_ms)
         m->absent_ms = now;
-    if (others < ABSENT_FEW && now - m->absent_ms > m->absent_most_ms)
+    if (others >= ABSENT_FEW)
+        return;
+    m->end_unlisted = m->end_unlisted || m->asked_ms || m->gone_ms != INT64_MAX;
+    if (now - m->absent_ms > m->absent_most_ms)
         m->absent_most_ms = now - m->absent_ms;
 }
 
@@ -465,10 +468,10 @@ static void ends_later(struct cloud *c, const char *const *ids, size_t n)
     asked_later(a, ends_come_late);
 }
 
-static int do_terminate(void *self, struct davit_call *call,
-                        const char *const *ids, size_t n_ids,
-                        struct davit_sink *sink, davit_put_done *done,
-                        struct davit_error *e)
+static int terminate(void *self, struct davit_call *call,
+                     const char *const *ids, size_t n_ids,
+                     struct davit_sink *sink, davit_put_done *done,
+                     struct davit_error *e)
 {
     struct handle *h = self;
     struct cloud *c = h->cloud;
@@ -496,6 +499,36 @@ static int do_terminate(void *self, struct davit_call *call,
             done(sink, ids[k], s);
     }
     return silent(luck) ? no_reply(c, e) : DAVIT_OK;
+}
+
+/* For so long nobody can count on a machine: until the answer, and when that
+ * says nothing, for as long as an end may still come. */
+static int64_t unsure_ms(const struct cloud *c, int status)
+{
+    bool refused = status == DAVIT_AUTH || status == DAVIT_INVALID ||
+                   status == DAVIT_THROTTLED;
+    bool hangs = c->meets->hangs || c->meets->end_hangs;
+
+    return (refused ? ANSWER_MS : END_COMES_MS) +
+           (hangs ? c->meets->hang_ms : 0);
+}
+
+static int do_terminate(void *self, struct davit_call *call,
+                        const char *const *ids, size_t n_ids,
+                        struct davit_sink *sink, davit_put_done *done,
+                        struct davit_error *e)
+{
+    struct cloud *c = ((struct handle *)self)->cloud;
+    int status = terminate(self, call, ids, n_ids, sink, done, e);
+    int64_t until = player_now_ms(c->player) + unsure_ms(c, status);
+
+    for (size_t i = 0; i < n_ids; i++) {
+        struct cloud_machine *m = cloud_machine(c, ids[i]);
+
+        if (m && m->end_unsure_ms < until)
+            m->end_unsure_ms = until;
+    }
+    return status;
 }
 
 enum { LIST_LAG_MOST_MS = 20000 };

@@ -14,7 +14,7 @@ check() {
         printf '%s\nFAIL  %s\n' "$out" "$*"
     fi
 }
-for lint in layers folders purity rings unused docs; do
+for lint in layers folders purity rings unused docs version; do
     check "${DAVIT_PYTHON:-python3}" tests/lint/$lint.py
 done
 check bash tests/lint/banned.sh

@@ -8,6 +8,7 @@ import pytest
 
 import folders
 import rings
+import version
 from lib import ROOT
 
 FLAGS = ["gcc", "-std=c11", "-D_GNU_SOURCE", "-O1", "-c"]
@@ -125,3 +126,14 @@ def test_a_source_without_an_object_is_told(tree):
     for lint in ("purity.py", "rings.py", "unused.py"):
         code, out = tree.lint(lint)
         assert code == 1 and "zz.o: `make all` first" in out
+
+
+@pytest.mark.parametrize("path", sorted({path for path, _ in version.SAYERS}))
+def test_another_version_is_found(tmp_path, path):
+    for name in {"Makefile", *(p for p, _ in version.SAYERS)}:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    assert version.main(["", str(tmp_path)]) == 0
+    now = next(line.split()[2] for line in (tmp_path / "Makefile").read_text().splitlines() if line.startswith("VERSION := "))
+    (tmp_path / path).write_text((tmp_path / path).read_text().replace(now, "9.9.9"))
+    assert version.main(["", str(tmp_path)]) == 1

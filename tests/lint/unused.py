@@ -21,9 +21,6 @@ ENTRIES = {
 }
 # Used by tests alone: the reason.
 FOR_TESTS = {
-    "cli_option_letter": "no letter and no name is there twice",
-    "cli_option_named": "the same",
-    "davit_keys_walk": "docs/config.md is held against the key tables",
     "error_status": "each of Google's codes, one by one",
     "grpc_code_name": "answers are compared by name",
     "kube_selector_takes": "selectors, one by one",

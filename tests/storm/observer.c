@@ -11,10 +11,11 @@
 #include "base/clock.h"
 
 enum {
-    KNOWN_MS = 30 * SECOND,  /* who joined the head later may not be known */
-    CHECK_MS = 20 * SECOND,  /* between two looks at law 4 */
-    NEEDED_MS = 30 * MINUTE, /* for so long a launch may still come in */
-    GRACE_MS = 90 * SECOND,  /* from unknown to known */
+    KNOWN_MS = 30 * SECOND,     /* who joined the head later may not be known */
+    CHECK_MS = 20 * SECOND,     /* between two looks at law 4 */
+    NEEDED_MS = 30 * MINUTE,    /* for so long a launch may still come in */
+    GRACE_MS = 90 * SECOND,     /* from unknown to known */
+    END_COMES_MS = 15 * MINUTE, /* after a restart: an end that was asked for */
 };
 
 void law_broken(struct world *w, enum law law, const char *fmt, ...)
@@ -125,11 +126,11 @@ static int64_t price_of(const struct world *w, const struct cloud_machine *m)
     return 0;
 }
 
-/* Lists that went well had said so for a settle time: it is gone, as anybody
- * would think. */
+/* Lists that went well had said so for a settle time, or one after its end was
+ * confirmed: it is gone, as anybody would think. */
 static bool was_hidden(const struct cloud_machine *m)
 {
-    return m->absent_most_ms >= SETTLE_MS;
+    return m->absent_most_ms >= SETTLE_MS || m->end_unlisted;
 }
 
 struct bill { /* of the machines that one daemon bought */
@@ -156,7 +157,7 @@ static struct bill bill_of(const struct world *w, uint32_t daemon,
 
 /* ---- 5: bought once */
 
-static uint32_t count_of(const struct promise *p)
+uint32_t promise_count(const struct promise *p)
 {
     const char *at = strstr(p->body, "\"count\":");
 
@@ -172,12 +173,14 @@ static uint32_t needed(const struct world *w)
 
     for (uint32_t i = 0; i < OWNERS; i++) {
         const struct owner *o = &w->owners[i];
-        uint32_t kept = count_of(&o->kept), asked = 0, unsure = 0;
+        uint32_t kept = promise_count(&o->kept), asked = 0, unsure = 0;
 
-        if (o->asking || o->refused)
-            asked = count_of(&o->asked);
+        if (o->refused)
+            asked = o->refused_most;
+        if (o->asking && promise_count(&o->asked) > asked)
+            asked = promise_count(&o->asked);
         if (o->is_unsure)
-            unsure = count_of(&o->unsure);
+            unsure = promise_count(&o->unsure);
         kept = asked > kept ? asked : kept;
         all += unsure > kept ? unsure : kept;
     }
@@ -195,10 +198,19 @@ static void needed_note(struct world *w)
     }
 }
 
+/* May an end of it still come, as far as a daemon can know that began after it
+ * was asked for? */
+static bool end_unsure(const struct world *w, const struct cloud_machine *m)
+{
+    return world_now(w) < m->end_unsure_ms ||
+           (m->end_unsure_ms &&
+            world_now(w) - w->daemons[0].started_ms < END_COMES_MS);
+}
+
 static bool of_use(const struct world *w, const struct cloud_machine *m)
 {
-    return m->gone_ms == INT64_MAX && !m->failed && !m->asked_ms && !m->added &&
-           !was_hidden(m) &&
+    return !end_unsure(w, m) && m->gone_ms == INT64_MAX && !m->failed &&
+           !m->asked_ms && !m->added && !was_hidden(m) &&
            m->ready_ms - m->launched_ms <
                w->settings.v[0].conf->start_timeout_ms;
 }
@@ -270,12 +282,12 @@ static const char *standing(const struct status_page *page, uint32_t owner)
 
 /* A clock that is set makes a time to live longer or shorter at the next
  * start: what has one may be gone by either clock. */
-static bool fits(const struct promise *p, const char *body)
+static bool fits(struct promise *p, const char *body)
 {
-    bool expired = p->expires_ms && (p->expires_ms <= clock_steady_ms() ||
-                                     p->expires_ms <= clock_wall_ms());
-
-    return strcmp(p->body, body) == 0 || (p->expires_ms && !*body && expired);
+    p->expired = p->expired ||
+                 (p->expires_ms && (p->expires_ms <= clock_steady_ms() ||
+                                    p->expires_ms <= clock_wall_ms()));
+    return strcmp(p->body, body) == 0 || (p->expired && !*body);
 }
 
 static void requests_check(struct daemon *d, const struct status_page *page)

@@ -25,6 +25,9 @@ enum law {
 void law_broken(struct world *w, enum law law, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* In a plain world: how many machines it is for. */
+uint32_t promise_count(const struct promise *p);
+
 void observer_joins(struct world *w); /* the clouds are there */
 void observer_step(struct daemon *d); /* after each step of it */
 

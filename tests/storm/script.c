@@ -85,10 +85,10 @@ void script_write(const struct script *s, FILE *f)
 
     fprintf(f,
             "world seed=%llu head=%d waits=%d boot=%u-%u end=%u clouds=%u "
-            "storm=%lld plain=%d edited=%d\n",
+            "storm=%lld plain=%d edited=%d pause=%u\n",
             (unsigned long long)o->seed, o->head, o->waits, o->boot_least_ms,
             o->boot_most_ms, o->end_most_ms, o->clouds, (long long)s->storm_ms,
-            s->plain, s->edited);
+            s->plain, s->edited, o->pause_ms);
     for (uint32_t i = 0; i < s->n_files; i++)
         file_write(s->files[i], f);
     for (uint32_t i = 0; i < s->n; i++) {
@@ -124,9 +124,10 @@ static bool world_read(struct script *s, const char *line)
 
     if (sscanf(line,
                "world seed=%llu head=%d waits=%d boot=%u-%u end=%u clouds=%u "
-               "storm=%lld plain=%d edited=%d",
+               "storm=%lld plain=%d edited=%d pause=%u",
                &seed, &head, &waits, &o->boot_least_ms, &o->boot_most_ms,
-               &o->end_most_ms, &o->clouds, &storm, &plain, &edited) != 10)
+               &o->end_most_ms, &o->clouds, &storm, &plain, &edited,
+               &o->pause_ms) < 10) /* older ones say no pause */
         return false;
     o->seed = seed;
     o->head = head;

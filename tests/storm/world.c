@@ -64,6 +64,7 @@ bool daemon_start(struct daemon *d)
                              .outside = {.arg = d,
                                          .workers = workers,
                                          .vfs = "played",
+                                         .pause_ms = d->world->pause_ms,
                                          .config = settings_read,
                                          .sources = sources}};
     struct config *conf;
@@ -179,13 +180,19 @@ static void ask_done(struct command *cmd)
     struct ask *a = (struct ask *)cmd;
     struct world *w = a->world;
 
+    struct owner *o = a->owner;
+
     if (!w->crashing) {
-        a->owner->asking = false;
-        a->owner->refused = true;
+        o->asking = false;
         if (cmd->status == ST_OK || cmd->status == ST_NOT_FOUND) {
-            a->owner->kept = a->owner->asked;
-            a->owner->refused = false;
+            o->kept = o->asked;
+            o->refused = false;
+            o->refused_most = 0;
             w->acknowledged++;
+        } else {
+            o->refused = true;
+            if (promise_count(&o->asked) > o->refused_most)
+                o->refused_most = promise_count(&o->asked);
         }
     }
     status_unref(cmd->seen);
@@ -220,7 +227,6 @@ void world_ask(struct world *w, uint32_t owner, const char *text)
     a->world = w;
     a->owner = o;
     o->asking = true;
-    o->refused = false;
     o->asked = (struct promise){.expires_ms = a->cmd.expires_ms};
     if (!r.clear)
         snprintf(o->asked.body, sizeof o->asked.body, "%s", r.body);
@@ -319,6 +325,23 @@ static const char *plan_open(const struct status_page *page)
     return NULL;
 }
 
+enum { FAILURE_KEPT_MS = 65 * MINUTE }; /* an offer that failed comes last */
+
+/* What was set aside, or comes last since it failed, may be used again later,
+ * and make a cheaper plan. */
+static bool any_set_aside(const struct status_page *page)
+{
+    int64_t old = clock_steady_ms() - FAILURE_KEPT_MS;
+
+    for (uint32_t i = 0; i < page->n_failures; i++)
+        if (page->failures[i].at_ms > old)
+            return true;
+    for (uint32_t i = 0; i < page->n_backoffs; i++)
+        if (page->backoffs[i].until_ms > clock_steady_ms())
+            return true;
+    return false;
+}
+
 static const char *page_open(const struct world *w,
                              const struct status_page *page)
 {
@@ -326,6 +349,10 @@ static const char *page_open(const struct world *w,
 
     if (!page->plan || !page->now)
         return "there is no plan";
+    if (any_set_aside(page))
+        return "an offer is set aside";
+    if (page->n_stops)
+        return "a part of it is stopped";
     for (uint32_t i = 0; i < page->snapshot->n_nodes; i++) {
         const struct snap_node *n = &page->snapshot->nodes[i];
 
@@ -395,6 +422,7 @@ void world_begin(struct world *w, const struct world_opts *o)
 
     memset(w, 0, sizeof *w);
     w->digest = HASH_SEED;
+    w->pause_ms = o->pause_ms;
     w->player = player_new(o->seed, BEGIN_MS);
     w->disk = disk_new("played");
     if (o->head)

@@ -41,12 +41,14 @@ struct daemon { /* a process on the machine, or none */
 struct promise {
     char body[512]; /* "" : nothing stands */
     int64_t expires_ms;
+    bool expired; /* it was, by some clock */
 };
 
 struct owner {
     struct promise kept, asked;
     bool asking;
     bool refused; /* an ask was, since the last promise: it stands or not */
+    uint32_t refused_most; /* machines of those, at most */
     struct promise unsure; /* was asked when the daemon was killed */
     bool is_unsure;
 };
@@ -67,7 +69,7 @@ struct world {
     struct disk *disk;
     struct head *head; /* NULL: requests by REST alone */
     struct cloud *clouds[WORLD_CLOUDS];
-    uint32_t n_clouds;
+    uint32_t n_clouds, pause_ms;
     struct daemon daemons[DAEMONS];
     struct owner owners[OWNERS];
     bool crashing;
@@ -98,7 +100,8 @@ struct world_opts {
     bool head;            /* there is a Ray head; else REST demand only */
     bool waits;           /* see head.h */
     uint32_t boot_least_ms, boot_most_ms, end_most_ms;
-    uint32_t clouds; /* their names: "a", "b", "c" */
+    uint32_t clouds;   /* their names: "a", "b", "c" */
+    uint32_t pause_ms; /* see control/outside.h: what waits must say so */
 };
 
 void world_begin(struct world *w, const struct world_opts *o);

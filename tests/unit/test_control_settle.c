@@ -135,6 +135,34 @@ static void test_ended(void **state)
     assert_true(absent(&m, SETTLE));
 }
 
+/* An end that was never sent, or is refused for sure, is no end yet. */
+static void test_end_void(void **state)
+{
+    struct machine m = machine(STATE_STOPPING);
+
+    (void)state;
+    assert_false(settle_end_void(&m, T)); /* it never was of use */
+    m.ready_ms = T;
+    assert_true(settle_end_void(&m, T));
+    m.busy = true;
+    assert_false(settle_end_void(&m, T)); /* a call may do it this moment */
+    m.busy = false;
+    m.maybe.end_doubt_ms = T; /* one that was not answered, by and by */
+    assert_false(settle_end_void(&m, T + 599999));
+    assert_true(settle_end_void(&m, T + 600000));
+    m.maybe.ended_ms = T;
+    assert_false(settle_end_void(&m, T + 600000));
+    m.maybe.ended_ms = 0;
+    m.maybe.taken = true;
+    assert_false(settle_end_void(&m, T + 600000));
+    m.maybe.taken = false;
+    m.why = REASON_END_FAILED;
+    assert_false(settle_end_void(&m, T + 600000));
+    m.why = REASON_END_IDLE;
+    m.state = STATE_READY;
+    assert_false(settle_end_void(&m, T + 600000));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -142,6 +170,7 @@ int main(void)
         cmocka_unit_test(test_asked),    cmocka_unit_test(test_accepted),
         cmocka_unit_test(test_there),    cmocka_unit_test(test_never_listed),
         cmocka_unit_test(test_ending),   cmocka_unit_test(test_ended),
+        cmocka_unit_test(test_ending),   cmocka_unit_test(test_end_void),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

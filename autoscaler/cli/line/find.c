@@ -52,8 +52,9 @@ static const struct cli_command *unknown(const char *word)
     const char *names[NAMES], *near;
     size_t n = 0;
 
-    for (; n < NAMES && cli_entries[n].command; n++)
-        names[n] = cli_entries[n].command->name;
+    for (const struct cli_entry *e = cli_entries; n < NAMES && e->command; e++)
+        if (e->section)
+            names[n++] = e->command->name;
     near = suggest(word, names, n);
     fprintf(stderr,
             "davit: there is no command \"%s\"%s%s%s `davit help` "

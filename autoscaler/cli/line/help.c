@@ -14,10 +14,7 @@ static bool any(const struct cli_option *o)
 
 /* ---- filled text */
 
-/* The next piece of help's paragraphs: of one that is to be filled all of it, of
- * lines that stay as they are one.  Returns where the next begins, NULL at the
- * end.  *literal: it stays as it is. */
-static const char *help_piece(const char *text, size_t *n, bool *literal)
+const char *help_piece(const char *text, size_t *n, bool *literal)
 {
     const char *end;
 
@@ -26,7 +23,7 @@ static const char *help_piece(const char *text, size_t *n, bool *literal)
         return NULL;
     *literal = *text == ' ';
     end = strchr(text, '\n');
-    while (!*literal && end && end[1] != '\n' && end[1] != ' ')
+    while (!*literal && end && end[1] && end[1] != '\n' && end[1] != ' ')
         end = strchr(end + 1, '\n');
     *n = end ? (size_t)(end - text) : strlen(text);
     return text + *n;
@@ -92,8 +89,8 @@ const char *help_choices(const struct cli_option *o, const char *between,
 
 const char *help_value(const struct cli_option *o, char *buf, size_t size)
 {
-    static const char *const words[] = {"TEXT", "FILE",  "DIR",  "TYPE",
-                                        "NODE", "OWNER", "QUEUE"};
+    static const char *const words[] = {"TEXT", "FILE",  "DIR",       "TYPE",
+                                        "NODE", "OWNER", "NODE|OWNER"};
 
     if (o->flag)
         return "";
@@ -203,6 +200,8 @@ void help_list(FILE *out)
     fprintf(out, "davit - raises and lowers GPU machines\n\n"
                  "usage: davit COMMAND [...]\n");
     for (const struct cli_entry *e = cli_entries; e->command; e++) {
+        if (!e->section)
+            continue;
         if (strcmp(section, e->section) != 0)
             fprintf(out, "\n%s:\n", e->section);
         section = e->section;

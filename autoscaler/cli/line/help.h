@@ -19,4 +19,9 @@ const char *help_value(const struct cli_option *o, char *buf, size_t size);
 const char *help_choices(const struct cli_option *o, const char *between,
                          char *buf, size_t size);
 
+/* The next piece of help's paragraphs: of one that is to be filled all of it, of
+ * lines that stay as they are one.  Returns where it ends, n bytes behind its
+ * beginning; NULL: there is none.  *literal: it stays as it is. */
+const char *help_piece(const char *text, size_t *n, bool *literal);
+
 #endif

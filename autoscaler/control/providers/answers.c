@@ -157,6 +157,8 @@ static bool terminate_answered(struct providers *p, struct machine *m,
         m->maybe.ended_ms = p->env->now_ms;
         m->retry_ms = p->env->now_ms + RETRY_LONGEST_MS;
     } else {
+        if (may_have_worked(s))
+            m->maybe.end_doubt_ms = p->env->now_ms;
         m->tries++;
         m->failure = s;
         m->retry_ms = retry_at(p, m, e);
@@ -278,6 +280,7 @@ static void terminate_hangs(struct providers *p, const struct call *call)
         if (m && m->state == STATE_STOPPING && m->busy) {
             m->busy = false;
             m->tries++;
+            m->maybe.end_doubt_ms = p->env->now_ms;
             m->retry_ms = p->env->now_ms + RETRY_LONGEST_MS;
         }
     }

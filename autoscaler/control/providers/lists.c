@@ -219,6 +219,7 @@ void provider_listed(struct providers *p, struct call *call)
     s->list_due_ms = p->env->mono_ms + LIST_QUIET_MS;
     s->listed_ms = p->env->now_ms;
     provider_problem(p, s, NULL);
+    machines_renamed(p, s->conf->name);
     all_missed(p, s, p->env->now_ms - (ago > 0 ? ago : 0));
     ours_listed(p->ledger, s->conf->name);
     for (uint32_t i = 0; i < call->machines.n; i++)

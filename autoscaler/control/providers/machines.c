@@ -81,6 +81,26 @@ static struct machine *adopt(struct providers *p, const char *provider,
     return m;
 }
 
+static void machine_moves(struct providers *p, struct machine *m,
+                          const char *provider)
+{
+    emit(p->env, "node.moved", m->id, "", "provider %s is called %s now",
+         m->provider, provider);
+    snprintf(m->provider, sizeof m->provider, "%s", provider);
+    fleet_touch(&p->ledger->fleet, m);
+}
+
+void machines_renamed(struct providers *p, const char *provider)
+{
+    struct fleet *f = &p->ledger->fleet;
+
+    for (uint32_t i = 0; i < f->n; i++)
+        if (f->v[i]->state != STATE_GONE &&
+            !provider_find(p, f->v[i]->provider) &&
+            ours_same_place(p->ledger, f->v[i]->provider, provider))
+            machine_moves(p, f->v[i], provider);
+}
+
 /* One whose provider is no longer configured under that name: this provider
  * has it, so that is what it is called now. */
 static struct machine *machine_renamed(struct providers *p,
@@ -95,10 +115,7 @@ static struct machine *machine_renamed(struct providers *p,
         if (strcmp(m->cloud_id, cm->id) != 0 || m->state == STATE_GONE ||
             provider_find(p, m->provider))
             continue;
-        emit(p->env, "node.moved", m->id, "", "provider %s is called %s now",
-             m->provider, provider);
-        snprintf(m->provider, sizeof m->provider, "%s", provider);
-        fleet_touch(f, m);
+        machine_moves(p, m, provider);
         return m;
     }
     return NULL;

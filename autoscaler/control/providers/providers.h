@@ -117,6 +117,9 @@ void offers_soon(struct provider_state *s);
 void machine_seen(struct providers *p, const struct provider_state *s,
                   const struct call_machine *cm, bool listed);
 /* Is it in the ledger under this id? */
+/* Machines of names that are no longer configured, and stood for the place that
+ * is this provider's: they are its own. */
+void machines_renamed(struct providers *p, const char *provider);
 bool machine_known(const struct providers *p, const struct provider_state *s,
                    const struct call_machine *cm);
 /* A good list that was begun then does not have it: see settle.h. */

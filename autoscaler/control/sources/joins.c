@@ -152,9 +152,8 @@ static void present_seen(struct sources *s, const struct source *h,
 
     if (alive && strcmp(n->node_id, m->ray_id) == 0)
         drain_seen(s, h, m, n);
-    else if (alive && !m->drain_accepted)
-        /* A new raylet on it, which no drain that was agreed on is of. */
-        machine_joined(s, m, n);
+    else if (alive)
+        machine_joined(s, m, n); /* another raylet: no drain is of that one */
     else
         machine_dead(s, m, !n || restarted);
 }

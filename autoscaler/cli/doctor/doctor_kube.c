@@ -9,10 +9,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "../base/clock.h"
-#include "../control/ha.h"
-#include "../wire/http.h"
-#include "../wire/kube/kube.h"
+#include "../../base/clock.h"
+#include "../../control/ha.h"
+#include "../../wire/http.h"
+#include "../../wire/kube/kube.h"
 #include "doctor.h"
 
 enum use { USE_PODS = 1, USE_STATE = 2, USE_RAYCLUSTER = 4 };

@@ -6,8 +6,8 @@
 
 #include <jansson.h>
 
-#include "../base/buf.h"
-#include "../config/config.h"
+#include "../../base/buf.h"
+#include "../../config/config.h"
 
 enum finding { FINDING_OK, FINDING_WARN, FINDING_BAD };
 

@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
-#include "../api/door/access.h"
-#include "../api/door/secret.h"
+#include "../../api/door/access.h"
+#include "../../api/door/secret.h"
 #include "doctor.h"
 
 static void secret_look(struct checkup *c, const char *path, const char *key)

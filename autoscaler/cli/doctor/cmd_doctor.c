@@ -12,12 +12,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../base/clock.h"
-#include "../cloud/offer_check.h"
-#include "../wire/ray/ray.h"
-#include "cli.h"
+#include "../../base/clock.h"
+#include "../../cloud/offer_check.h"
+#include "../../wire/ray/ray.h"
+#include "../cli.h"
+#include "../kuberay.h"
 #include "doctor.h"
-#include "kuberay.h"
 
 enum { PATIENCE_MS = 20000, MAIL_LISTED = 1 };
 

@@ -1,0 +1,88 @@
+"""One bash for a page, so that `cd`, `export` and what runs in the background
+carry over from one command to the next.
+
+Everything it starts has RAY_DOCS_PAGE in its environment (the provider `local`
+hands on what begins with RAY_): close() ends, by process id, what has it and is left.
+"""
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+from blocks import uncommented
+
+PATIENCE = 90
+
+
+class Shell:
+    def __init__(self, folder, env):
+        self.folder = pathlib.Path(folder)
+        self.mark = f"RAY_DOCS_PAGE={os.getpid()}-{time.monotonic_ns()}"
+        self.output, self.jobs = self.folder.parent / f"{self.folder.name}.out", 0
+        self.status, status = os.pipe()
+        name, value = self.mark.split("=")
+        with open(self.output, "ab") as out:
+            self.bash = subprocess.Popen(["bash", "--noprofile", "--norc"], cwd=folder, env={**env, name: value}, stdin=subprocess.PIPE,
+                                         stdout=out, stderr=out, pass_fds=[status], start_new_session=True)
+        self.say = f"printf '%s\\n' $? >&{status}"
+        self.hide = f"{status}>&-"  # what is started does not hold our pipe
+        os.close(status)
+
+    def run(self, text, patience=PATIENCE):
+        """(exit code, what was printed).  A job in the background is told to
+        write into a file of its own; then what was printed is that file."""
+        begin = self.output.stat().st_size
+        job = None
+        if uncommented(text).endswith("&"):
+            self.jobs += 1
+            job = self.output.with_suffix(f".job{self.jobs}")
+        to = f" >{job} 2>&1" if job else ""
+        self.bash.stdin.write(f"{{ {text}\n}} </dev/null{to} {self.hide}\n{self.say}\n".encode())
+        self.bash.stdin.flush()
+        code = self.wait(text, patience)
+        if job:
+            return code, job
+        with open(self.output, "rb") as f:
+            f.seek(begin)
+            return code, f.read().decode(errors="replace")
+
+    def wait(self, text, patience):
+        end, said = time.monotonic() + patience, b""
+        os.set_blocking(self.status, False)
+        while not said.endswith(b"\n"):
+            try:
+                said += os.read(self.status, 100)
+            except BlockingIOError:
+                pass
+            if self.bash.poll() is not None:
+                raise AssertionError(f"the shell ended with {self.bash.returncode} at: {text}\n{self.output.read_text(errors='replace')[-3000:]}")
+            if time.monotonic() > end:
+                raise AssertionError(f"not done after {patience} s: {text}\n{self.output.read_text(errors='replace')[-3000:]}")
+            time.sleep(0.01)
+        return int(said)
+
+    def left(self):
+        found = []
+        for entry in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                if self.mark.encode() in pathlib.Path("/proc", entry, "environ").read_bytes().split(b"\0"):
+                    found.append(int(entry))
+            except OSError:
+                pass
+        return found
+
+    def close(self):
+        for number, grace in ((signal.SIGTERM, 5), (signal.SIGKILL, 20)):
+            for pid in self.left():
+                try:
+                    os.kill(pid, number)
+                except ProcessLookupError:
+                    pass
+            end = time.monotonic() + grace
+            while self.left() and time.monotonic() < end:
+                self.bash.poll()
+                time.sleep(0.05)
+        self.bash.stdin.close()
+        self.bash.wait()
+        os.close(self.status)
