@@ -22,8 +22,8 @@ static void user(const json_t *reply, const char *audience)
     if (s == ST_OK && who.user) {
         assert(json_is_true(json_object_get(status, "authenticated")));
         assert(*who.user && json_is_object(who.spec));
-        assert(!*audience || json_array_size(json_object_get(
-                                 status, "audiences")) > 0);
+        assert(!*audience ||
+               json_array_size(json_object_get(status, "audiences")) > 0);
         for (size_t n = strlen(who.user), i = 0, k; i < n; i += k)
             assert((k = text_plain(who.user + i, n - i)) > 0);
         assert(!strchr(who.space, ':') && !strchr(who.space, '*'));
@@ -50,8 +50,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (review_allowed(reply, &yes, &err) != ST_OK)
         assert(!yes);
     if (yes)
-        assert(json_is_true(json_object_get(json_object_get(reply, "status"),
-                                            "allowed")));
+        assert(json_is_true(
+            json_object_get(json_object_get(reply, "status"), "allowed")));
     json_decref(reply);
     free(token);
     return 0;

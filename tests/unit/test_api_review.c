@@ -13,7 +13,8 @@
 
 #define USER(more) \
     "{\"kind\":\"TokenReview\",\"status\":{\"authenticated\":true," more "}}"
-#define NAMED(name) "\"user\":{\"username\":\"" name "\"},\"audiences\":[\"davit\"]"
+#define NAMED(name) \
+    "\"user\":{\"username\":\"" name "\"},\"audiences\":[\"davit\"]"
 
 static void who_is(const char *text, const char *audience, enum status expect,
                    const char *name, const char *space)
@@ -105,7 +106,7 @@ static void test_rights(void **state)
 
 static void test_tokens(void **state)
 {
-    static const char *const no[] = {"",       "a",      "a.b",   ".b.c",
+    static const char *const no[] = {"",       "a",      "a.b",     ".b.c",
                                      "a..c",   "a.b.",   "a.b.c.d", "a b.c.d",
                                      "a.b.c=", "a.b\n.c"};
     char text[9000];

@@ -48,8 +48,7 @@ enum status review_open(const struct review_opts *o, struct review **ret,
     r->access = access;
     r->kube = kube_new(access);
     r->audience = mem_strdup(o->audience);
-    r->space =
-        mem_strdup(*o->space ? o->space : kube_access_namespace(access));
+    r->space = mem_strdup(*o->space ? o->space : kube_access_namespace(access));
     r->yes_ms = o->yes_ms;
     r->no_ms = o->yes_ms < REVIEW_NO_MS ? o->yes_ms : REVIEW_NO_MS;
     pthread_mutex_init(&r->lock, NULL);
@@ -161,13 +160,12 @@ static enum status ask_user(struct review *r, const char *token,
     enum status s;
 
     if (*r->audience)
-        json_object_set_new(spec, "audiences",
-                            json_pack("[s]", r->audience));
-    s = post(r, "authentication.k8s.io", "tokenreviews",
-             json_pack("{s:s,s:s,s:o}", "apiVersion",
-                       "authentication.k8s.io/v1", "kind", "TokenReview",
-                       "spec", spec),
-             &reply, err);
+        json_object_set_new(spec, "audiences", json_pack("[s]", r->audience));
+    s = post(
+        r, "authentication.k8s.io", "tokenreviews",
+        json_pack("{s:s,s:s,s:o}", "apiVersion", "authentication.k8s.io/v1",
+                  "kind", "TokenReview", "spec", spec),
+        &reply, err);
     if (s == ST_OK)
         s = review_user(reply, r->audience, a, ret, err);
     json_decref(reply);
@@ -182,10 +180,10 @@ static enum status ask_right(struct review *r, const struct reviewed *who,
     json_t *spec = json_copy(who->spec), *reply = NULL;
     enum status s;
 
-    json_object_set_new(spec, "resourceAttributes",
-                        json_pack("{s:s,s:s,s:s,s:s,s:s}", "group", "davit.io",
-                                  "namespace", r->space, "verb", verb,
-                                  "resource", resource, "name", name));
+    json_object_set_new(
+        spec, "resourceAttributes",
+        json_pack("{s:s,s:s,s:s,s:s,s:s}", "group", "davit.io", "namespace",
+                  r->space, "verb", verb, "resource", resource, "name", name));
     s = post(r, "authorization.k8s.io", "subjectaccessreviews",
              json_pack("{s:s,s:s,s:o}", "apiVersion", "authorization.k8s.io/v1",
                        "kind", "SubjectAccessReview", "spec", spec),

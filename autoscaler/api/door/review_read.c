@@ -107,8 +107,8 @@ enum status review_user(const json_t *reply, const char *audience,
         return ST_RETRY;
     if (!json_is_true(json_object_get(status, "authenticated")))
         return ST_OK;
-    if (!n || n > USER_MAX || n != json_string_length(json_object_get(
-                                       user, "username")) ||
+    if (!n || n > USER_MAX ||
+        n != json_string_length(json_object_get(user, "username")) ||
         !groups_good(json_object_get(user, "groups")))
         return err_set(err, ST_RETRY,
                        "the API server's TokenReview has no user name and "
