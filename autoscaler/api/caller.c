@@ -259,28 +259,18 @@ static void review_job_free(struct task *task)
     free(j);
 }
 
-/* It goes on where it stopped. */
 static void review_answer(struct exchange *ex)
 {
     const struct review_job *j = (struct review_job *)ex->pending->task;
-    bool asked = j->status == ST_OK;
-    unsigned code = 0;
 
-    ex->unknown = false;
-    if (asked)
-        code = by_review(ex, j->digest, true);
-    pending_unref(ex->pending);
-    ex->pending = NULL;
-    ex->answer = NULL;
-    if (!asked || ex->unknown) {
+    if (j->status == ST_OK)
+        by_review(ex, j->digest, true);
+    if (j->status != ST_OK || ex->unknown)
         exchange_error(ex, 503, "RETRY", "Authorization",
                        "the Kubernetes API server cannot be asked about the "
                        "token now; /readyz says why to those who may read");
-        return;
-    }
-    ex->trusted = principal_reads(ex->caller.who);
-    if (code == 0 && caller_may(ex) == 0)
-        ex->route->run(ex);
+    ex->unknown = false;
+    ex->trusted = !ex->code && principal_reads(ex->caller.who);
 }
 
 void caller_review(struct exchange *ex)

@@ -28,8 +28,8 @@ unsigned caller_find(struct exchange *ex);
 void caller_copy(struct caller *to, const struct caller *from);
 void caller_done(struct caller *c);
 
-/* The API server is to be asked who it is: sends the exchange to wait for that.
- * It goes on as its route says, or a refusal is written. */
+/* The API server is to be asked who it is: sends the exchange to wait for that;
+ * its answer fills ex->caller, or a refusal is written. */
 void caller_review(struct exchange *ex);
 
 /* Has he the right that the route wants?  0, or 403 after it was written. */

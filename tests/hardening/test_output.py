@@ -160,6 +160,32 @@ def test_plans_and_files(tmp_path):
         assert not bad(p.stdout) and not bad(p.stderr), (args, bad(p.stdout), bad(p.stderr))
 
 
+def test_journals_and_drawings(daemons, tmp_path):
+    """What is kept in the journal comes out of its tools as plain, and a drawing of a simulation holds nothing either."""
+    name = "n" + EVIL.replace("\n", "")
+    env = without()
+    path = daemons[0].dir / "state.db"
+    for args in (["check"], ["export"], ["backup", "copy.db"], ["forget", "--request", name]):
+        p = subprocess.run([DAVIT, "journal", args[0], "--journal", path, *args[1:]], capture_output=True, timeout=PATIENCE, cwd=tmp_path, env=env)
+        assert p.stdout or p.stderr, args
+        assert not bad(p.stdout) and not bad(p.stderr), (args, bad(p.stdout), bad(p.stderr))
+    for more in (["adopt", name], ["forget", name], ["apply"], ["release"]):
+        p = davit(*more, DAVIT_URL=daemons[0].url)
+        assert not bad(p.stdout) and not bad(p.stderr), (more, bad(p.stdout), bad(p.stderr))
+    (tmp_path / "c.yaml").write_text(json.dumps({"cluster": "c", "providers": {"sim": {}}, "node_types": {
+        "t": {"provider": "sim", "resources": {"CPU": 4}, "max": 2, "price": 1}}}))
+    (tmp_path / "t.csv").write_text(f'submit,runs,cpus,owner\n0,1h,1,"{name}"\n0,1h,{name},x\n')
+    (tmp_path / "good.csv").write_text('submit,runs,cpus,owner\n0,1h,1,x\n')
+    for trace in ("t.csv", "good.csv"):
+        os.rename(tmp_path / "c.yaml", tmp_path / f"c{name[:40].replace('/', '')}.yaml")
+        p = subprocess.run([DAVIT, "simulate", f"c{name[:40].replace('/', '')}.yaml", trace, "--svg", "x.svg"], capture_output=True,
+                           timeout=PATIENCE, cwd=tmp_path, env=env)
+        os.rename(tmp_path / f"c{name[:40].replace('/', '')}.yaml", tmp_path / "c.yaml")
+        assert not bad(p.stdout) and not bad(p.stderr), (trace, bad(p.stdout), bad(p.stderr))
+    drawn = (tmp_path / "x.svg").read_bytes()
+    assert b"<svg" in drawn and not bad(drawn), bad(drawn)
+
+
 def test_the_page_shows_texts_through_one_function():
     page = "".join(p.read_text() for p in sorted((ROOT / "autoscaler" / "api").glob("page*")))
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write", page)

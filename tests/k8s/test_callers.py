@@ -1,4 +1,6 @@
 """api.kubernetes: the real API server says who a caller is (TokenReview) and what he may (SubjectAccessReview)."""
+import re
+import socket
 import threading
 import time
 
@@ -131,6 +133,28 @@ def test_known_for_a_short_while(plane, world):
     print(f"gone after {time.monotonic() - began:.1f} s")
     plane.client.delete("/api/v1/namespaces/monitoring/serviceaccounts/grafana")
     until(lambda: code(d, fresh, "GET", "/v1/status") == 401, CACHE_S + 15, "the account is still known")
+
+
+def test_a_strangers_body_waits(plane, world):
+    """Who is not known yet has nothing of his body read; then it is, to its end, on the same connection."""
+    d = world
+    big = {"owner": "team-a", "bundles": [{"CPU": i % 7 + 1, "memory": i} for i in range(4000)]}
+    assert code(d, token(plane, "team-a", "trainer"), "POST", "/v1/request_resources", big) in (200, 202)
+    assert code(d, token(plane, "team-b", "x"), "POST", "/v1/request_resources", big) == 403
+    assert code(d, token(plane, "team-a", "trainer"), "GET", "/v1/nowhere") == 404
+    fresh = token(plane, "monitoring", "grafana")
+    plane.apiserver.pause()
+    try:
+        with socket.create_connection(("127.0.0.1", d.port)) as s:
+            s.sendall(b"POST /v1/plan HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Length: 4000000\r\n\r\n"
+                      % fresh.encode() + b" " * 200_000)
+            time.sleep(1)
+            held = re.search(r"davit_http_held_bytes (\d+)", ask(d, "test2", "GET", "/metrics").text)
+            assert int(held.group(1)) == 0, held
+            plane.apiserver.resume()
+            d.until(lambda: int(re.search(r"davit_http_held_bytes (\d+)", ask(d, "test2", "GET", "/metrics").text).group(1)) >= 200_000)
+    finally:
+        plane.apiserver.resume()
 
 
 def test_no_answer_is_no_yes(plane, world):
