@@ -16,6 +16,7 @@ const struct cli_entry cli_entries[] = {
     {"Requests and decisions", &cli_adopt},
     {"Requests and decisions", &cli_forget},
     {"Without a daemon", &cli_validate},
+    {"Without a daemon", &cli_settings},
     {"Without a daemon", &cli_plan},
     {"Without a daemon", &cli_simulate},
     {"Without a daemon", &cli_journal},

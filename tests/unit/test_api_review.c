@@ -49,6 +49,8 @@ static void test_users(void **state)
            "system:serviceaccount:a", "");
     who_is(USER(NAMED("system:serviceaccount:a:b:c")), "davit", ST_OK,
            "system:serviceaccount:a:b:c", "");
+    who_is(USER(NAMED("system:serviceaccount:*:b")), "davit", ST_OK,
+           "system:serviceaccount:*:b", "");
     who_is(USER(NAMED("x:system:serviceaccount:a:b")), "davit", ST_OK,
            "x:system:serviceaccount:a:b", "");
     /* another audience, and a server that knows of none */

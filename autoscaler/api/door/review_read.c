@@ -44,7 +44,8 @@ static bool is_for(const json_t *status, const char *audience)
     return false;
 }
 
-/* "system:serviceaccount:NAMESPACE:NAME", and no other user is called so. */
+/* "system:serviceaccount:NAMESPACE:NAME", and no other user is called so.  The
+ * namespace becomes a pattern of owners: it is a DNS label (RFC 1123), or none. */
 static const char *space_of(const char *user, struct arena *a)
 {
     static const char before[] = "system:serviceaccount:";
@@ -54,7 +55,8 @@ static const char *space_of(const char *user, struct arena *a)
         return "";
     name = user + sizeof before - 1;
     colon = strchr(name, ':');
-    if (!colon || colon == name || !colon[1] || strchr(colon + 1, ':'))
+    if (!colon || colon == name || !colon[1] || strchr(colon + 1, ':') ||
+        name + strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != colon)
         return "";
     return arena_strndup(a, name, (size_t)(colon - name));
 }
