@@ -1,4 +1,5 @@
 """Who may do what: tokens, users of the Unix socket, certificates; and that it is recorded."""
+import contextlib
 import http.client
 import json
 import os
@@ -198,7 +199,10 @@ def test_no_port_at_all(daemon_of):
         finally:
             c.close()
     d.until(lambda: ask() == 200)
-    sockets = {os.readlink(f"/proc/{d.p.pid}/fd/{n}") for n in os.listdir(f"/proc/{d.p.pid}/fd")}
+    sockets = set()
+    for n in os.listdir(f"/proc/{d.p.pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):    # closed meanwhile
+            sockets.add(os.readlink(f"/proc/{d.p.pid}/fd/{n}"))
     with open("/proc/net/tcp") as f4, open("/proc/net/tcp6") as f6:
         rows = [line.split() for f in (f4, f6) for line in f.readlines()[1:]]
     listening = [r for r in rows if r[3] == "0A" and f"socket:[{r[9]}]" in sockets]
