@@ -4,6 +4,7 @@
 #include "cli.h"
 
 const struct cli_entry cli_entries[] = {
+    {"The daemon", &cli_init},
     {"The daemon", &cli_run},
     {"The daemon", &cli_doctor},
     {"The daemon", &cli_sidecar},
