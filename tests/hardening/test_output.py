@@ -107,6 +107,9 @@ def daemons(tmp_path_factory):
 
 COMMANDS = [["status"], ["status", "--json"], ["nodes"], ["nodes", "--json"], ["why", "good"], ["why", "--json", "r0"], ["why", "r1"], ["why", "nobody"], ["request", "--help"],
             ["request", "--owner", "cli" + PIECES[1].replace("\n", ""), "CPU=1", "--timeout", "0.2"],
+            ["events"], ["events", "--json"], ["cost"], ["cost", "--json"], ["status", "--ray"], ["why", "--not-launched", "t"],
+            ["cordon", "x" + EVIL], ["drain", "x" + EVIL], ["protect", "x" + EVIL], ["config", "explain", "x" + EVIL],
+            ["__complete", "--", "why", ""], ["__complete", "--", "request", "--owner", ""],
             ["no" + EVIL.replace("\n", "")], ["why", "x" + EVIL], ["doctor", EVIL], ["validate", EVIL], ["validate", "--x" + EVIL]]
 
 
@@ -120,7 +123,8 @@ def test_commands(daemons, command):
     ours = re.sub(rb"\x1b\[(0|1|2|32|33|31)m", b"", shown)
     assert not bad(ours), bad(ours)
     if "--json" in command:
-        json.loads(p.stdout)
+        for text in p.stdout.splitlines() if command[0] == "events" else [p.stdout]:
+            json.loads(text)
 
 
 def test_logs(daemons):
