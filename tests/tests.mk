@@ -69,8 +69,8 @@ reproducible: deb  ## builds what is committed again, in another folder, and com
 		CCACHE_DISABLE=1 $(MAKE) -s -C "$$in" SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) deb >/dev/null && cmp "$$in/$(DEB)" $(DEB) && sha256sum $(DEB)
 
 .PHONY: hostile
-hostile:  ## ten minutes of each kind of hostile client (HOSTILE_S=600), and the rest of tests/hostile
-	@py=$$(tests/setup.sh test) && $(MAKE) -s all && HOSTILE_S=$${HOSTILE_S:-600} PATH="$$py/bin:$$PATH" tests/netns.sh $$py/bin/python -m pytest -q -s tests/hostile
+hostile:  ## ten minutes of each kind of hostile client (HOSTILE_S=600), side by side, and the rest of tests/hostile; a table
+	@$(K8S) && py=$$(tests/setup.sh test) && $(MAKE) -s all && PATH="$$py/bin:$$PATH" tests/netns.sh $$py/bin/python tests/hostile/long.py --k8s
 
 check-clouds:  ## the clouds' plug-ins against moto and servers judged by the vendors' schemas
 	@$(CHECK) clouds-eks clouds-gke clouds-aks e2e-eks e2e-gke e2e-aks

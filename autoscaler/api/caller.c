@@ -6,10 +6,12 @@
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
+#include "../base/alloc.h"
 #include "../base/clock.h"
 #include "inside.h"
 
@@ -18,6 +20,7 @@ static const struct principal anybody = {.name = "anybody", .admin = true};
 static const struct principal token_file = {.name = "token_file",
                                             .admin = true};
 static const struct principal local = {.name = "local", .admin = true};
+static const struct principal stranger = {.name = "stranger"};
 static const struct principal certified = {.name = "certificate",
                                            .admin = true};
 
@@ -65,19 +68,71 @@ static unsigned by_user(struct exchange *ex, uid_t uid)
     return refuse(ex, 403, "api.socket", text);
 }
 
-static bool digest_of(const char *header, unsigned char ret[32])
+/* What is behind "Bearer", n bytes; NULL: nothing. */
+static const char *token_of(const char *header, size_t *ret_n)
 {
     size_t n;
 
-    if (strncasecmp(header, "Bearer", 6) != 0 ||
+    if (!header || strncasecmp(header, "Bearer", 6) != 0 ||
         (header[6] != ' ' && header[6] != '\t'))
-        return false;
+        return NULL;
     header += 6 + strspn(header + 6, " \t");
     n = strlen(header);
     while (n > 0 && (header[n - 1] == ' ' || header[n - 1] == '\t'))
         n--;
-    SHA256((const unsigned char *)header, n, ret);
-    return n > 0;
+    *ret_n = n;
+    return n > 0 ? header : NULL;
+}
+
+static bool digest_of(const char *header, unsigned char ret[32])
+{
+    size_t n;
+    const char *token = token_of(header, &n);
+
+    if (token)
+        SHA256((const unsigned char *)token, n, ret);
+    return token;
+}
+
+static unsigned wrong(struct exchange *ex)
+{
+    login_bad(ex->server->door, ex->peer);
+    return refuse(ex, 401, "Authorization",
+                  "the token is none of those in api.token_file and "
+                  "api.tokens, none of api.kubernetes, or its time is over");
+}
+
+/* A token of the API server's, if there is one to ask; what is not known yet
+ * makes ex->unknown: he may nothing until caller_review(). */
+static unsigned by_review(struct exchange *ex, const unsigned char digest[32],
+                          bool formed)
+{
+    struct server *s = ex->server;
+    struct access *x;
+
+    if (!formed || !s->review)
+        return wrong(ex);
+    if (!review_known(s->review, digest, &x)) {
+        ex->unknown = true;
+        return found(ex, &stranger, "token", "stranger");
+    }
+    if (!x)
+        return wrong(ex);
+    access_unref(ex->caller.access);
+    ex->caller.access = x;
+    login_good(s->door, ex->peer, digest);
+    return found(ex, x->v, "kubernetes", x->v->name);
+}
+
+static bool reviewable(const char *header)
+{
+    size_t n;
+    const char *token = token_of(header, &n);
+    char *text = token ? mem_strndup(token, n) : NULL;
+    bool yes = text && review_takes(text);
+
+    free(text);
+    return yes;
 }
 
 static unsigned by_token(struct exchange *ex, const char *header)
@@ -102,10 +157,7 @@ static unsigned by_token(struct exchange *ex, const char *header)
         login_good(s->door, ex->peer, digest);
         return found(ex, who, "token", who->name);
     }
-    login_bad(s->door, ex->peer);
-    return refuse(ex, 401, "Authorization",
-                  "the token is none of those in api.token_file and "
-                  "api.tokens, or its time is over");
+    return by_review(ex, digest, formed && reviewable(header));
 }
 
 enum { NOT_SHOWN = 1 };
@@ -148,21 +200,22 @@ unsigned caller_find(struct exchange *ex)
         ex->caller.access = access_get(s->access);
     if (peer_user(ex->peer, &uid))
         return by_user(ex, uid);
-    if (auth && (s->guard.has_token || s->access))
+    if (auth && (s->guard.has_token || s->access || s->review))
         return by_token(ex, auth);
     code = by_certificate(ex);
     if (code != NOT_SHOWN)
         return code;
     if (!s->guard.closed)
         return found(ex, &anybody, "open", "anybody");
-    return refuse(ex, 401, "Authorization",
-                  s->guard.has_token || s->access
-                      ? "this API needs the header `Authorization: Bearer "
-                        "<token>`, with a token of api.token_file or "
-                        "api.tokens, or a client's certificate where api.tls "
-                        "has a client_ca"
-                      : "this API needs a client's certificate of "
-                        "api.tls.client_ca");
+    return refuse(
+        ex, 401, "Authorization",
+        s->guard.has_token || s->access || s->review
+            ? "this API needs the header `Authorization: Bearer "
+              "<token>`, with a token of api.token_file, "
+              "api.tokens or api.kubernetes, or a client's certificate where api.tls "
+              "has a client_ca"
+            : "this API needs a client's certificate of "
+              "api.tls.client_ca");
 }
 
 void caller_copy(struct caller *to, const struct caller *from)
@@ -176,6 +229,65 @@ void caller_done(struct caller *c)
 {
     access_unref(c->access);
     *c = (struct caller){0};
+}
+
+/* ---- a token of the API server's */
+
+struct review_job {
+    struct task task;
+    struct review *review;
+    char *token;
+    unsigned char digest[ACCESS_DIGEST];
+    enum status status;
+};
+
+static bool review_job_run(struct task *task)
+{
+    struct review_job *j = (struct review_job *)task;
+    struct err err;
+
+    j->status = review_ask(j->review, j->token, j->digest, &err);
+    return true;
+}
+
+static void review_job_free(struct task *task)
+{
+    struct review_job *j = (struct review_job *)task;
+
+    OPENSSL_cleanse(j->token, strlen(j->token));
+    free(j->token);
+    free(j);
+}
+
+static void review_answer(struct exchange *ex)
+{
+    const struct review_job *j = (struct review_job *)ex->pending->task;
+
+    if (j->status == ST_OK)
+        by_review(ex, j->digest, true);
+    if (j->status != ST_OK || ex->unknown)
+        exchange_error(ex, 503, "RETRY", "Authorization",
+                       "the Kubernetes API server cannot be asked about the "
+                       "token now; /readyz says why to those who may read");
+    ex->unknown = false;
+    ex->trusted = !ex->code && principal_reads(ex->caller.who);
+}
+
+void caller_review(struct exchange *ex)
+{
+    const char *auth = exchange_header(ex, MHD_HTTP_HEADER_AUTHORIZATION);
+    struct review_job *j = MEM_NEW(struct review_job);
+    size_t n = 0;
+    const char *token = token_of(auth, &n);
+
+    j->task.run = review_job_run;
+    j->task.free = review_job_free;
+    j->review = ex->server->review;
+    j->token = mem_strndup(token ? token : "", n);
+    j->status = ST_RETRY;
+    SHA256((const unsigned char *)j->token, n, j->digest);
+    tasks_send(ex->server->reviews, ex, &j->task, COMMAND_REQUEST_PUT,
+               review_answer);
 }
 
 /* ---- what he may */

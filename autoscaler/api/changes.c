@@ -162,7 +162,8 @@ static void put_large(struct exchange *ex)
     j->body = ex->body;
     j->mailbox = ex->server->mailbox;
     buf_init(&ex->body, BODY_MAX);
-    tasks_send(ex, &j->task, COMMAND_REQUEST_PUT, request_answer);
+    tasks_send(ex->server->tasks, ex, &j->task, COMMAND_REQUEST_PUT,
+               request_answer);
 }
 
 void put_request(struct exchange *ex)

@@ -1,7 +1,8 @@
 /*
  * exchange.c - one HTTP request, from its first byte to its reply.
  *
- * libmicrohttpd calls exchange_handle() once with the headers, then for every
+ * libmicrohttpd calls exchange_handle() once with the headers (and again when
+ * the exchange was suspended there, to ask about a token), then for every
  * piece of the body, then once to be answered, and again after a suspended
  * exchange was resumed.  A refusal is decided at the first call, but sent after
  * the body was read and dropped: a client that is still sending would not see
@@ -355,18 +356,13 @@ static enum MHD_Result refuse_request(struct exchange *ex, const char *fault)
     return send_reply(ex);
 }
 
-static enum MHD_Result first_call(struct exchange *ex, const char *url,
-                                  const char *method)
+/* Nothing of the body was read.  What is refused is so now, or after it. */
+static enum MHD_Result before_body(struct exchange *ex)
 {
     uint64_t length = content_length(ex), max = REFUSED_DISCARD_MAX;
 
     seat_enter(ex->seat, SEAT_BODY);
-    /* Where a body in pieces ends is what programs agree on least. */
-    ex->close = exchange_header(ex, MHD_HTTP_HEADER_TRANSFER_ENCODING);
-    route_find(ex, url, method);
-    /* without permission nobody learns which paths there are */
-    if (guard_check(ex, ex->route && ex->route->flags & ROUTE_OPEN) == 0 &&
-        !ex->code && ex->route->flags & ROUTE_BODY) {
+    if (!ex->code && ex->route->flags & ROUTE_BODY) {
         if (is_encoded(ex))
             exchange_error(ex, 415, "UNSUPPORTED", "Content-Encoding",
                            "a body must be sent as it is, not compressed");
@@ -379,6 +375,25 @@ static enum MHD_Result first_call(struct exchange *ex, const char *url,
     if (ex->code && may_answer_now(ex, length, max))
         return send_reply(ex);
     return MHD_YES;
+}
+
+static enum MHD_Result first_call(struct exchange *ex, const char *url,
+                                  const char *method)
+{
+    /* Where a body in pieces ends is what programs agree on least. */
+    ex->close = exchange_header(ex, MHD_HTTP_HEADER_TRANSFER_ENCODING);
+    route_find(ex, url, method);
+    /* without permission nobody learns which paths there are */
+    guard_check(ex, ex->route && ex->route->flags & ROUTE_OPEN);
+    if (!ex->unknown)
+        return before_body(ex);
+    /* nothing of a stranger's body is held for him: it waits in the kernel */
+    exchange_forget(ex);
+    caller_review(ex);
+    if (!ex->code)
+        return MHD_YES; /* suspended; identified() goes on */
+    ex->unknown = false;
+    return before_body(ex);
 }
 
 static void pending_answer(struct exchange *ex)
@@ -403,6 +418,22 @@ static void pending_answer(struct exchange *ex)
         ex->answer(ex);
 }
 
+/* The API server was asked about the token: as if it had been known before. */
+static enum MHD_Result identified(struct exchange *ex, const char *url,
+                                  const char *method)
+{
+    ex->unknown = false;
+    pending_answer(ex);
+    pending_unref(ex->pending);
+    ex->pending = NULL;
+    ex->answer = NULL;
+    if (!ex->code)
+        route_find(ex, url, method);
+    if (!ex->code)
+        caller_may(ex);
+    return before_body(ex);
+}
+
 enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *connection,
                                 const char *url, const char *method,
                                 const char *version, const char *upload,
@@ -422,6 +453,8 @@ enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *connection,
         *upload_size = 0;
         return take(ex, upload, n) ? MHD_YES : MHD_NO;
     }
+    if (ex->unknown)
+        return identified(ex, url, method);
     if (ex->pending)
         pending_answer(ex);
     else if (!ex->code)

@@ -144,14 +144,17 @@ enum status guard_init(struct guard *g, const struct config *c, struct err *err)
         return err_set(err, ST_INVALID,
                        "api: tls_cert and tls_key go together; %s is missing",
                        c->api_tls_cert[0] ? "tls_key" : "tls_cert");
-    if ((s = find_loopback(c->api_host, &g->loopback, err)) != ST_OK)
+    g->loopback = true;
+    if (*c->api_host &&
+        (s = find_loopback(c->api_host, &g->loopback, err)) != ST_OK)
         return s;
     if (c->api_token_file[0]) {
         if ((s = read_token(g, c->api_token_file, err)) != ST_OK)
             return s;
         g->has_token = true;
     }
-    g->closed = g->has_token || c->api_tokens[0] || c->api_client_ca[0];
+    g->closed = g->has_token || c->api_tokens[0] || c->api_client_ca[0] ||
+                c->api_kube;
     if (!g->loopback && !g->closed && !g->tls)
         return err_set(
             err, ST_INVALID,
@@ -275,7 +278,8 @@ unsigned guard_check(struct exchange *ex, bool open)
         exchange_forget(ex);
         return 0;
     }
-    if (code == 0 && ex->route && !open)
+    ex->unknown = ex->unknown && code == 0 && !open;
+    if (code == 0 && ex->route && !open && !ex->unknown)
         code = caller_may(ex);
     return code;
 }

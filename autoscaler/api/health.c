@@ -57,6 +57,8 @@ void server_problems(struct server *s, struct view *v)
         v->more[v->n_more++] = arena_printf(
             &v->arena, "%s; the certificate before is in use", text);
     v->broken = v->n_more > 0;
+    if (s->review && *review_problem(s->review, text, sizeof text))
+        add(v, text); /* other callers are still known */
     /* what is as somebody wanted it, and should not be */
     if (!g->loopback && !g->closed)
         add(v, "api: everybody who reaches it may order machines: set "

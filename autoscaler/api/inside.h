@@ -21,6 +21,7 @@
 #include "door/audit.h"
 #include "door/certs.h"
 #include "door/door.h"
+#include "door/review.h"
 #include "door/secret.h"
 #include "request.h"
 #include "server.h"
@@ -35,6 +36,8 @@
 #define PENDING_MAX 384  /* suspended exchanges at once */
 #define PENDING_PEER 256 /* of one client */
 #define TASKS_MAX 16     /* of them, waiting for the thread for long work */
+#define REVIEWS_PEER \
+    4 /* or for that which asks the API server, of one client */
 #define SMALL ((size_t)16 << 10) /* bodies and replies that are not charged */
 #define LARGE ((size_t)64 << 10) /* bodies that are read on that thread */
 /* What the tree of a body may take: 40,000 different bundles. */
@@ -75,8 +78,8 @@ bool guard_token_fits(struct guard *g, const unsigned char digest[32]);
 unsigned guard_check(struct exchange *ex, bool open);
 
 /* ---- socket.c */
-enum status socket_listen(const char *key, const char *host, uint32_t port,
-                          int *ret_fd, struct err *err);
+/* Of api.listen; *ret_fd is -1 when that is off. */
+enum status socket_api(const struct config *c, int *ret_fd, struct err *err);
 uint32_t socket_port(int fd);
 /* A Unix socket that every user may connect to: who it is decides. */
 enum status socket_local(const char *path, int *ret_fd, struct err *err);
@@ -168,6 +171,7 @@ struct exchange {
     struct MHD_Response *response;
     bool queued;  /* a shared reply is on its way already */
     bool trusted; /* may read everything */
+    bool unknown; /* the API server is to be asked about the token */
     struct caller caller;
 };
 /* Sets ex->route and ex->arg, or writes the refusal. */
@@ -271,7 +275,7 @@ size_t json_weight(const char *text, size_t n);
 
 /* ---- tasks.c: one thread for what takes long: the threads that serve HTTP must
  * answer probes meanwhile */
-struct tasks;
+struct tasks; /* TASKS_MAX wait at most, per_peer of them of one client */
 struct task { /* first in the struct of its kind */
     struct pending *pending;
     struct task *next;
@@ -279,11 +283,11 @@ struct task { /* first in the struct of its kind */
                                 * pending, it was passed on */
     void (*free)(struct task *);
 };
-struct tasks *tasks_new(void);
+struct tasks *tasks_new(uint32_t per_peer);
 void tasks_free(struct tasks *t);
 /* Takes the task over in any case; false: a refusal is written. */
-bool tasks_send(struct exchange *ex, struct task *j, enum command_kind kind,
-                route_fn *answer);
+bool tasks_send(struct tasks *t, struct exchange *ex, struct task *j,
+                enum command_kind kind, route_fn *answer);
 
 /* ---- stream.c: event streams */
 struct listener;
@@ -305,12 +309,14 @@ struct server {
     struct certs *certs;         /* NULL: no TLS */
     struct access_store *access; /* NULL: no api.tokens */
     struct audit *audit;
+    struct review *review; /* NULL: no api.kubernetes */
+    struct tasks *reviews; /* its thread */
     struct guard guard;
-    struct MHD_Daemon *mhd;
+    struct MHD_Daemon *mhd;         /* NULL: api.listen is off */
     struct MHD_Daemon *metrics_mhd; /* NULL: no port of its own */
     struct MHD_Daemon *local_mhd;   /* of api.socket, or NULL */
     char *local_path;
-    int listen_fd;
+    int listen_fd; /* -1: none */
     pthread_t reaper;
     pthread_mutex_t lock; /* of the three below */
     bool closing;         /* no new listeners */

@@ -97,6 +97,22 @@ static enum status local_start(struct server *s, const char *path,
     return refused(s, err);
 }
 
+static enum status review_start(struct server *s, const struct config *c,
+                                struct err *err)
+{
+    struct review_opts o = {c->kube_kubeconfig, c->kube_context,
+                            c->api_kube_audience, c->api_kube_namespace,
+                            c->api_kube_cache_ms};
+    enum status rc;
+
+    if (!c->api_kube)
+        return ST_OK;
+    rc = review_open(&o, &s->review, err);
+    if (rc == ST_OK)
+        s->reviews = tasks_new(REVIEWS_PEER);
+    return rc;
+}
+
 static enum status mhd_start(struct server *s, const struct config *c,
                              struct err *err)
 {
@@ -105,10 +121,12 @@ static enum status mhd_start(struct server *s, const struct config *c,
     if (rc == ST_OK && *c->api_tokens)
         rc = access_open(c->api_tokens, &s->access, err);
     if (rc == ST_OK)
+        rc = review_start(s, c, err);
+    if (rc == ST_OK)
         rc = audit_open(c->api_audit, &s->audit, err);
     if (rc == ST_OK)
         rc = local_start(s, c->api_socket, err);
-    if (rc != ST_OK)
+    if (rc != ST_OK || s->listen_fd < 0)
         return rc;
     s->mhd = serve(s, s->listen_fd, POOL, s->certs);
     return s->mhd ? ST_OK : refused(s, err);
@@ -187,6 +205,8 @@ static void server_free(struct server *s)
     cached_drop(s->snapshot);
     cached_drop(s->overview);
     tasks_free(s->tasks);
+    tasks_free(s->reviews);
+    review_close(s->review);
     pending_list_unref(s->pending);
     pthread_mutex_destroy(&s->lock);
     pthread_mutex_destroy(&s->cache_lock);
@@ -211,8 +231,7 @@ enum status server_start(const struct config *c, struct control *control,
     *ret = NULL;
     s = MEM_NEW(struct server);
     if ((rc = guard_init(&s->guard, c, err)) != ST_OK ||
-        (rc = socket_listen("api.listen", c->api_host, c->api_port, &fd,
-                            err)) != ST_OK) {
+        (rc = socket_api(c, &fd, err)) != ST_OK) {
         guard_done(&s->guard);
         free(s);
         return rc;
@@ -226,7 +245,7 @@ enum status server_start(const struct config *c, struct control *control,
     s->decisions = control_decisions(control);
     s->shadow = control_shadow(control);
     s->pending = pending_list_new();
-    s->tasks = tasks_new();
+    s->tasks = tasks_new(TASKS_MAX);
     s->door = door_new(connections_max());
     pthread_mutex_init(&s->lock, NULL);
     pthread_mutex_init(&s->cache_lock, NULL);
@@ -238,7 +257,8 @@ enum status server_start(const struct config *c, struct control *control,
             MHD_stop_daemon(s->metrics_mhd);
         if (s->local_mhd)
             MHD_stop_daemon(s->local_mhd);
-        close(fd);
+        if (fd >= 0)
+            close(fd);
         server_free(s);
         return rc;
     }
@@ -285,7 +305,8 @@ void server_stop(struct server *s)
     /* nobody is suspended from here on: what comes now is refused */
     for (int i = 0; i < FAREWELL_MS / 5 && atomic_load(&s->exchanges) > 0; i++)
         clock_sleep_ms(5);
-    MHD_stop_daemon(s->mhd);
+    if (s->mhd)
+        MHD_stop_daemon(s->mhd);
     if (s->local_mhd)
         MHD_stop_daemon(s->local_mhd);
     if (fd >= 0)

@@ -15,8 +15,8 @@
 
 #define BACKLOG 4096 /* a full one makes a client try again after a second */
 
-enum status socket_listen(const char *key, const char *host, uint32_t port,
-                          int *ret_fd, struct err *err)
+static enum status socket_listen(const char *key, const char *host,
+                                 uint32_t port, int *ret_fd, struct err *err)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
                              .ai_flags = AI_PASSIVE | AI_NUMERICSERV},
@@ -54,6 +54,14 @@ enum status socket_listen(const char *key, const char *host, uint32_t port,
                            : "");
     *ret_fd = fd;
     return ST_OK;
+}
+
+enum status socket_api(const struct config *c, int *ret_fd, struct err *err)
+{
+    *ret_fd = -1;
+    return *c->api_host ? socket_listen("api.listen", c->api_host, c->api_port,
+                                        ret_fd, err)
+                        : ST_OK;
 }
 
 /* A socket that nobody listens at any more is in the way of the next one. */

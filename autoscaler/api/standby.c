@@ -142,10 +142,10 @@ enum status standby_start(const struct config *c, struct standby **ret,
     s->door = door_new(STANDBY_SEATS);
     rc = certs_of(c, &s->certs, err);
     if (rc == ST_OK)
-        rc = socket_listen("api.listen", c->api_host, c->api_port, &fd, err);
+        rc = socket_api(c, &fd, err);
     if (rc == ST_OK)
         rc = metrics_listen(c, metrics_start, s, &s->metrics, err);
-    if (rc == ST_OK) {
+    if (rc == ST_OK && fd >= 0) {
         s->mhd = start(s, fd, DOOR_API, s->certs);
         if (!s->mhd)
             rc = err_set(err, ST_INVALID,

@@ -25,7 +25,7 @@ struct listener {
     int64_t after;   /* the last event sent */
     int64_t sent_ms; /* mono, when something was sent last */
     bool suspended, over;
-    char who[200];  /* whose it is */
+    char who[384];  /* whose it is */
     struct buf out; /* what is being sent */
     size_t from;
 };

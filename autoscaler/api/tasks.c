@@ -1,5 +1,5 @@
 /*
- * tasks.c - one thread for what takes long.
+ * tasks.c - a thread for what takes long.
  *
  * Planning a large snapshot takes a while, and so does reading a large body:
  * the threads that serve HTTP go on.  A task owns what it works on.
@@ -14,7 +14,7 @@ struct tasks {
     pthread_cond_t wake;
     pthread_t thread;
     struct task *first, **last;
-    uint32_t n;
+    uint32_t n, per_peer;
     bool stop;
 };
 
@@ -55,13 +55,14 @@ static void *thread_main(void *arg)
     return NULL;
 }
 
-struct tasks *tasks_new(void)
+struct tasks *tasks_new(uint32_t per_peer)
 {
     struct tasks *t = MEM_NEW(struct tasks);
 
     pthread_mutex_init(&t->lock, NULL);
     pthread_cond_init(&t->wake, NULL);
     t->last = &t->first;
+    t->per_peer = per_peer;
     if (pthread_create(&t->thread, NULL, thread_main, t) != 0)
         abort();
     return t;
@@ -94,19 +95,29 @@ static void enqueue(struct pending *p, void *arg)
     pthread_mutex_unlock(&t->lock);
 }
 
-bool tasks_send(struct exchange *ex, struct task *j, enum command_kind kind,
-                route_fn *answer)
+/* Who may wait, so that nobody takes all places. */
+static bool is_full(struct tasks *t, const struct peer *p)
 {
-    struct tasks *t = ex->server->tasks;
-    struct pending *p;
+    uint32_t his = 0;
     bool full;
 
     pthread_mutex_lock(&t->lock);
-    full = t->n >= TASKS_MAX;
+    for (const struct task *j = t->first; j; j = j->next)
+        his += j->pending->peer == p;
+    full = t->n >= TASKS_MAX || (p && his >= t->per_peer);
     pthread_mutex_unlock(&t->lock);
-    if (full) {
+    return full;
+}
+
+bool tasks_send(struct tasks *t, struct exchange *ex, struct task *j,
+                enum command_kind kind, route_fn *answer)
+{
+    struct pending *p;
+
+    if (is_full(t, ex->peer)) {
         exchange_error(ex, 429, "THROTTLED", "",
-                       "%d plans or large requests wait already; try again",
+                       "%d plans, large requests or callers that are not known "
+                       "yet wait already; try again",
                        TASKS_MAX);
         j->free(j);
         return false;

@@ -25,7 +25,7 @@ bool buf_printf(struct buf *b, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 char *buf_take(struct buf *b); /* caller frees; the buffer is empty again */
 
-/* Lines or JSON: what text_plain() refuses, but for line ends and tabs, goes in
+/* Lines, or JSON of jansson: what text_plain() refuses, but for line ends and tabs, goes in
  * as text_escape() has it, which in JSON means the same character. */
 bool buf_plain(struct buf *b, const char *s);
 

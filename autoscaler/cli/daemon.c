@@ -81,7 +81,10 @@ static int run(struct control_opts o, struct config *conf)
         ha_close(o.ha);
         return EXIT_INPUT;
     }
-    log_info("listening on %s:%u", conf->api_host, server_port(server));
+    if (*conf->api_host)
+        log_info("listening on %s:%u", conf->api_host, server_port(server));
+    if (*conf->api_socket)
+        log_info("listening at %s", conf->api_socket);
     if (*conf->metrics_host)
         log_info("metrics on %s:%u", conf->metrics_host,
                  server_metrics_port(server));

@@ -33,6 +33,9 @@ static void defaults_set(struct config *c)
     c->api_port = 8790;
     c->metrics_host = "";
     c->api_token_file = c->api_tls_cert = c->api_tls_key = "";
+    c->api_kube_audience = "davit";
+    c->api_kube_namespace = "";
+    c->api_kube_cache_ms = 30000;
     c->api_client_ca = c->api_tokens = c->api_socket = c->api_audit = "";
     c->state = "davit.db";
     c->ha_namespace = c->ha_name = c->ha_identity = "";

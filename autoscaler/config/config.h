@@ -71,7 +71,7 @@ struct config {
     bool kube_drain_local, kube_drain_bare; /* such pods move too */
     bool kube_reserve;            /* take the system's share off new types */
     int64_t kube_join_timeout_ms; /* a device may be missing for so long */
-    const char *api_host;         /* "127.0.0.1" */
+    const char *api_host;         /* "127.0.0.1"; "": api.socket only */
     uint32_t api_port;            /* 8790 */
     const char *metrics_host;     /* /metrics alone, for everybody; "" : not */
     uint32_t metrics_port;
@@ -79,6 +79,10 @@ struct config {
     const char *api_client_ca; /* "" : clients need no certificate */
     struct names api_hosts;    /* names of ours besides api_host */
     const char *api_tokens;    /* file or folder of who may what; "" : none */
+    bool api_kube;             /* api.kubernetes is given */
+    const char *api_kube_audience;      /* "" : the API server's own */
+    const char *api_kube_namespace;     /* "" : the pod's own */
+    int64_t api_kube_cache_ms;          /* an answer is good for so long */
     const char *api_socket, *api_audit; /* paths that are made; "" : none */
     bool shadow;              /* of this run, not of a file: control/shadow/ */
     const char *state;        /* the journal as the file has it, "davit.db":

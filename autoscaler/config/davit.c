@@ -56,11 +56,13 @@ static void listen_read(struct reader *r, const struct ynode *v,
 {
     struct config *c = target;
 
-    if (v->kind != YNODE_TEXT ||
-        !address_parse(r->arena, v->text, 0, &c->api_host, &c->api_port))
+    if (v->kind == YNODE_TEXT && strcmp(v->text, "off") == 0)
+        c->api_host = "";
+    else if (v->kind != YNODE_TEXT ||
+             !address_parse(r->arena, v->text, 0, &c->api_host, &c->api_port))
         diag_add(r->diag, v,
                  "%s must be host:port such as 127.0.0.1:8790, [::1]:8790 or "
-                 "0.0.0.0:8790 (port 0: any free one), got %s",
+                 "0.0.0.0:8790 (port 0: any free one), or off, got %s",
                  where, ynode_shown(r->arena, v));
 }
 
@@ -198,9 +200,19 @@ static const struct key tls_keys[] = {
     KEYS_END,
 };
 
+static const struct key api_kube_keys[] = {
+    {"audience", KEY_TEXT, AT(api_kube_audience),
+     .help = "whom a token must be for"},
+    {"namespace", KEY_TEXT, AT(api_kube_namespace),
+     .help = "where the Roles are that say who may what"},
+    {"cache", KEY_TIME, AT(api_kube_cache_ms), .min = 1000, .max = 300000,
+     .help = "for so long an answer is good"},
+    KEYS_END,
+};
+
 static const struct key api_keys[] = {
     {"listen", KEY_CUSTOM, .read = listen_read,
-     .help = "host:port of the REST API"},
+     .help = "host:port of the REST API, or off: api.socket only"},
     {"metrics", KEY_CUSTOM, .read = metrics_read,
      .help = "host:port for /metrics alone, without a token"},
     {"hosts", KEY_CUSTOM, .read = hosts_read,
@@ -209,6 +221,8 @@ static const struct key api_keys[] = {
      .help = "file with the token callers must show"},
     {"tokens", KEY_FILE, AT(api_tokens),
      .help = "file or folder with who may call, and what they may do"},
+    {"kubernetes", KEY_KEYS, .keys = api_kube_keys,
+     .help = "the API server knows the callers and what they may do"},
     {"socket", KEY_FILE, AT(api_socket), .help = "Unix socket to listen at"},
     {"audit", KEY_FILE, AT(api_audit),
      .help = "file of changes and their callers"},
@@ -325,17 +339,23 @@ static const struct key block_keys[] = {SHARED_KEYS, KEYS_END};
 
 static void api_check(struct raw *d, const struct ynode *api, const char *where)
 {
-    const struct config *c = d->c;
+    struct config *c = d->c;
     const struct ynode *tls = ynode_get(api, "tls");
+    const struct ynode *kube = ynode_get(api, "kubernetes");
     const struct ynode *listen = ynode_get(api, "listen");
     bool cert = *c->api_tls_cert, key = *c->api_tls_key;
 
+    c->api_kube = kube && kube->kind == YNODE_MAP;
     if (tls && tls->kind == YNODE_MAP && cert != key)
         diag_add(d->r.diag, tls,
                  "%s.tls needs both cert and key; %s is missing", where,
                  cert ? "key" : "cert");
-    if (listen && !is_loopback(c->api_host) && !*c->api_token_file &&
-        !*c->api_tokens && !cert)
+    if (listen && !*c->api_host && !*c->api_socket)
+        diag_add(d->r.diag, listen,
+                 "%s.listen: off leaves no way in: set %s.socket", where,
+                 where);
+    if (listen && *c->api_host && !is_loopback(c->api_host) &&
+        !*c->api_token_file && !*c->api_tokens && !c->api_kube && !cert)
         diag_add(
             d->r.diag, listen,
             "%s.listen: %s can be reached from other machines: it needs "

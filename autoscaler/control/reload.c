@@ -48,6 +48,10 @@ static const char *fixed_changed(const struct config *a, const struct config *b)
         strcmp(a->api_client_ca, b->api_client_ca) != 0 ||
         strcmp(a->api_tokens, b->api_tokens) != 0 ||
         strcmp(a->api_socket, b->api_socket) != 0 ||
+        a->api_kube != b->api_kube ||
+        a->api_kube_cache_ms != b->api_kube_cache_ms ||
+        strcmp(a->api_kube_audience, b->api_kube_audience) != 0 ||
+        strcmp(a->api_kube_namespace, b->api_kube_namespace) != 0 ||
         strcmp(a->api_audit, b->api_audit) != 0 ||
         !names_equal(&a->api_hosts, &b->api_hosts))
         return "api: needs a restart";

@@ -31,17 +31,17 @@ static bool ends(char x)
 /* Behind the opening quote; false: it is never closed. */
 static bool quoted(struct csv *c, const char **ret)
 {
-    size_t most = strlen(c->at), n = 0;
-    char *out = arena_alloc(c->arena, most < 4096 ? most + 1 : 4097);
+    char out[4096];
+    size_t n = 0;
 
-    for (c->at++; *c->at && n < 4096; c->at++) {
+    for (c->at++; *c->at && n < sizeof out; c->at++) {
         if (*c->at == '"' && c->at[1] != '"')
             break;
         c->at += *c->at == '"';
         c->line += *c->at == '\n';
         out[n++] = *c->at;
     }
-    *ret = out;
+    *ret = arena_strndup(c->arena, out, n);
     if (*c->at != '"')
         return false;
     c->at++;

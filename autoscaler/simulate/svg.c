@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../base/text.h"
+
 enum {
     LEFT = 70,
     TOP = 46,
@@ -42,16 +44,18 @@ struct drawing {
 
 static void escaped(struct buf *b, const char *s)
 {
-    for (; *s; s++)
+    for (size_t n = strlen(s), len; n; s += len, n -= len) {
+        size_t plain = text_plain(s, n); /* 0: not for a page */
+
+        len = plain ? plain : 1;
         switch (*s) {
         case '&': buf_str(b, "&amp;"); break;
         case '<': buf_str(b, "&lt;"); break;
         case '>': buf_str(b, "&gt;"); break;
         case '"': buf_str(b, "&quot;"); break;
-        default:
-            if ((unsigned char)*s >= ' ')
-                buf_add(b, s, 1);
+        default: buf_add(b, s, plain);
         }
+    }
 }
 
 static void text_at(struct buf *b, double x, double y, const char *class,

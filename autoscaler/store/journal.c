@@ -253,6 +253,17 @@ static enum status events_begin(struct journal *j, struct err *err)
     return db_read_end(j, STMT_EVENT_LAST, rc, "cannot read the events", err);
 }
 
+/* A journal may be a stranger's, to be looked at or restored: what its schema
+ * brings with it runs no code but plain SQL (sqlite.org/security.html). */
+static void db_settle(sqlite3 *db)
+{
+    sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+    sqlite3_extended_result_codes(db, 1);
+    sqlite3_busy_timeout(db, BUSY_MS);
+}
+
 static enum status open_all(struct journal *j, const char *vfs, struct err *err)
 {
     enum status s = ST_OK;
@@ -266,8 +277,7 @@ static enum status open_all(struct journal *j, const char *vfs, struct err *err)
             SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
             vfs) != SQLITE_OK)
         return db_fail(j, "cannot be opened", err);
-    sqlite3_extended_result_codes(j->db, 1);
-    sqlite3_busy_timeout(j->db, BUSY_MS);
+    db_settle(j->db);
     /* Before anything is changed, so that a foreign file stays as it was;
      * auto-commits of the set-up are full syncs as well. */
     s = db_run(j,
@@ -295,8 +305,7 @@ static enum status look_all(struct journal *j, struct err *err)
                         SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX,
                         NULL) != SQLITE_OK)
         return db_fail(j, "cannot be opened", err);
-    sqlite3_extended_result_codes(j->db, 1);
-    sqlite3_busy_timeout(j->db, BUSY_MS);
+    db_settle(j->db);
     s = db_run(j, "BEGIN", "cannot be read", err);
     if (s == ST_OK)
         s = db_schema(j, true, err);

@@ -1,6 +1,9 @@
 """`davit init`: what it makes of a Ray YAML, of nodes on a real API server, of nothing; all of it is valid."""
+import http.server
+import json
 import os
 import subprocess
+import threading
 
 import pytest
 import yaml
@@ -122,6 +125,32 @@ def test_what_a_cluster_says_is_only_text(plane, nodes, tmp_path):
     assert got["node_types"]["true"]["labels"] == {"on": "no", "example.com/x": "1e3"}
     assert got["node_types"]["true"]["taints"] == ["a.b/c=off:NoExecute"]
     assert got["providers"]["gke"]["cluster"] == "unknown"
+
+
+class Hostile(http.server.BaseHTTPRequestHandler):
+    """An API server whose message ends a comment's line in each way that YAML 1.1 knows."""
+    def do_GET(self):
+        evil = "".join(f"x{end}providers: {{evil: {{plugin: exec, command: [id]}}}}" for end in "\n\r\x85\u2028\u2029")
+        text = json.dumps({"kind": "Status", "reason": "InternalError", "message": evil}, ensure_ascii=False).encode()
+        self.send_response(500)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def log_message(self, *_):
+        pass
+
+
+def test_a_comment_stays_a_comment(tmp_path):
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hostile)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    (tmp_path / "kube").write_text(json.dumps({
+        "clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{server.server_port}"}}], "users": [{"name": "u", "user": {}}],
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}], "current-context": "x"}))
+    text, got, _ = init(tmp_path, env={"KUBECONFIG": str(tmp_path / "kube"), "no_proxy": "127.0.0.1"})
+    server.shutdown()
+    assert "does not answer" in text and "evil" in text and got["providers"] == {"sim": {}}
+    assert not set(text) & set("\r\x85\u2028\u2029")
 
 
 @pytest.mark.parametrize("name, types, provider", [

@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <jansson.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../../autoscaler/api/out.h"
@@ -26,17 +27,25 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     struct arena a = {0};
     char *text = arena_strndup(&a, (const char *)data, n);
-    json_t *v = json_loadb((const char *)data, n, JSON_DECODE_ANY, NULL), *w;
+    json_t *v = json_loadb((const char *)data, n,
+                           JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL),
+           *w;
     struct buf b;
     struct out o;
 
     buf_init(&b, 1 << 22);
     buf_plain(&b, text);
     plain(b.s, b.n);
-    if (v && !memchr(data, 0, n)) {
-        w = json_loadb(b.s, b.n, JSON_DECODE_ANY, NULL);
+    if (v) {
+        char *json = json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT);
+
+        buf_clear(&b);
+        buf_plain(&b, json);
+        plain(b.s, b.n);
+        w = json_loadb(b.s, b.n, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
         assert(w && json_equal(v, w));
         json_decref(w);
+        free(json);
     }
     buf_clear(&b);
     out_init(&o, &b);

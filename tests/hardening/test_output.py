@@ -107,6 +107,9 @@ def daemons(tmp_path_factory):
 
 COMMANDS = [["status"], ["status", "--json"], ["nodes"], ["nodes", "--json"], ["why", "good"], ["why", "--json", "r0"], ["why", "r1"], ["why", "nobody"], ["request", "--help"],
             ["request", "--owner", "cli" + PIECES[1].replace("\n", ""), "CPU=1", "--timeout", "0.2"],
+            ["events"], ["events", "--json"], ["cost"], ["cost", "--json"], ["status", "--ray"], ["why", "--not-launched", "t"],
+            ["cordon", "x" + EVIL], ["drain", "x" + EVIL], ["protect", "x" + EVIL], ["config", "explain", "x" + EVIL],
+            ["__complete", "--", "why", ""], ["__complete", "--", "request", "--owner", ""],
             ["no" + EVIL.replace("\n", "")], ["why", "x" + EVIL], ["doctor", EVIL], ["validate", EVIL], ["validate", "--x" + EVIL]]
 
 
@@ -120,7 +123,8 @@ def test_commands(daemons, command):
     ours = re.sub(rb"\x1b\[(0|1|2|32|33|31)m", b"", shown)
     assert not bad(ours), bad(ours)
     if "--json" in command:
-        json.loads(p.stdout)
+        for text in p.stdout.splitlines() if command[0] == "events" else [p.stdout]:
+            json.loads(text)
 
 
 def test_logs(daemons):
@@ -158,6 +162,32 @@ def test_plans_and_files(tmp_path):
         p = subprocess.run([DAVIT, *args], capture_output=True, timeout=PATIENCE, cwd=tmp_path, env=without())
         assert p.stdout or p.stderr, args
         assert not bad(p.stdout) and not bad(p.stderr), (args, bad(p.stdout), bad(p.stderr))
+
+
+def test_journals_and_drawings(daemons, tmp_path):
+    """What is kept in the journal comes out of its tools as plain, and a drawing of a simulation holds nothing either."""
+    name = "n" + EVIL.replace("\n", "")
+    env = without()
+    path = daemons[0].dir / "state.db"
+    for args in (["check"], ["export"], ["backup", "copy.db"], ["forget", "--request", name]):
+        p = subprocess.run([DAVIT, "journal", args[0], "--journal", path, *args[1:]], capture_output=True, timeout=PATIENCE, cwd=tmp_path, env=env)
+        assert p.stdout or p.stderr, args
+        assert not bad(p.stdout) and not bad(p.stderr), (args, bad(p.stdout), bad(p.stderr))
+    for more in (["adopt", name], ["forget", name], ["apply"], ["release"]):
+        p = davit(*more, DAVIT_URL=daemons[0].url)
+        assert not bad(p.stdout) and not bad(p.stderr), (more, bad(p.stdout), bad(p.stderr))
+    (tmp_path / "c.yaml").write_text(json.dumps({"cluster": "c", "providers": {"sim": {}}, "node_types": {
+        "t": {"provider": "sim", "resources": {"CPU": 4}, "max": 2, "price": 1}}}))
+    (tmp_path / "t.csv").write_text(f'submit,runs,cpus,owner\n0,1h,1,"{name}"\n0,1h,{name},x\n')
+    (tmp_path / "good.csv").write_text('submit,runs,cpus,owner\n0,1h,1,x\n')
+    for trace in ("t.csv", "good.csv"):
+        os.rename(tmp_path / "c.yaml", tmp_path / f"c{name[:40].replace('/', '')}.yaml")
+        p = subprocess.run([DAVIT, "simulate", f"c{name[:40].replace('/', '')}.yaml", trace, "--svg", "x.svg"], capture_output=True,
+                           timeout=PATIENCE, cwd=tmp_path, env=env)
+        os.rename(tmp_path / f"c{name[:40].replace('/', '')}.yaml", tmp_path / "c.yaml")
+        assert not bad(p.stdout) and not bad(p.stderr), (trace, bad(p.stdout), bad(p.stderr))
+    drawn = (tmp_path / "x.svg").read_bytes()
+    assert b"<svg" in drawn and not bad(drawn), bad(drawn)
 
 
 def test_the_page_shows_texts_through_one_function():

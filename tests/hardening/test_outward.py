@@ -14,6 +14,7 @@ GOOD = ["https://cloud.example", "http://127.0.0.1:8080", "http://[::1]:8080", "
 SETTINGS = {
     "gke": ("project: p, location: us-a1-b, cluster: c", ["endpoint", "container_endpoint", "compute_endpoint"]),
     "eks": ("region: us-east-1, cluster: c", ["endpoint", "endpoints.eks", "endpoints.metadata"]),
+    "ec2": ("region: us-east-1", ["endpoint", "endpoints.ec2", "endpoints.sts"]),
     "aks": ("subscription: 00000000-0000-0000-0000-000000000000, resource_group: g, cluster: c", ["endpoint", "authority", "imds"]),
     "k8s": ("namespace: n, cluster: c", ["endpoint"]),
 }

@@ -1,4 +1,5 @@
 """Who may do what: tokens, users of the Unix socket, certificates; and that it is recorded."""
+import contextlib
 import http.client
 import json
 import os
@@ -179,6 +180,38 @@ def test_failed_logins(world):
     assert int(re.search(r"davit_logins_throttled_total (\d+)", text).group(1)) >= 9
     assert d.text().count("failed login") == 1 and "from 127.0.0.1" in d.text()
     assert "guess" not in d.text()
+
+
+def test_no_port_at_all(daemon_of):
+    """api.listen: off leaves the Unix socket alone, and what is known by its port is not there."""
+    from conftest import CONFIG
+    quiet = CONFIG.replace('listen: "127.0.0.1:{port}"', "listen: off")
+    d = daemon_of(quiet, ", socket: s")
+    d.start(wait=None)
+
+    def ask():
+        c = Local(str(d.dir / "s"))
+        try:
+            c.request("GET", "/v1/status")
+            return c.getresponse().status
+        except OSError:
+            return 0
+        finally:
+            c.close()
+    d.until(lambda: ask() == 200)
+    sockets = set()
+    for n in os.listdir(f"/proc/{d.p.pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):    # closed meanwhile
+            sockets.add(os.readlink(f"/proc/{d.p.pid}/fd/{n}"))
+    with open("/proc/net/tcp") as f4, open("/proc/net/tcp6") as f6:
+        rows = [line.split() for f in (f4, f6) for line in f.readlines()[1:]]
+    listening = [r for r in rows if r[3] == "0A" and f"socket:[{r[9]}]" in sockets]
+    assert not listening, listening
+    d.cli("status", "--url", f"unix:{d.dir}/s")
+    assert d.stop() == 0, d.text()
+    d = daemon_of(quiet)
+    d.start(wait=None)
+    assert d.p.wait(60) == 3 and "off leaves no way in" in d.text(), d.text()
 
 
 def test_users_of_the_socket(daemon_of, tmp_path):

@@ -100,6 +100,18 @@ def test_costly_body(daemon, name):
     assert daemon.get("/healthz")[0] == 200
 
 
+@pytest.mark.parametrize("name", ["bundles-all-different", "bundles-of-own-names", "any-of", "resources", "nested"])
+def test_costly_what_if(daemon, name):
+    """The page's own what-if plans twice: before and after."""
+    for size in ((4 << 20) - 128, 1 << 20, 1 << 18):
+        with Peak(daemon.p.pid) as peak:
+            code = send(daemon.port, "/v1/whatif", '{"request":%s}' % BODIES[name](size))
+        print(name, size >> 10, "KiB", code, peak.most >> 20, "MiB")
+        assert daemon.p.poll() is None and code in (200, 400, 413, 429, 503)
+        assert peak.most < MOST, f"{peak.most >> 20} MiB, {code}"
+    assert daemon.get("/healthz")[0] == 200
+
+
 @pytest.mark.parametrize("name", ["bundles", "nodes", "types-of-200"])
 @pytest.mark.parametrize("size", [1 << 18, (4 << 20) - 64])
 def test_many_costly_bodies_at_once(daemon, name, size):

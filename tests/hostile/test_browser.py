@@ -1,7 +1,9 @@
 """What a browser is let do: names, policies; and the files that daemons leave."""
+import contextlib
 import http.client
 import os
 import re
+import sqlite3
 import subprocess
 
 import pytest
@@ -73,6 +75,21 @@ def test_journal_is_ours_alone(daemon_of):
         if f.suffix != ".lock":
             assert f.stat().st_mode & 0o777 == 0o600, f
     assert d.get("/v1/request_resources/x")[0] == 200
+
+
+def test_a_strangers_journal(daemon_of):
+    """What its schema brings along in the place of a table is not run, to look at it or to go on with it."""
+    d = daemon_of()
+    d.start(wait="/readyz")
+    d.post({"owner": "x", "num_cpus": 1})
+    assert d.stop() == 0
+    with contextlib.closing(sqlite3.connect(d.dir / "davit.db")) as db:
+        db.executescript("ALTER TABLE request RENAME TO r; CREATE VIEW request AS SELECT * FROM r")
+    for args in (["journal", "check"], ["journal", "export"]):
+        p = subprocess.run([DAVIT, *args, d.dir / "davit.db"], capture_output=True, text=True)
+        assert p.returncode != 0 and "prohibited" in p.stdout + p.stderr, (args, p)
+    d.start(wait=None)
+    assert d.p.wait(60) != 0 and "it is a view" in d.text()
 
 
 def test_doctor_and_validate_say_what_is_open(tmp_path):

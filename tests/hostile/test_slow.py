@@ -11,7 +11,7 @@ import time
 import pytest
 
 from lib import free_port
-from lib.hostile import Crowd, Probes, body, reader, slow
+from lib.hostile import Crowd, Probes, body, crowds, reader, slow, told
 
 LONG = float(os.environ.get("HOSTILE_S", "8"))
 MOST = 200 << 20
@@ -27,20 +27,9 @@ def both(daemon_of):
 
 
 def press(d, metrics, crowd, seconds=LONG):
-    """The crowd is a process of its own: probes must not wait for it."""
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            with crowd as c:
-                c.run(seconds)
-            print(f"{c.closed} times a client was closed", flush=True)
-            code = 0
-        finally:
-            os._exit(code)
     with Probes(d.port, metrics, pid=d.p.pid) as p:
-        assert os.waitpid(child, 0)[1] == 0
-    print(f"{len(p.times)} probes, the slowest {p.worst:.3f} s at {max(p.times)[1]}, {p.peak >> 20} MiB {p.failures[:5]}")
+        closed = crowds([crowd], seconds)
+    told(p, closed, seconds)
     assert d.p.poll() is None, d.text()
     assert not p.failures, p.failures[:5]
     assert p.worst < 1, f"a probe took {p.worst:.2f} s"

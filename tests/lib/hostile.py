@@ -9,6 +9,8 @@ One that is closed by the daemon begins again at once.
 """
 import heapq
 import http.client
+import json
+import os
 import resource
 import selectors
 import socket
@@ -134,6 +136,45 @@ class Crowd:
                     self.again(key.data)
 
 
+def crowds(many, seconds):
+    """Each presses for so long from a process of its own, behind all others: it would have machines of its own.
+    How often the daemon closed one of their clients."""
+    pipes = []
+    for crowd in many:
+        r, w = os.pipe()
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                os.nice(10)
+                with crowd as c:
+                    c.run(seconds)
+                os.write(w, str(c.closed).encode())
+                code = 0
+            finally:
+                os._exit(code)
+        os.close(w)
+        pipes.append((child, r))
+    closed = 0
+    for child, r in pipes:
+        assert os.waitpid(child, 0)[1] == 0
+        with os.fdopen(r) as f:
+            closed += int(f.read())
+    return closed
+
+
+def told(p, closed, seconds):
+    """Says what came of it; a line of HOSTILE_REPORT as well, for the table of `make hostile`."""
+    row = {"kind": os.environ.get("PYTEST_CURRENT_TEST", "").split("::")[-1].split(" ")[0], "seconds": seconds,
+           "probes": len(p.times) + len(p.failures), "lost": len(p.failures), "slowest": p.worst if p.times else 0,
+           "mib": p.peak >> 20, "closed": closed}
+    print("{kind}: {probes} probes, {lost} lost, the slowest {slowest:.3f} s, {mib} MiB, {closed} times a client was closed"
+          .format(**row), p.failures[:5], flush=True)
+    if "HOSTILE_REPORT" in os.environ:
+        with open(os.environ["HOSTILE_REPORT"], "a", encoding="utf-8") as f:
+            f.write(json.dumps(row) + "\n")
+
+
 def probe(port, path="/healthz", headers=None):
     """(code, seconds) of one GET on a connection of its own."""
     began = time.monotonic()
@@ -148,9 +189,10 @@ def probe(port, path="/healthz", headers=None):
 
 
 class Probes:
-    """Asks four times a second from a thread of its own, as a kubelet would."""
+    """Asks four times a second from a thread of its own, as a kubelet would.  pid: whose memory is looked at, or several."""
     def __init__(self, *ports, pid=None, path="/healthz", every=0.25):
-        self.ports, self.pid, self.path, self.every = ports, pid, path, every
+        self.ports, self.path, self.every = ports, path, every
+        self.pids = [pid] if isinstance(pid, int) else pid or []
         self.times, self.failures, self.peak = [], [], 0    # times: (seconds, port)
         self.over = threading.Event()
         self.thread = threading.Thread(target=self.main)
@@ -169,8 +211,7 @@ class Probes:
                     self.times.append((took, port))
                 except OSError as e:
                     self.failures.append(f"port {port}: {e!r}")
-            if self.pid:
-                self.peak = max(self.peak, rss(self.pid))
+            self.peak = max([self.peak, *map(rss, self.pids)])
 
     def __enter__(self):
         self.thread.start()

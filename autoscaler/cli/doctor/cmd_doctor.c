@@ -236,7 +236,10 @@ static bool somebody_listens(const struct config *conf)
 
 static void api_check(struct checkup *c)
 {
-    if (somebody_listens(c->conf))
+    if (!*c->conf->api_host)
+        finding_add(c, FINDING_OK, "api", "api.socket only: %s",
+                    c->conf->api_socket);
+    else if (somebody_listens(c->conf))
         finding_add(
             c, FINDING_WARN, "api",
             "somebody listens on %s:%u: this daemon, running already, or "

@@ -13,7 +13,7 @@ enum finding { FINDING_OK, FINDING_WARN, FINDING_BAD };
 
 struct checkup {
     const struct config *conf;
-    const char *kubeconfig, *context; /* NULL: as the configuration says */
+    const char *kubeconfig, *context; /* "": as the configuration says */
     const char *space; /* of the RayCluster, NULL: the configuration's */
     json_t *json;      /* --json: a list; else each is printed */
     struct buf hints;  /* YAML to apply; printed at the end */

@@ -54,12 +54,12 @@ void doctor_api(struct checkup *c)
 {
     const struct config *conf = c->conf;
     bool known = *conf->api_tokens || *conf->api_token_file ||
-                 *conf->api_client_ca;
+                 *conf->api_client_ca || conf->api_kube;
 
     tokens_look(c);
     secret_look(c, conf->api_token_file, "api.token_file");
     secret_look(c, conf->api_tls_key, "api.tls.key");
-    if (is_loopback(conf->api_host))
+    if (!*conf->api_host || is_loopback(conf->api_host))
         return;
     if (!known)
         finding_add(c, FINDING_WARN, "api",

@@ -356,8 +356,8 @@ void doctor_kube(struct checkup *c)
     unsigned uses = (c->conf->kube ? USE_PODS : 0u) |
                     (c->conf->ha ? USE_STATE : 0u) | (rc ? USE_RAYCLUSTER : 0u);
     struct kube_access_opts o = {
-        .kubeconfig = c->kubeconfig ? c->kubeconfig : c->conf->kube_kubeconfig,
-        .context = c->context ? c->context : c->conf->kube_context};
+        .kubeconfig = *c->kubeconfig ? c->kubeconfig : c->conf->kube_kubeconfig,
+        .context = *c->context ? c->context : c->conf->kube_context};
     struct kube_access *a;
     const char *space;
     struct kube *k;

@@ -12,6 +12,7 @@
 #include <jansson.h>
 
 #include "../../base/buf.h"
+#include "../../base/text.h"
 #include "../../model/amount.h"
 #include "init.h"
 
@@ -49,8 +50,12 @@ static void scalar(struct buf *b, const char *s)
 static void comment(struct buf *b, const char *before, const char *s)
 {
     buf_str(b, before);
-    for (; *s; s++)
-        buf_printf(b, "%c", (unsigned char)*s < ' ' || *s == 127 ? ' ' : *s);
+    for (size_t n = strlen(s), len; n; s += len, n -= len) {
+        size_t plain = text_plain(s, n); /* YAML 1.1 has five line ends */
+
+        len = plain ? plain : 1;
+        buf_add(b, plain ? s : " ", len);
+    }
     buf_str(b, "\n");
 }
 
