@@ -42,7 +42,9 @@ static void join(struct control *c)
                               &c->sources,  &c->requests,
                               &c->previous, &c->improvement};
     c->ends = (struct ends){env, l, conf, &c->sources, .held = 0};
-    c->act = (struct act){env, l, conf, &c->providers, &c->sources, &c->ends};
+    c->displacing = (struct displacing){.env = env};
+    c->act = (struct act){env,         l,        conf,          &c->providers,
+                          &c->sources, &c->ends, &c->displacing};
     c->send = (struct send){env,           l,          conf, &c->requests,
                             &c->providers, &c->sources};
     c->unplaced.env = env;

@@ -191,10 +191,10 @@ static const char *host_group_of(struct arena *a, const struct machine *m,
 static bool goes_for_good(const struct machine *m)
 {
     if (m->state == STATE_DRAINING)
-        return m->drain_accepted || m->maybe.taken ||
+        return m->drain_accepted || machine_leaves(m) ||
                m->why == REASON_END_FAILED;
     return m->state >= STATE_STARTING && m->state <= STATE_READY &&
-           (m->maybe.taken || m->why == REASON_END_FAILED);
+           (machine_leaves(m) || m->why == REASON_END_FAILED);
 }
 
 /* What the planner sees of it: an end that can be taken back, whether a source
@@ -238,6 +238,10 @@ static struct snap_node ledger_take(const struct taking *t,
         .note = arena_strdup(a, *m->cloud_holds ? m->cloud_holds : m->detail),
         .host_group = host_group_of(a, m, type),
         .progress_ms = m->progress_ms,
+        .cordoned = m->cordoned,
+        .asked_to_end = m->asked_to_end,
+        .asked_by = arena_strdup(a, m->asked_by ? m->asked_by : ""),
+        .because = arena_strdup(a, m->because ? m->because : ""),
         .previous = previous_of(previous, m),
     };
 }

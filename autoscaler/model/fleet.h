@@ -40,11 +40,13 @@ struct maybe {
                            * it may still come */
     bool doubt;    /* a call for its launch was not answered: it may exist */
     bool given_up; /* its launch is not sent again; a list tells */
-    bool taken;    /* the cloud takes it back */
-    bool alive;    /* the demand source's last view has its node, ready */
-    bool lacks;    /* what its node type promises */
-    bool end_sent; /* its cloud was asked to end it */
-    bool told;     /* that this takes long */
+    bool taken;    /* the cloud takes it back: its list says so */
+    bool leaving;  /* it will: its node says so */
+    int64_t leaves_ms; /* about then; 0: nothing is known of a time */
+    bool alive;        /* the demand source's last view has its node, ready */
+    bool lacks;        /* what its node type promises */
+    bool end_sent;     /* its cloud was asked to end it */
+    bool told;         /* that this takes long */
 };
 
 struct machine {
@@ -73,6 +75,11 @@ struct machine {
     uint32_t launch_count;  /* how many its launch request asked for */
     bool drain_accepted;    /* the head agreed: no way back */
     bool protected;         /* a user protected it from being ended */
+    bool cordoned;          /* a user wants nothing new to be placed on it */
+    bool asked_to_end;      /* a user asked to drain and end it */
+    char *asked_by;         /* who asked for either, heap; NULL: nobody */
+    char *because;          /* whose request made its launch necessary, though
+                             * it is for another: a sentence, heap; NULL */
     char *previous;         /* what the plan that launched it put on it: JSON
                              * of codec_previous_write(), heap; NULL: nothing */
     /* not kept over a restart: */
@@ -96,6 +103,12 @@ static inline bool machine_held(const struct machine *m)
 {
     return m->adopted == ADOPTED_NEW_JOURNAL ||
            m->adopted == ADOPTED_OTHER_OWNER;
+}
+
+/* Will it be gone soon, whatever anybody wants? */
+static inline bool machine_leaves(const struct machine *m)
+{
+    return m->maybe.taken || m->maybe.leaving;
 }
 
 struct fleet {

@@ -17,7 +17,7 @@ sys.path += [str(ROOT / "tests/e2e/clouds"), str(ROOT / "tests/k8s")]
 
 class Aid:
     env = {}
-    links = ()  # of the project's folders
+    folders = ()  # of the project, copied into the page's own
 
     def rewrite(self, text):
         return text
@@ -88,9 +88,9 @@ def ray(folder):
 
 @contextlib.contextmanager
 def checkout(folder):
-    """The project's folders, under their names in the page's own."""
+    """The project's folders that pages speak of: copies, for a daemon writes its journal beside its configuration."""
     aid = Aid()
-    aid.links = ["autoscaler", "configs", "docs", "providers", "tests"]
+    aid.folders = ["configs", "docs", "providers", "tests"]
     yield aid
 
 

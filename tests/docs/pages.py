@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import json
 import pathlib
+import shutil
 import time
 
 import aids
@@ -61,9 +62,8 @@ class Run:
     def have(self):
         for aid in self.aids:
             self.env.update(aid.env)
-            for name in aid.links:
-                if not (self.folder / name).exists():
-                    (self.folder / name).symlink_to(ROOT / name)
+            for name in aid.folders:
+                shutil.copytree(ROOT / name, self.folder / name, dirs_exist_ok=True)
 
     def block(self, block):
         try:

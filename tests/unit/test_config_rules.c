@@ -1,7 +1,7 @@
 /*
  * test_config_rules.c - what golden files say badly: which changes make a
  * machine outdated, where paths start, what loading leaves behind, and that
- * docs/config.md names every key of the tables.
+ * docs/config.md names every key of the tables, and their bounds.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -253,16 +253,62 @@ static void test_many_mistakes(void **state)
     free(text);
 }
 
+/* "0", "1s", "10m", "24h", "30 days": as docs/config.md writes a bound. */
+static void time_text(int64_t ms, char *s, size_t n)
+{
+    static const struct {
+        int64_t ms;
+        const char *unit;
+    } units[] = {
+        {86400000, " days"}, {3600000, "h"}, {60000, "m"}, {1000, "s"}};
+
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (ms % units[i].ms == 0 && ms / units[i].ms > (i == 0)) {
+            snprintf(s, n, "%lld%s", (long long)(ms / units[i].ms),
+                     units[i].unit);
+            return;
+        }
+    snprintf(s, n, "%lld", (long long)ms);
+}
+
+/* What the table of the code takes, in the words of docs/config.md; "" where
+ * the key has a reader of its own. */
+static void takes_text(const struct key *k, char *s, size_t n)
+{
+    char low[32], high[32];
+
+    *s = '\0';
+    snprintf(low, sizeof low, "%lld", (long long)k->min);
+    snprintf(high, sizeof high, "%lld", (long long)k->max);
+    if (k->type == KEY_TIME) {
+        time_text(k->min, low, sizeof low);
+        time_text(k->max, high, sizeof high);
+    }
+    if (k->type == KEY_COUNT || k->type == KEY_INT || k->type == KEY_TIME ||
+        k->type == KEY_MONEY || k->type == KEY_FACTOR)
+        snprintf(s, n, "%s to %s", low, high);
+    if (k->type == KEY_BOOL)
+        snprintf(s, n, "true");
+}
+
 static void doc_check(void *arg, const char *where, const struct key *k)
 {
-    const char *doc = *(const char **)arg;
-    char row[128];
+    const char *doc = *(const char **)arg, *at, *end;
+    char row[128], takes[128];
 
     snprintf(row, sizeof row, "| `%s%s%s` |", where, *where ? "." : "",
              k->name);
-    if (!strstr(doc, row))
+    at = strstr(doc, row);
+    if (!at)
         fail_msg("docs/config.md has no row %s", row);
     assert_true(k->help && *k->help);
+    at += strlen(row);
+    end = strstr(at, " | ");
+    takes_text(k, takes, sizeof takes);
+    if (!memmem(at, (size_t)(end - at), takes, strlen(takes)) ||
+        (k->word && !memmem(at, (size_t)(end - at), k->word, strlen(k->word))))
+        fail_msg("docs/config.md says%.*s of %s, the code %s %s",
+                 (int)(end - at), at, row, takes, k->word ? k->word : "");
 }
 
 static void test_docs(void **state)

@@ -11,6 +11,7 @@
 
 static struct act acting;
 static struct ends ends;
+static struct displacing displacing;
 static struct send sending;
 
 static int start(void **state)
@@ -19,8 +20,9 @@ static int start(void **state)
     rig_start(RIG_CONFIG, NULL, 0);
     ends = (struct ends){&rig.env, &rig.ledger, &rig.conf, &rig.sources,
                          .held = 0};
-    acting = (struct act){&rig.env,       &rig.ledger,  &rig.conf,
-                          &rig.providers, &rig.sources, &ends};
+    displacing = (struct displacing){.env = &rig.env};
+    acting = (struct act){&rig.env,     &rig.ledger, &rig.conf,  &rig.providers,
+                          &rig.sources, &ends,       &displacing};
     sending = (struct send){&rig.env,      &rig.ledger,    &rig.conf,
                             &rig.requests, &rig.providers, &rig.sources};
     rig_site()->listed_ms = rig.env.now_ms;
