@@ -36,7 +36,8 @@ struct cloud_machine {
     bool by_person;         /* deleted by one, or taken back by the cloud */
     bool added;             /* by a person: no daemon asked for it */
     uint32_t daemon;        /* whose call it came from: player_who() */
-    uint32_t lists;         /* good lists that had it */
+    uint32_t lists;         /* good lists that had it; of that daemon, as
+                             * all that follows */
     int64_t first_list_ms;  /* the first of them was answered; 0 none */
     int64_t absent_ms;      /* since then no good list had it, though it should;
                             * 0: not so */

@@ -201,12 +201,11 @@ static bool list_has(const struct handle *h, const struct cloud_machine *m)
            m->listed_ms <= player_now_ms(h->cloud->player);
 }
 
-/* late: its answer may never be looked at. */
 static void list_counts(const struct cloud *c, struct cloud_machine *m,
                         bool late)
 {
     if (late)
-        return;
+        return; /* its answer may never be looked at */
     m->lists++;
     m->absent_ms = 0;
     if (!m->first_list_ms)
@@ -268,9 +267,12 @@ static int do_list(void *self, struct davit_call *call, struct davit_sink *sink,
 
         if (!list_has(h, m))
             continue;
+        if (i < shown)
+            put_machine(c, m, sink, put);
+        if (m->daemon != h->daemon)
+            continue; /* what another one sees proves nothing to this one */
         if (i < shown) {
             list_counts(c, m, late);
-            put_machine(c, m, sink, put);
         } else {
             list_lacks(c, m, staying(h, shown) <= ABSENT_FEW);
         }

@@ -299,7 +299,10 @@ static bool has_place(const struct drawing *d, enum happening_kind k)
     }
 }
 
-/* What a restart would heal shows only where there is none. */
+/* Ends that hang, launches that are refused: what a restart would heal shows
+ * only where there is none. */
+enum { HEALED_BY_A_START = 1 << 11 | 1 << 23 };
+
 static bool restarts(enum happening_kind k)
 {
     return k == HAPPENS_KILLED || k == HAPPENS_KILLED_AT ||
@@ -327,6 +330,8 @@ static void rates_draw(struct drawing *d)
     do
         d->kinds = (uint32_t)next(d) & (uint32_t)next(d);
     while (!(d->kinds & ((1u << KINDS) - 1)));
+    if (steady)
+        d->kinds |= HEALED_BY_A_START;
 }
 
 static enum happening_kind kind_draw(struct drawing *d)
