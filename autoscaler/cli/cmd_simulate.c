@@ -19,7 +19,7 @@ enum { ERRORS_MAX = 1 << 20, BOOT_MS = 90000, BOOT_MOST_MS = 86400000 };
 static struct {
     const char *config, *trace, *compare, *svg;
     struct cli_list sets;
-    int64_t seed, boot_ms, from_ms, to_ms, runs_ms;
+    int64_t seed, storm, boot_ms, from_ms, to_ms, runs_ms;
     bool json;
 } args = {.seed = 1, .boot_ms = BOOT_MS, .to_ms = INT64_MAX};
 
@@ -55,6 +55,7 @@ static enum status play(struct playing *p)
                                      .n_sets = x->n_sets,
                                      .trace = &p->trace,
                                      .seed = (uint64_t)args.seed,
+                                     .storm = (uint64_t)args.storm,
                                      .boot_ms = args.boot_ms};
 
         s = world_play(&o, &p->outcomes[p->played], &p->errors);
@@ -157,6 +158,10 @@ static const struct cli_option options[] = {
      .help = "how long tasks run, for records, which do not tell"},
     {"seed", .number = &args.seed, .most = INT64_MAX,
      .help = "chance: boot times, the order of small things (1)"},
+    {"storm", .number = &args.storm, .least = 1, .most = INT64_MAX,
+     .help = "bad days from this seed, as long as the trace lasts: outages, "
+             "refusals, lost replies, machines that die; the same for each "
+             "column"},
     {"json", 'j', .flag = &args.json,
      .help = "for programs, with the state over time"},
     {"svg", .text = &args.svg, .takes = TAKES_FILE,

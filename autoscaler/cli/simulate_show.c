@@ -112,6 +112,19 @@ static const char *most(struct arena *a, const struct outcome *o)
     return arena_printf(a, "%u", o->most);
 }
 
+static const char *faults(struct arena *a, const struct outcome *o)
+{
+    return arena_printf(a, "%llu", (unsigned long long)o->faults);
+}
+
+static bool any_faults(const struct show *s)
+{
+    for (uint32_t i = 0; i < s->n; i++)
+        if (s->o[i].faults)
+            return true;
+    return false;
+}
+
 static bool any_again(const struct show *s)
 {
     for (uint32_t i = 0; i < s->n; i++)
@@ -136,6 +149,8 @@ static void totals(struct show *s)
     row(s, "launches", launches);
     row(s, "ends", ends);
     row(s, "machines at most", most);
+    if (any_faults(s))
+        row(s, "calls and machines spoilt", faults);
 }
 
 /* ---- parts of the cost */

@@ -36,16 +36,18 @@ struct cloud_machine {
     bool by_person;         /* deleted by one, or taken back by the cloud */
     bool added;             /* by a person: no daemon asked for it */
     uint32_t daemon;        /* whose call it came from: player_who() */
-    uint32_t lists;         /* good lists that had it */
+    uint32_t lists;         /* good lists that had it; of that daemon, as
+                             * all that follows */
     int64_t first_list_ms;  /* the first of them was answered; 0 none */
     int64_t absent_ms;      /* since then no good list had it, though it should;
                             * 0: not so */
-    int64_t absent_most_ms; /* the longest such time, fewer than
-                             * ABSENT_FEW others lacking with it */
+    int64_t absent_most_ms; /* the longest such time, no more than ABSENT_FEW
+                             * lacking that nobody ends */
     int64_t end_unsure_ms;  /* until then a call to end it is under way, or was
                              * not answered: nobody knows what comes of it */
-    bool end_unlisted;      /* it was being ended, and a list had it not, nor
-                             * fewer than ABSENT_FEW others */
+    int64_t end_called_ms;  /* the call whose effect its end was came in then */
+    bool end_unlisted;      /* it was being ended, and a list had it not, nor a
+                             * few others */
     int64_t noted_ms;       /* a watcher's own */
     uint32_t noted;         /* likewise */
     struct head_machine node; /* what it is as a node */

@@ -201,29 +201,44 @@ static bool list_has(const struct handle *h, const struct cloud_machine *m)
            m->listed_ms <= player_now_ms(h->cloud->player);
 }
 
-/* late: its answer may never be looked at. */
 static void list_counts(const struct cloud *c, struct cloud_machine *m,
                         bool late)
 {
     if (late)
-        return;
+        return; /* its answer may never be looked at */
     m->lists++;
     m->absent_ms = 0;
     if (!m->first_list_ms)
         m->first_list_ms = player_now_ms(c->player);
 }
 
-/* A good list lacks it, and so many others with it. */
-static void list_lacks(const struct cloud *c, struct cloud_machine *m,
-                       uint32_t others)
+/* Did a daemon ask for its end, or the cloud? */
+static bool is_going(const struct cloud_machine *m)
+{
+    return m->asked_ms || m->end_unsure_ms || m->gone_ms != INT64_MAX;
+}
+
+/* Of those behind the first `shown`. */
+static uint32_t staying(const struct handle *h, uint32_t shown)
+{
+    const struct cloud *c = h->cloud;
+    uint32_t n = 0;
+
+    for (uint32_t i = shown; i < c->there.n; i++)
+        n += list_has(h, c->there.v[i]) && !is_going(c->there.v[i]);
+    return n;
+}
+
+/* A good list lacks it; few: nobody would wonder. */
+static void list_lacks(const struct cloud *c, struct cloud_machine *m, bool few)
 {
     int64_t now = player_now_ms(c->player);
 
     if (!m->absent_ms)
         m->absent_ms = now;
-    if (others >= ABSENT_FEW)
+    if (!few)
         return;
-    m->end_unlisted = m->end_unlisted || m->asked_ms || m->gone_ms != INT64_MAX;
+    m->end_unlisted = m->end_unlisted || is_going(m);
     if (now - m->absent_ms > m->absent_most_ms)
         m->absent_most_ms = now - m->absent_ms;
 }
@@ -252,11 +267,14 @@ static int do_list(void *self, struct davit_call *call, struct davit_sink *sink,
 
         if (!list_has(h, m))
             continue;
+        if (i < shown)
+            put_machine(c, m, sink, put);
+        if (m->daemon != h->daemon)
+            continue; /* what another one sees proves nothing to this one */
         if (i < shown) {
             list_counts(c, m, late);
-            put_machine(c, m, sink, put);
         } else {
-            list_lacks(c, m, c->there.n - shown - 1);
+            list_lacks(c, m, staying(h, shown) <= ABSENT_FEW);
         }
     }
     return DAVIT_OK;
@@ -300,6 +318,7 @@ struct asked {
     struct arena arena;
     struct order order;
     uint32_t count;
+    int64_t at_ms;    /* it was asked */
     const char **ids; /* of an end */
     size_t n_ids;
 };
@@ -368,6 +387,7 @@ static void asked_later(struct asked *a, uint32_t most_ms,
 {
     struct cloud *c = a->cloud;
 
+    a->at_ms = player_now_ms(c->player);
     a->next = c->late;
     c->late = a;
     player_after(c->player, 1 + player_chance(c->player, most_ms), comes, a);
@@ -445,12 +465,13 @@ static int do_launch(void *self, struct davit_call *call,
 
 /* ---- terminate */
 
-static int end_comes(struct cloud *c, const char *id)
+static int end_comes(struct cloud *c, const char *id, int64_t called_ms)
 {
     struct cloud_machine *m = cloud_machine(c, id);
 
     if (!m || m->gone_ms <= player_now_ms(c->player))
         return DAVIT_NOT_FOUND;
+    m->end_called_ms = called_ms;
     vm_end((struct vm *)m);
     return DAVIT_OK;
 }
@@ -460,7 +481,7 @@ static void ends_come_late(void *arg)
     struct asked *a = arg;
 
     for (size_t i = 0; i < a->n_ids; i++)
-        end_comes(a->cloud, a->ids[i]);
+        end_comes(a->cloud, a->ids[i], a->at_ms);
     asked_free(a);
 }
 
@@ -501,7 +522,7 @@ static int terminate(void *self, struct davit_call *call,
     if (luck == LUCK_LATE || luck == LUCK_TWICE)
         ends_later(c, ids, n_ids);
     for (size_t k = 0; luck != LUCK_LATE && k < n_ids; k++) {
-        int s = end_comes(c, ids[k]);
+        int s = end_comes(c, ids[k], player_now_ms(c->player));
 
         if (!silent(luck))
             done(sink, ids[k], s);

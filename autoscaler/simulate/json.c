@@ -130,13 +130,14 @@ json_t *outcome_json(const struct setting *s, const struct outcome *o)
         seconds(o->lasted_ms), "wait_s",
         waits(o->wait_p50_ms, o->wait_p95_ms, o->wait_worst_ms));
     json_t *more = json_pack(
-        "{s:I,s:I,s:I,s:I,s:i,s:i,s:i,s:o,s:o,s:o,s:o,s:o,s:o}", "tasks",
-        (json_int_t)o->tasks, "done", (json_int_t)o->done, "never_began",
-        (json_int_t)(o->tasks - o->began), "begun_again", (json_int_t)o->again,
-        "launches", (int)o->launched, "ends", (int)o->ended, "machines_at_most",
-        (int)o->most, "cpu_use", use(o->cpu_use), "gpu_use", use(o->gpu_use),
-        "offers", offers(o), "machines", machine_list(o), "owners", owners(o),
-        "samples", samples(o));
+        "{s:I,s:I,s:I,s:I,s:I,s:i,s:i,s:i,s:o,s:o,s:o,s:o,s:o,s:o}", "faults",
+        (json_int_t)o->faults, "tasks", (json_int_t)o->tasks, "done",
+        (json_int_t)o->done, "never_began", (json_int_t)(o->tasks - o->began),
+        "begun_again", (json_int_t)o->again, "launches", (int)o->launched,
+        "ends", (int)o->ended, "machines_at_most", (int)o->most, "cpu_use",
+        use(o->cpu_use), "gpu_use", use(o->gpu_use), "offers", offers(o),
+        "machines", machine_list(o), "owners", owners(o), "samples",
+        samples(o));
 
     json_object_update(v, more);
     json_decref(more);

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "bad_days.h"
 #include "meter.h"
 
 enum {
@@ -37,6 +38,7 @@ struct world {
     struct meter meter;
     uint32_t next; /* job */
     int64_t sample_ms;
+    struct bad_days *bad; /* NULL: none */
 };
 
 /* ---- the configuration */
@@ -109,7 +111,11 @@ static void launched(void *arg, struct cloud *c, struct cloud_machine *m)
     struct world *w = arg;
 
     (void)c;
-    m->ready_ms = m->launched_ms + boot_of(w, m->type);
+    /* The cloud's minute, more in bad times, stands for what its type takes. */
+    if (!m->failed)
+        m->ready_ms = m->launched_ms + boot_of(w, m->type) *
+                                           (m->ready_ms - m->launched_ms) /
+                                           MINUTE;
     meter_launched(&w->meter, m);
 }
 
@@ -119,6 +125,11 @@ static void ending(void *arg, struct cloud *c, struct cloud_machine *m)
 
     (void)c;
     meter_ended(&w->meter, m);
+}
+
+static void machine_gone(void *arg, const struct cloud_machine *m)
+{
+    meter_ended(&((struct world *)arg)->meter, m);
 }
 
 static void told(void *arg, enum head_moment m, const struct head_task *t)
@@ -204,9 +215,17 @@ static void play(struct world *w, struct outcome *ret)
     w->sample_ms = last / SAMPLES > MINUTE ? last / SAMPLES : MINUTE;
     player_after(w->player, 0, sample, w);
     player_after(w->player, WARM_UP, jobs_come, w);
-    while (!over(w))
+    if (w->opts->storm)
+        w->bad = bad_days_begin(w->player, w->cloud, w->head, w->opts->storm,
+                                machine_gone, w);
+    while (!over(w)) {
         ret->steps += player_run(w->player, w->control, 10 * MINUTE, NULL,
                                  NULL);
+        if (w->next == t->jobs.n && w->bad) {
+            ret->faults = bad_days_end(w->bad);
+            w->bad = NULL;
+        }
+    }
     ret->plans = control_metrics(w->control)->ticks;
     meter_finish(&w->meter, ret);
 }

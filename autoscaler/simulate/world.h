@@ -17,6 +17,7 @@ struct world_opts {
     uint32_t n_sets;
     const struct trace *trace;
     uint64_t seed;
+    uint64_t storm;  /* of bad_days.h, as long as the trace lasts; 0: none */
     int64_t boot_ms; /* of types that say nothing of it */
 };
 
@@ -68,6 +69,7 @@ struct outcome {
     uint32_t launched, ended, most;     /* machines; most: at once */
     double cpu_use, gpu_use; /* of what was billed; -1: there was none */
     uint64_t steps, plans;
+    uint64_t faults; /* calls, answers and machines that were spoilt */
 };
 
 /* Errors: lines for people. */

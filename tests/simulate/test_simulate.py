@@ -104,6 +104,16 @@ def test_longer_idle_timeouts_wait_less_and_cost_more():
 # ---- the same for the same seed
 
 
+def test_bad_days():
+    """All of it is done all the same, later and not for less; the same for the same seed."""
+    [good] = columns(CONFIG, JOBS)
+    for storm in range(1, 6):
+        [bad] = columns("--storm", storm, CONFIG, JOBS)
+        assert bad == columns("--storm", storm, CONFIG, JOBS)[0]
+        assert bad["done"] == good["done"] == bad["tasks"] and bad["wait_s"]["worst"] >= good["wait_s"]["p50"]
+    assert any(columns("--storm", s, CONFIG, JOBS)[0]["faults"] for s in range(1, 6)) and not good["faults"]
+
+
 def test_the_same_for_the_same_seed():
     first, again, other = (davit("--json", "--seed", s, CONFIG, JOBS).stdout for s in (7, 7, 8))
     assert first == again

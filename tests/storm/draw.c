@@ -275,7 +275,8 @@ static void happening_draw(struct drawing *d, struct happening *h)
         h->a = lasts(d, SECOND, 2 * HOUR);
         h->b = below(d, 2);
         break;
-    case HAPPENS_SECOND: h->a = one_in(d, 2); break;
+    case HAPPENS_SECOND:
+    case HAPPENS_VERSION: h->a = one_in(d, 2); break;
     case HAPPENS_SLEEPS: h->a = lasts(d, SECOND, 5 * HOUR); break;
     default: break;
     }
@@ -298,8 +299,20 @@ static bool has_place(const struct drawing *d, enum happening_kind k)
     }
 }
 
+/* Ends that hang, launches that are refused: what a restart would heal shows
+ * only where there is none. */
+enum { HEALED_BY_A_START = 1 << 11 | 1 << 23 };
+
+static bool restarts(enum happening_kind k)
+{
+    return k == HAPPENS_KILLED || k == HAPPENS_KILLED_AT ||
+           k == HAPPENS_RESTARTS || k == HAPPENS_VERSION;
+}
+
 static void rates_draw(struct drawing *d)
 {
+    bool steady = one_in(d, 3);
+
     for (int k = 0; k < HAPPENINGS; k++) {
         bool demand = k == HAPPENS_ASKS || k == HAPPENS_TASKS;
 
@@ -310,13 +323,15 @@ static void rates_draw(struct drawing *d)
             d->rates[k] = between(d, 10, 40);
         if (k == HAPPENS_CALM)
             d->rates[k] = between(d, 3, 15);
-        if (!has_place(d, k))
+        if (!has_place(d, k) || (steady && restarts(k)))
             d->rates[k] = 0;
         d->all += d->rates[k];
     }
     do
         d->kinds = (uint32_t)next(d) & (uint32_t)next(d);
     while (!(d->kinds & ((1u << KINDS) - 1)));
+    if (steady)
+        d->kinds |= HEALED_BY_A_START;
 }
 
 static enum happening_kind kind_draw(struct drawing *d)
@@ -375,6 +390,7 @@ void script_draw(struct script *s, uint64_t seed)
     o->pause_ms = one_in(&d, 2) ? 0 : lasts(&d, 5 * MINUTE, HOUR);
     o->busy = one_in(&d, 4) ? between(&d, 10, 300) : 0;
     s->leave = one_in(&d, 2);
+    s->gone = o->clouds > 1 && one_in(&d, 4) ? between(&d, 1, o->clouds) : 0;
     rates_draw(&d);
     list_draw(&d);
 }

@@ -46,7 +46,7 @@ MUTANTS = [
     (6, "end_asked_once", C + "providers/answers.c", "        m->retry_ms = retry_at(p, m, e);\n        return false;",
      "        m->retry_ms = e ? INT64_MAX : 0;\n        return false;"),
     (6, "joins_overlooked", C + "sources/joins.c", "if (h != source_of_machines(s))", "if (h != source_of_machines(s) || h->view->n_nodes > 2)"),
-    (7, "auth_for_ever", "autoscaler/cloud/backoff.c", "[ST_AUTH] = {SCOPE_PROVIDER, 30 * 1000, 600 * 1000}", "[ST_AUTH] = {SCOPE_PROVIDER, 0, 0}"),
+    (7, "auth_for_ever", "autoscaler/cloud/backoff.c", "[ST_AUTH] = {SCOPE_PROVIDER, 30 * 1000, 600 * 1000}", "[ST_AUTH] = {SCOPE_PROVIDER, INT64_C(1) << 45, INT64_C(1) << 45}"),
     (7, "journal_for_ever", C + "ledger.c", "        l->journal_ok = true;\n        l->pause_ms = 0;\n        l->stale = false;\n        return true;",
      "        l->stale = false;\n        return l->journal_ok;"),
     (7, "hung_end_for_ever", C + "providers/answers.c",

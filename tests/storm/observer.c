@@ -52,7 +52,8 @@ static void ending(void *arg, struct cloud *c, struct cloud_machine *m)
 
     w->ended++;
     w->digest = hash_text(hash_number(w->digest, (uint64_t)now), m->id);
-    if (!w->head || !head_node_of(w->head, m->id, &n) || !n.alive)
+    if (!w->head || !head_node_of(w->head, m->id, &n) || !n.alive ||
+        n.joined_ms > m->end_called_ms)
         return;
     if (!n.agreed && could_know(w, &n))
         law_broken(w, LAW_WORK,

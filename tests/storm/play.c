@@ -158,6 +158,11 @@ static void happens(struct world *w, const struct script *s,
         player_wall_step(w->player, h->b ? -(int64_t)h->a : h->a);
         break;
     case HAPPENS_SECOND: second(w, s, h->a); break;
+    case HAPPENS_VERSION:
+        daemon_stop(&w->daemons[0]);
+        world_other_version(w, h->a);
+        start(w);
+        break;
     case HAPPENS_SLEEPS:
         player_sleep(w->player, h->a);
         w->slept_ms = world_now(w);
@@ -234,9 +239,9 @@ static void must_settle(struct world *w)
                    CALM_MOST_MS / HOUR, open);
         return;
     }
-    if (!world_asks(w) && world_alive(w))
+    if (!world_asks(w) && world_reached(w))
         law_broken(w, LAW_SETTLES, "nothing is asked for, and %u machines stay",
-                   world_alive(w));
+                   world_reached(w));
     live_until(w, world_now(w) + REST_MS);
     if (world_changes(w) != changes)
         law_broken(w, LAW_SETTLES,
@@ -276,6 +281,8 @@ void script_play(const struct script *s, const bool *keep, bool trace,
     calm(&w);
     if (w.head)
         head_leave(w.head); /* users go home; what runs, runs */
+    if (s->gone)
+        world_cloud_gone(&w, s->gone);
     if (s->leave)
         for (uint32_t i = 0; i < OWNERS; i++)
             world_ask(&w, i, "{\"bundles\": []}");

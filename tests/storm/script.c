@@ -87,10 +87,10 @@ void script_write(const struct script *s, FILE *f)
 
     fprintf(f,
             "world seed=%llu head=%d waits=%d boot=%u-%u end=%u clouds=%u "
-            "storm=%lld plain=%d edited=%d pause=%u busy=%u leave=%d\n",
+            "storm=%lld plain=%d edited=%d pause=%u busy=%u leave=%d gone=%u\n",
             (unsigned long long)o->seed, o->head, o->waits, o->boot_least_ms,
             o->boot_most_ms, o->end_most_ms, o->clouds, (long long)s->storm_ms,
-            s->plain, s->edited, o->pause_ms, o->busy, s->leave);
+            s->plain, s->edited, o->pause_ms, o->busy, s->leave, s->gone);
     for (uint32_t i = 0; i < s->n_files; i++)
         file_write(s->files[i], f);
     for (uint32_t i = 0; i < s->n; i++) {
@@ -124,12 +124,13 @@ static bool world_read(struct script *s, const char *line)
     long long storm;
     int head, waits, plain, edited, leave = 0;
 
-    if (sscanf(line,
-               "world seed=%llu head=%d waits=%d boot=%u-%u end=%u clouds=%u "
-               "storm=%lld plain=%d edited=%d pause=%u busy=%u leave=%d",
-               &seed, &head, &waits, &o->boot_least_ms, &o->boot_most_ms,
-               &o->end_most_ms, &o->clouds, &storm, &plain, &edited,
-               &o->pause_ms, &o->busy, &leave) < 10) /* older ones end there */
+    if (sscanf(
+            line,
+            "world seed=%llu head=%d waits=%d boot=%u-%u end=%u clouds=%u "
+            "storm=%lld plain=%d edited=%d pause=%u busy=%u leave=%d gone=%u",
+            &seed, &head, &waits, &o->boot_least_ms, &o->boot_most_ms,
+            &o->end_most_ms, &o->clouds, &storm, &plain, &edited, &o->pause_ms,
+            &o->busy, &leave, &s->gone) < 10) /* older ones end there */
         return false;
     o->seed = seed;
     o->head = head;

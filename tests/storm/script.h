@@ -32,8 +32,9 @@
     X(DISK_FAILS, "disk-fails") /* a: disk changes from now */ \
     X(CLOCK, "clock")           /* a: ms, b: back */ \
     X(SECOND, "second")         /* a: the second daemon runs */ \
-    X(SLEEPS, "sleeps")         /* a: ms: the computer does */ \
-    X(CALM, "calm")             /* all weather, trouble and disk faults end */
+    X(VERSION, "version") /* a: an older davit ran for a while, or newer */ \
+    X(SLEEPS, "sleeps")   /* a: ms: the computer does */ \
+    X(CALM, "calm")       /* all weather, trouble and disk faults end */
 
 enum happening_kind {
 #define HAPPENING_ENUM_(kind, word) HAPPENS_##kind,
@@ -61,6 +62,7 @@ struct script {
     bool plain;  /* one type, requests for whole machines of it: law 5 counts */
     bool edited; /* files change more than limits */
     bool leave;  /* at the end all requests are taken back */
+    uint32_t gone; /* that cloud, from 1 on, is down for good when all is calm */
 };
 
 void script_free(struct script *s);

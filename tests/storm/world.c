@@ -3,6 +3,7 @@
  */
 #include "world.h"
 
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,6 +135,23 @@ void daemon_reload(struct daemon *d, const char *settings)
         settings_note(d->world, settings);
     if (d->control)
         control_reload(d->control, 0);
+}
+
+void world_other_version(struct world *w, bool older)
+{
+    /* 0.1 writes the reasons that it knows; what is later has more. */
+    const char *sql =
+        older ? "UPDATE machine SET why = 'none' WHERE seq % 2"
+              : "ALTER TABLE machine ADD later TEXT NOT NULL DEFAULT '';"
+                "CREATE TABLE later(x);"
+                "UPDATE machine SET why = 'later_reason' WHERE seq % 2";
+    sqlite3 *db;
+
+    (void)w;
+    if (sqlite3_open_v2("/a/davit.db", &db, SQLITE_OPEN_READWRITE, "played") ==
+        SQLITE_OK)
+        sqlite3_exec(db, sql, NULL, NULL, NULL); /* the disk may be full */
+    sqlite3_close(db);
 }
 
 static bool stepped(void *arg)
@@ -270,15 +288,41 @@ void world_person(struct world *w, enum command_kind kind)
 
 /* ---- what is true */
 
-uint32_t world_alive(const struct world *w)
+static uint32_t machines_of(const struct world *w, bool gone_too)
 {
     uint32_t n, all = 0;
 
     for (uint32_t i = 0; i < w->n_clouds; i++) {
+        if (i + 1 == w->gone && !gone_too)
+            continue;
         cloud_machines(w->clouds[i], &n);
         all += n;
     }
     return all;
+}
+
+uint32_t world_alive(const struct world *w)
+{
+    return machines_of(w, true);
+}
+
+uint32_t world_reached(const struct world *w)
+{
+    return machines_of(w, false);
+}
+
+void world_cloud_gone(struct world *w, uint32_t cloud)
+{
+    w->gone = cloud;
+    cloud_weather(w->clouds[cloud - 1], &(struct cloud_weather){.down = true});
+}
+
+/* A provider's name ends with its cloud's: "cloud-a", "pa". */
+static bool is_gone(const struct world *w, const char *provider)
+{
+    size_t n = strlen(provider);
+
+    return w->gone && n && provider[n - 1] == 'a' + (int)w->gone - 1;
 }
 
 struct cloud_machine *world_machine(const struct world *w, uint32_t at,
@@ -304,7 +348,15 @@ static bool waits_for_a_while(enum reason why)
            why == REASON_UNCONFIRMED || why == REASON_IMPROVING;
 }
 
-static const char *plan_open(const struct status_page *page)
+static bool is_of_gone(const struct world *w, const struct problem *now,
+                       uint32_t offer)
+{
+    return offer != NONE &&
+           is_gone(w, now->str[now->types[now->offers[offer].type].provider]);
+}
+
+static const char *plan_open(const struct world *w,
+                             const struct status_page *page)
 {
     const struct problem *now = page->now;
 
@@ -315,10 +367,13 @@ static const char *plan_open(const struct status_page *page)
     for (uint32_t b = 0; b < now->n_bundles; b++) {
         const struct plan_bundle *p = &page->plan->bundles[b];
 
-        for (uint32_t i = 0; p->waiting && i < p->n_refusals; i++)
-            if (waits_for_a_while(
-                    page->plan->refusals[p->first_refusal + i].why))
+        for (uint32_t i = 0; p->waiting && i < p->n_refusals; i++) {
+            const struct plan_refusal *r =
+                &page->plan->refusals[p->first_refusal + i];
+
+            if (waits_for_a_while(r->why) && !is_of_gone(w, now, r->offer))
                 return "work waits for an offer that is set aside";
+        }
         if (p->launched)
             return "work waits for a launch";
     }
@@ -329,7 +384,7 @@ enum { FAILURE_KEPT_MS = 65 * MINUTE }; /* an offer that failed comes last */
 
 /* What was set aside, or comes last since it failed, may be used again later,
  * and make a cheaper plan. */
-static bool any_set_aside(const struct status_page *page)
+static bool any_set_aside(const struct world *w, const struct status_page *page)
 {
     int64_t old = clock_steady_ms() - FAILURE_KEPT_MS;
 
@@ -337,7 +392,19 @@ static bool any_set_aside(const struct status_page *page)
         if (page->failures[i].at_ms > old)
             return true;
     for (uint32_t i = 0; i < page->n_backoffs; i++)
-        if (page->backoffs[i].until_ms > clock_steady_ms())
+        if (page->backoffs[i].until_ms > clock_steady_ms() &&
+            !is_gone(w, page->backoffs[i].provider))
+            return true;
+    return false;
+}
+
+static bool any_stopped(const struct world *w, const struct status_page *page)
+{
+    for (uint32_t i = 0; i < page->n_providers; i++)
+        if (!page->providers[i].ready && !is_gone(w, page->providers[i].name))
+            return true;
+    for (uint32_t i = 0; i < page->n_stops; i++)
+        if (!is_gone(w, page->stops[i].subject))
             return true;
     return false;
 }
@@ -349,22 +416,22 @@ static const char *page_open(const struct world *w,
 
     if (!page->plan || !page->now)
         return "there is no plan";
-    if (any_set_aside(page))
+    if (any_set_aside(w, page))
         return "an offer is set aside";
-    if (page->n_stops)
+    if (any_stopped(w, page))
         return "a part of it is stopped";
     for (uint32_t i = 0; i < page->snapshot->n_nodes; i++) {
         const struct snap_node *n = &page->snapshot->nodes[i];
 
-        if (n->unmanaged)
+        if (n->unmanaged || is_gone(w, n->provider))
             continue;
         ours++;
         if (n->state != STATE_READY)
             return "a node is on its way or being ended";
     }
-    if (ours != world_alive(w))
+    if (ours != world_reached(w))
         return "the ledger has another number of machines than are billed";
-    return plan_open(page);
+    return plan_open(w, page);
 }
 
 const char *world_unsettled(struct world *w)
@@ -411,7 +478,7 @@ uint32_t world_changes(const struct world *w)
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < w->n_clouds; i++)
-        n += cloud_changes(w->clouds[i]);
+        n += i + 1 == w->gone ? 0 : cloud_changes(w->clouds[i]);
     return n;
 }
 

@@ -69,7 +69,7 @@ struct world {
     struct disk *disk;
     struct head *head; /* NULL: requests by REST alone */
     struct cloud *clouds[WORLD_CLOUDS];
-    uint32_t n_clouds, pause_ms;
+    uint32_t n_clouds, pause_ms, gone; /* gone: world_cloud_gone() */
     struct daemon daemons[DAEMONS];
     struct owner owners[OWNERS];
     bool crashing;
@@ -122,6 +122,12 @@ void daemon_reload(struct daemon *d, const char *settings);
 void world_run(struct world *w, int64_t ms);
 int64_t world_now(const struct world *w);
 
+/* Another davit ran on the first journal for a while: an older one, or a newer
+ * one with words and columns of its own.  While no daemon runs. */
+void world_other_version(struct world *w, bool older);
+/* That cloud, from 1 on, is down from now on: what is there settles no more. */
+void world_cloud_gone(struct world *w, uint32_t cloud);
+
 /* ---- users */
 void world_ask(struct world *w, uint32_t owner, const char *body);
 void world_tasks(struct world *w, const char *resource, int64_t amount,
@@ -132,6 +138,7 @@ void world_person(struct world *w, enum command_kind kind);
 
 /* ---- what is true */
 uint32_t world_alive(const struct world *w); /* billed machines, of all clouds */
+uint32_t world_reached(const struct world *w); /* of those that are not gone */
 /* The machines there, clouds one after the other; NULL: no more. */
 struct cloud_machine *world_machine(const struct world *w, uint32_t i,
                                     struct cloud **ret);

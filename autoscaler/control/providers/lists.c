@@ -11,10 +11,11 @@ enum {
     LIST_BUSY_MS = 1000, /* while something is on its way or going */
     LIST_QUIET_MS = 15000,
     LIST_TIMEOUT_MS = 60000,
-    STILL_SHARE = 60, /* what has not moved for so long is looked for at a
+    HANGS_DOUBLED = 3, /* one that hangs is asked again after 2, 4, 8 minutes */
+    STILL_SHARE = 60,  /* what has not moved for so long is looked for at a
                        * pause of that time's 60th part */
-    SHORT_LEAST = 3,  /* so many may vanish from a list together, */
-    SHORT_SHARE = 10, /* or a tenth of the provider's machines */
+    SHORT_LEAST = 3,   /* so many may vanish from a list together, */
+    SHORT_SHARE = 10,  /* or a tenth of the provider's machines */
     SHORT_MS = 600000,
     ALIVE_FRESH_MS = 30000,
 };
@@ -105,7 +106,8 @@ void list_hangs(struct providers *p, struct provider_state *s)
 
     s->listing = false;
     s->list_failures++;
-    wait <<= s->list_failures < 5 ? s->list_failures : 5;
+    wait <<= s->list_failures < HANGS_DOUBLED ? s->list_failures
+                                              : HANGS_DOUBLED;
     s->list_due_ms = p->env->mono_ms + wait;
     p->env->news = true;
 }
