@@ -15,6 +15,8 @@ put 755 "$build/davit" "$prefix/bin/davit"
 for so in "$@"; do put 755 "$so" "$plugins/${so##*/}"; done
 put 644 autoscaler/provider.h "$prefix/include/davit/provider.h"
 put 644 configs/catalogue.yaml "$prefix/share/davit/catalogue.yaml"
+put 644 configs/grafana/davit.json "$prefix/share/davit/grafana/davit.json"
+put 644 configs/prometheus/davit.rules.yaml "$prefix/share/davit/prometheus/davit.rules.yaml"
 for f in configs/sim.yaml configs/exec.yaml configs/shared-gpu.yaml configs/resnet-gke.yaml configs/local-ray.yaml; do
     put 644 "$f" "$prefix/share/doc/davit/examples/${f##*/}"
 done

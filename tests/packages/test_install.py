@@ -33,7 +33,7 @@ def installed(tmp_path_factory):
 def test_all_of_it_is_there(installed):
     found = set(files(installed))
     assert {"bin/davit", "lib/davit/davit-gke.so", "include/davit/provider.h", "share/pkgconfig/davit.pc", "lib/systemd/system/davit.service",
-            "share/davit/catalogue.yaml", "share/bash-completion/completions/davit", "share/zsh/vendor-completions/_davit",
+            "share/davit/catalogue.yaml", "share/davit/grafana/davit.json", "share/davit/prometheus/davit.rules.yaml", "share/bash-completion/completions/davit", "share/zsh/vendor-completions/_davit",
             "share/fish/vendor_completions.d/davit.fish", "share/man/man5/davit.yaml.5", "share/doc/davit/examples/sim.yaml"} <= found
     assert PAGES <= {p.name for p in (installed / "share/man/man1").iterdir()}
     assert "ExecStart=/usr/local/bin/davit" in (installed / "lib/systemd/system/davit.service").read_text()
@@ -93,7 +93,7 @@ def test_a_build_elsewhere_is_the_same(tmp_path):
     for name in ("Makefile", "autoscaler", "providers", "configs", "tests", "docs"):
         source = ROOT / name
         shutil.copytree(source, there / name) if source.is_dir() else shutil.copy(source, there)
-    same = ["plugins/davit-exec.so", "autoscaler/cli/main.o", "autoscaler/cloud/loader.o", "autoscaler/api/embed.o"]
+    same = ["plugins/davit-exec.so", "autoscaler/cli/main.o", "autoscaler/cloud/loader.o", "autoscaler/config/catalogue.o"]
     out = subprocess.run(["make", "-s", *(f"build/release/{s}" for s in same)], cwd=there, capture_output=True, text=True, check=False,
                          env=dict({k: v for k, v in os.environ.items() if not k.startswith("MAKE")}, CCACHE_DISABLE="1"))
     assert out.returncode == 0, out.stderr
