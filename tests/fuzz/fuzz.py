@@ -9,13 +9,16 @@
 What breaks a target is kept in BUILD/found, for `BUILD/tests/fuzz_TARGET FILE` and then, small, for tests/fuzz/seeds.
 Ends with a table, or a line that counts.
 """
+import concurrent.futures
 import glob
 import json
 import os
 import re
-import resource
+import shutil
 import subprocess
 import sys
+import tempfile
+import threading
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SEEDS = {  # beside tests/fuzz/seeds/TARGET
@@ -57,28 +60,34 @@ def replay(build, targets):
 
 
 def libfuzzer(build, target, *args):
-    """(went well, executions, edges, output) of one run."""
+    """(went well, executions, edges, output, seconds of CPU time) of one run."""
     corpus, found = f"{build}/corpus/{target}", f"{build}/found/"
     os.makedirs(os.path.join(ROOT, corpus), exist_ok=True)
     os.makedirs(os.path.join(ROOT, found), exist_ok=True)
     given = os.path.join(ROOT, build, "seeds", target)
-    os.makedirs(given, exist_ok=True)
+    shutil.rmtree(given, ignore_errors=True)
+    os.makedirs(given)
     for i, path in enumerate(seeds(target, build)):
-        if not os.path.exists(f"{given}/{i}"):
-            os.symlink(path, f"{given}/{i}")
-    p = subprocess.run([f"{build}/tests/fuzz_{target}", "-print_final_stats=1", f"-max_len={LONGEST}", "-timeout=20",
-                        "-rss_limit_mb=2048", f"-artifact_prefix={found}{target}-", *args, corpus, given], cwd=ROOT,
-                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                       env=dict(os.environ, ASAN_OPTIONS="detect_leaks=1:allocator_may_return_null=1"))
+        os.symlink(path, f"{given}/{i}")
+    with tempfile.TemporaryFile("w+", errors="replace") as out:
+        p = subprocess.Popen([f"{build}/tests/fuzz_{target}", "-print_final_stats=1", f"-max_len={LONGEST}", "-timeout=20",
+                              "-rss_limit_mb=2048", f"-artifact_prefix={found}{target}-", *args, corpus, given], cwd=ROOT,
+                             stdout=out, stderr=subprocess.STDOUT,
+                             env=dict(os.environ, ASAN_OPTIONS="detect_leaks=1:allocator_may_return_null=1"))
+        _, status, used = os.wait4(p.pid, 0)
+        p.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        p.stdout = out.read()
     runs = re.findall(r"stat::number_of_executed_units: (\d+)", p.stdout)
     edges = re.findall(r"cov: (\d+)", p.stdout)
-    return ended(target, p), int(runs[-1]) if runs else 0, int(edges[-1]) if edges else 0, p.stdout
+    return (ended(target, p), int(runs[-1]) if runs else 0, int(edges[-1]) if edges else 0, p.stdout,
+            used.ru_utime + used.ru_stime)
 
 
 def guided(build, targets):
     good = 0
     for t in targets:
-        went, runs, edges, out = libfuzzer(build, t, f"-runs={RUNS}", "-max_total_time=4")
+        went, runs, edges, out, _ = libfuzzer(build, t, f"-runs={RUNS}", "-max_total_time=4")
         seed = re.search(r"Seed: \d+", out)
         print(f"{t}: {runs} executions, {edges} edges, {seed.group(0) if seed else ''}", flush=True)
         good += went and runs > 0
@@ -95,7 +104,7 @@ def load(path):
 
 
 def hour(build, targets, minutes):
-    """The target that has had the least CPU time is next, for a slice, until all together had so many minutes.
+    """The target that has had the least CPU time is next, for a slice on each core, until all together had so many minutes.
 
     What each has had is in BUILD/hour.json: who breaks this off and starts it again goes on there.  A new hour begins
     without that file."""
@@ -104,19 +113,30 @@ def hour(build, targets, minutes):
     had = load(path)
     blank = {"executions": 0, "edges": 0, "cpu": 0.0, "findings": 0}
     rows = {t: had.get(t, dict(blank)) for t in targets}
-    while sum(r["cpu"] for r in rows.values()) < minutes * 60:
-        t = min(targets, key=lambda t: rows[t]["cpu"])
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        went, runs, edges, _ = libfuzzer(build, t, f"-max_total_time={SLICE}")
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        row = rows[t]
-        row["executions"] += runs
-        row["edges"] = max(row["edges"], edges)
-        row["cpu"] += max(0.1, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-        row["findings"] += not went
-        with open(path + ".new", "w", encoding="utf-8") as f:
-            json.dump(rows, f, indent=1)
-        os.replace(path + ".new", path)
+    lock, running = threading.Lock(), set()
+
+    def work(_):
+        while True:
+            with lock:
+                if sum(r["cpu"] for r in rows.values()) >= minutes * 60:
+                    return
+                t = min((t for t in targets if t not in running), key=lambda t: rows[t]["cpu"])
+                running.add(t)
+            went, runs, edges, _, cpu = libfuzzer(build, t, f"-max_total_time={SLICE}")
+            with lock:
+                running.remove(t)
+                row = rows[t]
+                row["executions"] += runs
+                row["edges"] = max(row["edges"], edges)
+                row["cpu"] += max(0.1, cpu)
+                row["findings"] += not went
+                with open(path + ".new", "w", encoding="utf-8") as f:
+                    json.dump(rows, f, indent=1)
+                os.replace(path + ".new", path)
+
+    workers = min(os.cpu_count() or 1, len(targets))
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        list(pool.map(work, range(workers)))
     for t, row in [*rows.items(), ("all", {k: sum(r[k] for r in rows.values()) for k in blank})]:
         print(f"| {t} | {row['executions']:,} | {row['edges']:,} | {row['cpu']:.0f} s | {row['findings'] or 'none'} |")
     return not any(r["findings"] for r in rows.values())
