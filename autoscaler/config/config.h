@@ -80,6 +80,7 @@ struct config {
     struct names api_hosts;    /* names of ours besides api_host */
     const char *api_tokens;    /* file or folder of who may what; "" : none */
     const char *api_socket, *api_audit; /* paths that are made; "" : none */
+    bool shadow;              /* of this run, not of a file: control/shadow/ */
     const char *state;        /* the journal as the file has it, "davit.db":
                                * see config_journal_path() */
     bool ha;                  /* state: kubernetes */
