@@ -86,8 +86,11 @@ void reply_view(struct exchange *ex, write_fn *fn, const char *missing)
 
         buf_done(&b);
         view_open(&v, page);
+        /* names are not for who may read his own owners only */
         exchange_error(ex, 404, "NOT_FOUND", ex->arg, "%s%s", missing,
-                       view_hint(&v, ex->arg, false));
+                       principal_reads(ex->caller.who)
+                           ? view_hint(&v, ex->arg, false)
+                           : "");
         view_done(&v);
     }
     status_unref(page);

@@ -247,8 +247,8 @@ static bool id_fits(const char *id, const char *name)
         return true;
     while (last > 0 && id[last - 1] != '/')
         last--;
-    if (strchr(name, '/')) /* NAMESPACE/POD */
-        while (last > 1 && id[last - 2] != '/')
+    if (strchr(name, '/') && last > 0) /* NAMESPACE/POD */
+        for (last--; last > 0 && id[last - 1] != '/';)
             last--;
     return last > 0 && n > all - last + 1 &&
            strncmp(name, id + last, all - last) == 0 && name[all - last] == '-';

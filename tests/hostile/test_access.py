@@ -103,8 +103,10 @@ def test_rights(world):
     assert code(d, "ci", "GET", "/v1/request_resources/train-1") == 403
     assert code(d, "ci", "GET", "/v1/request_resources/ci-7") == 200
     assert code(d, "ci", "GET", "/v1/why/ci-7") == 200
+    assert "did you mean" not in ask(d, "ci", "GET", "/v1/why/ci-77").text, "other names are not for him"
     assert code(d, "ci", "DELETE", "/v1/request_resources/ci-7") == 200
-    for method, path in (("POST", "/v1/reload"), ("POST", "/v1/nodes/x/protect"), ("GET", "/v1/audit")):
+    for method, path in (("POST", "/v1/reload"), ("POST", "/v1/nodes/x/protect"), ("POST", "/v1/nodes/x/cordon"),
+                         ("DELETE", "/v1/nodes/x/cordon"), ("POST", "/v1/nodes/x/drain"), ("DELETE", "/v1/nodes/x/drain"), ("GET", "/v1/audit")):
         for who in ("read", "ci", "train"):
             assert code(d, who, method, path) == 403, (who, path)
         assert code(d, "admin", method, path) in (200, 404)

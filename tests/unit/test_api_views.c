@@ -403,6 +403,49 @@ static void why_finds_both_kinds(void **state)
     json_decref(r);
 }
 
+/* Pods by their own name and by the controller that made them; node types. */
+static void why_of_pods_and_types(void **state)
+{
+    static const struct {
+        const char *id, *name;
+        bool found;
+    } pods[] = {
+        {"Pod/default/web", "web", true},
+        {"Pod/default/web", "default/web", true},
+        {"Pod/default/web", "Pod/default/web", true},
+        {"Pod/default/web#0badcafe", "default/web", true},
+        {"ReplicaSet/default/web-7d9f", "web-7d9f-x2x4q", true},
+        {"ReplicaSet/default/web-7d9f#1", "default/web-7d9f-x2x4q", true},
+        {"ReplicaSet/default/web-7d9f", "other/web-7d9f-x2x4q", false},
+        {"Pod/default/web", "other/web", false},
+        {"Pod/default/web", "eb", false},
+        {"Pod/default/web", "webx", false},
+        {"", "default", false},
+    };
+    json_t *r;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof pods / sizeof *pods; i++) {
+        struct snapshot *f = fresh();
+
+        world_ask(&page->arena, f, "kubernetes", "{\"bundles\":[{\"GPU\":9}]}");
+        ((struct snap_demand *)f->demands)->source = SOURCE_POD;
+        ((struct snap_demand *)f->demands)->id = pods[i].id;
+        world_plan(page);
+        r = render(do_why, pods[i].name);
+        if (pods[i].found != (json_object_size(r) > 0))
+            fail_msg("%s of %s", pods[i].name, pods[i].id);
+        if (pods[i].found)
+            has(text_at(r, "text.0"), "can never be placed");
+        json_decref(r);
+    }
+    r = render(do_why, "t4");
+    has(text_at(r, "type.0"), "t4 (provider sim): 2 nodes, min 0, max 2");
+    has(text_at(r, "type.1"), "it is at its max of 2");
+    has(text_at(r, "type.2"), "t4 lacks GPU: 9 needed, 1 there");
+    json_decref(r);
+}
+
 /* The first tick may have no plan: nothing may break. */
 static void page_without_plan(void **state)
 {
@@ -638,6 +681,7 @@ int main(void)
         cmocka_unit_test(page_without_plan),
         cmocka_unit_test(metrics_have_their_names),
         cmocka_unit_test(stops_are_shown),
+        cmocka_unit_test(why_of_pods_and_types),
         cmocka_unit_test(requests_become_canonical),
         cmocka_unit_test(requests_that_clear),
         cmocka_unit_test(requests_that_are_wrong),

@@ -15,6 +15,8 @@ static const char *owner_of(const struct view *v, uint32_t bundle)
     return view_str(v, v->s->demands[v->s->bundles[bundle].demand].owner);
 }
 
+enum { LISTED_MAX = 100, NAMED_MAX = 8 };
+
 /* Only what these took. */
 static struct displaced taken_by(struct view *v, const bool *mine)
 {
@@ -43,7 +45,7 @@ void view_displaces(struct out *o, struct view *v, const bool *mine)
     struct displaced d = taken_by(v, mine);
 
     out_array(o, "displaces");
-    for (uint32_t i = 0; i < d.n; i++) {
+    for (uint32_t i = 0; i < d.n && i < LISTED_MAX; i++) {
         const struct displacement *x = &d.v[i];
 
         out_object(o, NULL);
@@ -62,11 +64,34 @@ void view_displaces(struct out *o, struct view *v, const bool *mine)
 /* Has this owner an earlier entry? */
 static bool named(const struct view *v, const struct displaced *d, uint32_t i)
 {
-    for (uint32_t k = 0; k < i; k++)
+    for (uint32_t k = 0; k < i && k < LISTED_MAX; k++)
         if (strcmp(owner_of(v, d->v[k].bundle), owner_of(v, d->v[i].bundle)) ==
             0)
             return true;
     return false;
+}
+
+/* " alice (1 x v100 for it), bob (which waits)" */
+static void names_add(struct buf *b, struct view *v, const struct displaced *d)
+{
+    uint32_t listed = 0, more = 0;
+
+    for (uint32_t i = 0; i < d->n; i++) {
+        const char *bought;
+
+        if (named(v, d, i))
+            continue;
+        if (listed == NAMED_MAX) {
+            more++;
+            continue;
+        }
+        bought = displaced_launches(v->s, v->plan, d->v[i].bundle, &v->arena);
+        buf_printf(b, "%s %s (%s%s)", listed++ ? "," : "",
+                   owner_of(v, d->v[i].bundle),
+                   *bought ? bought : "which waits", *bought ? " for it" : "");
+    }
+    if (more)
+        buf_str(b, " and others");
 }
 
 const char *view_displaces_text(struct view *v, const bool *mine)
@@ -77,18 +102,11 @@ const char *view_displaces_text(struct view *v, const bool *mine)
 
     if (!d.n)
         return "";
-    buf_init(&b, 4096);
-    buf_str(&b, "; it takes the place of");
-    for (uint32_t i = 0; i < d.n; i++) {
-        const char *bought = displaced_launches(v->s, v->plan, d.v[i].bundle,
-                                                &v->arena);
-
+    for (uint32_t i = 0; i < d.n; i++)
         sum += d.v[i].micros_hour;
-        if (!named(v, &d, i))
-            buf_printf(
-                &b, "%s %s (%s%s)", i ? "," : "", owner_of(v, d.v[i].bundle),
-                *bought ? bought : "which waits", *bought ? " for it" : "");
-    }
+    buf_init(&b, 8192);
+    buf_str(&b, "; it takes the place of");
+    names_add(&b, v, &d);
     if (sum)
         buf_printf(&b, ": the bill rises by %s $/h for that",
                    view_money(v, sum));

@@ -266,8 +266,7 @@ static void config_check(struct checkup *c)
 static struct {
     const char *config, *file, *kuberay, *kubeconfig, *context, *settings;
     bool json;
-} args = {
-    .config = "davit.yaml", .kubeconfig = "", .context = "", .settings = ""};
+} args = {.config = "davit.yaml", .settings = ""};
 
 /* NAMESPACE/NAME in place of a file. */
 static struct config *raycluster_load(struct checkup *c,

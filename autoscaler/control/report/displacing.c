@@ -61,18 +61,55 @@ static struct displacing_note *note_new(struct displacing *d)
     return &d->notes[d->n++];
 }
 
-static void note_emit(const struct displacing *d,
-                      const struct displacing_note *n)
+static bool same_pair(const struct displacing_note *a,
+                      const struct displacing_note *b)
 {
+    return a->at_ms == b->at_ms && strcmp(a->owner, b->owner) == 0 &&
+           strcmp(a->by, b->by) == 0;
+}
+
+/* Once for the same two owners, however many shapes. */
+static void note_emit(const struct displacing *d, uint32_t i)
+{
+    const struct displacing_note *n = &d->notes[i];
+    uint32_t count = 0;
+    int64_t micros = 0;
+
+    for (uint32_t k = 0; k < d->n; k++) {
+        if (!same_pair(&d->notes[k], n))
+            continue;
+        if (k < i)
+            return; /* told already */
+        count += d->notes[k].count;
+        micros += d->notes[k].micros_hour;
+    }
     if (*n->launches)
         emit(d->env, "demand.displaced", n->owner, "",
              "%s took its place on %s (%u bundle%s): %s for it, %.2f $/h more",
-             n->by, n->node, n->count, n->count == 1 ? "" : "s", n->launches,
-             (double)n->micros_hour / 1e6);
+             n->by, n->node, count, count == 1 ? "" : "s", n->launches,
+             (double)micros / 1e6);
     else
         emit(d->env, "demand.displaced", n->owner, "",
              "%s took its place on %s (%u bundle%s): it waits", n->by, n->node,
-             n->count, n->count == 1 ? "" : "s");
+             count, count == 1 ? "" : "s");
+}
+
+static void note_take(struct displacing *d, const struct problem *s,
+                      const struct plan *p, const struct displacement *x,
+                      struct arena *scratch)
+{
+    struct displacing_note *n = note_new(d);
+
+    *n = (struct displacing_note){.shape = problem_digest(s, x->bundle),
+                                  .count = x->count,
+                                  .at_ms = s->now_ms,
+                                  .micros_hour = x->micros_hour,
+                                  .open = true};
+    snprintf(n->owner, sizeof n->owner, "%s", owner_of(s, x->bundle));
+    snprintf(n->by, sizeof n->by, "%s", owner_of(s, x->by));
+    snprintf(n->node, sizeof n->node, "%s", s->str[s->nodes[x->node].id]);
+    snprintf(n->launches, sizeof n->launches, "%s",
+             displaced_launches(s, p, x->bundle, scratch));
 }
 
 void displacing_take(struct displacing *d, const struct problem *s,
@@ -80,25 +117,16 @@ void displacing_take(struct displacing *d, const struct problem *s,
 {
     struct arena scratch = {0};
     struct displaced now = displaced_of(s, p, &scratch);
+    uint32_t n = now.n < DISPLACING_NOTES ? now.n : DISPLACING_NOTES;
 
     over_drop(d, s);
-    served_close(d, s, p);
-    for (uint32_t i = 0; i < now.n; i++) {
-        const struct displacement *x = &now.v[i];
-        struct displacing_note *n = note_new(d);
-
-        *n = (struct displacing_note){.shape = problem_digest(s, x->bundle),
-                                      .count = x->count,
-                                      .at_ms = s->now_ms,
-                                      .micros_hour = x->micros_hour,
-                                      .open = true};
-        snprintf(n->owner, sizeof n->owner, "%s", owner_of(s, x->bundle));
-        snprintf(n->by, sizeof n->by, "%s", owner_of(s, x->by));
-        snprintf(n->node, sizeof n->node, "%s", s->str[s->nodes[x->node].id]);
-        snprintf(n->launches, sizeof n->launches, "%s",
-                 displaced_launches(s, p, x->bundle, &scratch));
-        note_emit(d, n);
-    }
+    if (d->n)
+        served_close(d, s, p);
+    for (uint32_t i = 0; i < n; i++)
+        note_take(d, s, p, &now.v[i], &scratch);
+    for (uint32_t i = 0; n && i < d->n; i++)
+        if (d->notes[i].at_ms == s->now_ms)
+            note_emit(d, i);
     arena_done(&scratch);
 }
 
