@@ -65,10 +65,10 @@ export function decision(d) {
   const launch = d.what === "launch";
   const facts = [
     ["when", moment(d.at)],
-    ["what", (launch ? "launched " : "ended ") + d.count + " × " + d.type + (d.zone ? " in " + d.zone : "") + (d.spot ? ", spot" : "")],
+    ["what", (launch ? "asked for " : "ended ") + d.count + " × " + d.type + (d.zone ? " in " + d.zone : "") + (d.spot ? ", spot" : "")],
     ["why", d.text],
     ["for", d.owner && d.owner + " (" + d.source + (d.demand ? ", " + d.demand : "") + ")"],
-    ["bill", change(d.change_per_hour) + "/h: from " + money(d.before_per_hour) + " to " + money(d.before_per_hour + d.change_per_hour)],
+    ["bill", change(d.change_per_hour) + "/h" + (launch ? " when all is there" : "") + ": from " + money(d.before_per_hour) + " to " + money(d.before_per_hour + d.change_per_hour)],
   ];
   const all = [el("dl", null, ...facts.filter(f => f[1]).flatMap(([k, v]) => [el("dt", null, k), el("dd", null, v)]))];
   if (d.others.length) {
