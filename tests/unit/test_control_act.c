@@ -103,14 +103,6 @@ static void test_not_final_waits(void **state)
     assert_int_equal(carry_out(w, false), 3);
 }
 
-static void test_dry_run(void **state)
-{
-    (void)state;
-    rig.env.dry_run = true;
-    assert_int_equal(carry_out(world_make(3, REASON_FOR_REQUEST), false), 0);
-    assert_int_equal(rig.ledger.fleet.n, 0);
-}
-
 static struct world *ending(uint32_t n)
 {
     struct world *w = world_make(0, REASON_NONE);
@@ -314,7 +306,6 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
         TEST(test_launch_becomes_intents),
         TEST(test_not_final_waits),
-        TEST(test_dry_run),
         TEST(test_intent_is_dropped),
         TEST(test_launch_is_sent_once),
         TEST(test_nothing_before_the_first_list),
