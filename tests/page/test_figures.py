@@ -161,3 +161,11 @@ def test_list_of_nodes(settled):
     for bad in ("group=colour", "sort=x", "limit=-1", "offset=x", "state=lost"):
         code, r = settled.get("/v1/nodes?" + bad)
         assert code == 400 and r["error"]["where"] == bad.split("=")[0], json.dumps(r)
+
+
+def test_a_shadow_says_so(daemon_of, look, config):
+    d = daemon_of(config=config)
+    d.args = ["--shadow"]
+    d.start(wait="/v1/status")
+    page = look(d).shown()
+    assert page.text("#state").startswith("SHADOW") and "Would be paid now" in page.text("#now") and "this is a shadow" in page.text("#problems")
