@@ -77,7 +77,13 @@ bool exchange_takes_gzip(struct exchange *ex)
 {
     const char *takes = exchange_header(ex, MHD_HTTP_HEADER_ACCEPT_ENCODING);
 
-    return takes && strstr(takes, "gzip") && !strstr(takes, "gzip;q=0");
+    const char *p = takes ? strcasestr(takes, "gzip") : NULL;
+
+    if (!p)
+        return false;
+    for (p += strlen("gzip"); *p == ' ' || *p == ';';)
+        p++;
+    return strncasecmp(p, "q=0", 3) != 0 || strtod(p + 2, NULL) > 0;
 }
 
 /* In place of the text, when that is worth it: much of it goes fast. */

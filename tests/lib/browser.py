@@ -112,18 +112,29 @@ class Browser:
 class Page:
     def __init__(self, browser, target, session):
         self.browser, self.target, self.session = browser, target, session
-        self.bytes = 0      # over the wire, headers included
+        self.sizes = {}     # bytes over the wire, headers included, by request
         self.asked, self.console = [], []
+        self.replies = []   # (address, status)
 
     def heard(self, method, p):
         if method == "Network.loadingFinished":
-            self.bytes += p["encodedDataLength"]
+            self.size(p["requestId"], p["encodedDataLength"])
         elif method == "Network.requestWillBeSent":
             self.asked.append(p["request"]["url"])
+        elif method == "Network.responseReceived":
+            self.replies.append((p["response"]["url"], p["response"]["status"]))
+            self.size(p["requestId"], p["response"]["encodedDataLength"])
         elif method == "Runtime.exceptionThrown":
             self.console.append(p["exceptionDetails"].get("exception", {}).get("description") or p["exceptionDetails"]["text"])
         elif method == "Log.entryAdded" and p["entry"]["level"] in ("error", "warning"):
             self.console.append(p["entry"]["text"] + " " + p["entry"].get("url", ""))
+
+    def size(self, request, n):
+        self.sizes[request] = max(n, self.sizes.get(request, 0))
+
+    @property
+    def bytes(self):
+        return sum(self.sizes.values())
 
     def call(self, method, **params):
         return self.browser.call(method, self.session, **params)

@@ -73,6 +73,10 @@ def test_nodes_of_the_list(settled, look):
         assert shown[n["id"]][1:4] == [n["type"], n["state"], n["zone"]]
         assert shown[n["id"]][5] == money(n["price_per_hour"]) and n["why"]["text"] in shown[n["id"]][6]
         assert shown[n["id"]][7] == "davit why " + n["id"]
+    some = settled.nodes()[0]["id"]
+    assert settled.call("POST", f"/v1/nodes/{some}/protect")[0] == 200
+    page.until("/protected/.test(document.querySelector('#nodes').innerText)")
+    assert {r[0]: r[2].split() for r in rows(page, "#nodes")}[some] == ["ready", "protected"]
 
 
 def test_next(daemon_of, look, config):
@@ -128,7 +132,9 @@ def test_conditional_and_compressed(settled):
             assert r.code == 304 and r.text == ""
     settled.until(lambda: unchanged(settled, "/v1/overview") and unchanged(settled, "/v1/nodes?q=t4&limit=1"))
     assert settled.exchange("GET", "/v1/overview", headers={"If-None-Match": '"x"'}).code == 200
-    assert settled.exchange("GET", "/v1/overview", headers={"Accept-Encoding": "gzip;q=0"}).headers["Content-Encoding"] is None
+    for takes, how in (("gzip;q=0", None), ("gzip; q=0.0", None), ("br, gzip;q=0.5", "gzip"), ("GZIP", "gzip"), ("br", None), ("identity", None)):
+        r = settled.exchange("GET", "/v1/overview", headers={"Accept-Encoding": takes})
+        assert r.headers["Content-Encoding"] == how, takes
 
 
 def unchanged(daemon, path):
@@ -161,3 +167,11 @@ def test_list_of_nodes(settled):
     for bad in ("group=colour", "sort=x", "limit=-1", "offset=x", "state=lost"):
         code, r = settled.get("/v1/nodes?" + bad)
         assert code == 400 and r["error"]["where"] == bad.split("=")[0], json.dumps(r)
+
+
+def test_a_shadow_says_so(daemon_of, look, config):
+    d = daemon_of(config=config)
+    d.args = ["--shadow"]
+    d.start(wait="/v1/status")
+    page = look(d).shown()
+    assert page.text("#state").startswith("SHADOW") and "Would be paid now" in page.text("#now") and "this is a shadow" in page.text("#problems")

@@ -82,7 +82,8 @@ def test_what_if(settled, look):
     assert r["after"]["waiting"] == r["before"]["waiting"] - 2 and r["types"] == [
         {"type": "t4", "launched_before": 0, "launched_after": 2, "ended_before": 0, "ended_after": 0}]
     text = page.text("#whatif-answer")
-    assert money(r["after"]["cost_per_hour"]) + "/h" in text and "2 nodes of t4 more would be launched" in text
+    bill = [money(x) + "/h" for x in (r["before"]["cost_per_hour"], r["after"]["cost_per_hour"])] + ["+" + money(1) + "/h"]
+    assert rows(page, "#whatif-answer")[0][1:] == bill and "2 nodes of t4 more would be launched" in text
     curl, plan = text.strip().split("\n")[-2:]
     assert curl.split()[2] == settled.url + "/v1/snapshot"
     (settled.dir / "snapshot.json").write_text(settled.exchange("GET", "/v1/snapshot").text)
@@ -139,6 +140,7 @@ def test_nodes_are_searched_and_paged(daemon_of, look, config):
     page.choose("#nodes-group", "state")
     page.until("/ready/.test(document.querySelector('#nodes tbody')?.innerText) && document.querySelectorAll('#nodes tbody tr').length === 1")
     assert rows(page, "#nodes")[0][1] == "130"
+    assert page.eval("document.querySelector('#nodes-pages').getClientRects().length") == 0
     page.click("#nodes tbody button")
     page.until("document.querySelectorAll('#nodes tbody tr').length === 50 && /state: ready/.test(document.querySelector('#nodes-only').innerText)")
     page.click("#nodes-only button")

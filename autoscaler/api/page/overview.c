@@ -101,6 +101,7 @@ void overview_write(struct out *o, struct view *v, struct history *h)
     out_uint(o, "tick", v->page->tick);
     out_time(o, "at", v->snapshot->now_ms);
     out_time(o, "started_at", v->page->started_ms);
+    out_bool(o, "shadow", v->page->shadow);
     out_bool(o, "ready", view_ready(v));
     problems_write(o, "problems", v);
     cost_write(o, v, h, &owners);

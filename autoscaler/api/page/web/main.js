@@ -34,7 +34,7 @@ async function show(s, same) {
   await nodes.refresh();
   shownAt = Date.now();
   document.documentElement.dataset.tick = s.tick;
-  state((s.ready ? "ready" : "not ready") + " · as of " + utc(s.at), s.ready ? "good" : "bad");
+  state((s.shadow ? "SHADOW · " : "") + (s.ready ? "ready" : "not ready") + " · as of " + utc(s.at), s.ready ? "good" : "bad");
 }
 
 function failed(e) {

@@ -55,7 +55,7 @@ function answer(w) {
 function nodeFacts(n) {
   const facts = [["type", n.type], ["state", n.state], ["zone", n.zone], ["market", n.spot ? "spot" : "on-demand"],
     ["price", n.price_per_hour === null ? "?" : money(n.price_per_hour) + "/h"], ["created", n.created_at ? moment(n.created_at) : "?"],
-    ["address", n.address], ["cloud id", n.cloud_id], ["Ray id", n.ray_id], ["note", n.note],
+    ["address", n.address], ["cloud id", n.cloud_id], ["Ray id", n.ray_id], ["note", n.note], ["asked by", n.asked_by], ["because", n.because],
     ["for", (n.for || []).map(f => f.owner + " (" + many(f.count, "bundle") + ")").join(", ")]];
   return el("dl", null, ...facts.filter(f => f[1]).flatMap(([k, v]) => [el("dt", null, k), el("dd", null, v)]));
 }
@@ -65,10 +65,10 @@ export function decision(d) {
   const launch = d.what === "launch";
   const facts = [
     ["when", moment(d.at)],
-    ["what", (launch ? "launched " : "ended ") + d.count + " × " + d.type + (d.zone ? " in " + d.zone : "") + (d.spot ? ", spot" : "")],
+    ["what", (launch ? "asked for " : "ended ") + d.count + " × " + d.type + (d.zone ? " in " + d.zone : "") + (d.spot ? ", spot" : "")],
     ["why", d.text],
     ["for", d.owner && d.owner + " (" + d.source + (d.demand ? ", " + d.demand : "") + ")"],
-    ["bill", change(d.change_per_hour) + "/h: from " + money(d.before_per_hour) + " to " + money(d.before_per_hour + d.change_per_hour)],
+    ["bill", change(d.change_per_hour) + "/h" + (launch ? " when all is there" : "") + ": from " + money(d.before_per_hour) + " to " + money(d.before_per_hour + d.change_per_hour)],
   ];
   const all = [el("dl", null, ...facts.filter(f => f[1]).flatMap(([k, v]) => [el("dt", null, k), el("dd", null, v)]))];
   if (d.others.length) {

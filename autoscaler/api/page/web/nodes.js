@@ -23,9 +23,13 @@ function path() {
   return "v1/nodes?" + q;
 }
 
+// What a person said of it.
+const marks = n => [["protected", n.protected], ["cordoned", n.cordoned], ["asked to end", n.asked_to_end]]
+  .filter(m => m[1]).map(m => el("span", { class: "tag" }, m[0]));
+
 function cells(n) {
   return [
-    n.id, n.head ? "head" : n.type, el("span", { class: "tag " + (colours[n.state] || "") }, n.state),
+    n.id, n.head ? "head" : n.type, el("span", { class: "stack" }, el("span", { class: "tag " + (colours[n.state] || "") }, n.state), ...marks(n)),
     [n.zone, n.spot ? (n.zone ? ", " : "") + "spot" : ""].join(""), n.created_at ? span((now() - Date.parse(n.created_at)) / 1000) : "?",
     n.price_per_hour === null ? "?" : money(n.price_per_hour), el("span", { class: "dim" }, (n.why.action === "end" ? "ends: " : "") + n.why.text),
     why(n.id)];
@@ -33,6 +37,7 @@ function cells(n) {
 // What of a node is shown, so that what is not does not count as a change.
 const part = n => ({
   id: n.id, type: n.type, state: n.state, zone: n.zone, spot: n.spot, head: n.head, created_at: n.created_at, price_per_hour: n.price_per_hour, why: n.why,
+  protected: n.protected, cordoned: n.cordoned, asked_to_end: n.asked_to_end,
   minute: Math.floor((now() - Date.parse(n.created_at)) / 60000),
 });
 

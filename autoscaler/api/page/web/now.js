@@ -18,15 +18,15 @@ function tile(id, title, big, unit, ...rest) {
 function boundText(c) {
   if (c.bound_per_hour <= 0) return "";
   const gap = c.gap_percent;
-  if (gap !== null && gap < 0.05) return "No fleet could do this work for less (proved).";
-  return "No fleet could do this work under " + money(c.bound_per_hour) + "/h" + (gap === null || gap > 100 ? "." : " (gap\u00a0" + gap.toFixed(gap < 10 ? 1 : 0) + "\u00a0%).");
+  if (gap !== null && gap < 0.05) return "No fleet could do it for less (proved).";
+  return "No fleet could do it under " + money(c.bound_per_hour) + "/h" + (gap === null || gap > 100 ? "." : " (gap\u00a0" + gap.toFixed(gap < 10 ? 1 : 0) + "\u00a0%).");
 }
 
 function paid(s) {
   const c = s.cost, parts = [];
   if (c.idle_per_hour > 0) parts.push(money(c.idle_per_hour) + "/h of it idle");
   if (c.max_per_hour !== null) parts.push("limit " + money(c.max_per_hour) + "/h");
-  return tile("paid", "Paid now", money(c.now_per_hour), "per hour",
+  return tile("paid", s.shadow ? "Would be paid now" : "Paid now", money(c.now_per_hour), "per hour",
     c.max_per_hour > 0 ? bar(c.now_per_hour / c.max_per_hour, 0) : null,
     el("p", { class: c.max_per_hour !== null && c.now_per_hour > c.max_per_hour ? "bad" : null }, parts.join(" · ") || "no limit is set (limits.max_cost_per_hour)"),
     el("p", null, boundText(c)));

@@ -111,7 +111,7 @@ function label(chart, textOf, left, top, right) {
 
 function axes(chart, from, length, top) {
   const y = v => (LOW - v / top * (LOW - TOP)) + "px";
-  for (const v of [top / 2, top]) label(chart, money(v), "0", "calc(" + y(v) + " - 7px)");
+  for (const v of [top / 2, top]) label(chart, money(v), "0", "calc(" + y(v) + " - 15px)");
   if (limit !== null && limit <= top) label(chart, "limit " + money(limit), "", "calc(" + y(limit) + " - 16px)", true);
   for (let k = 0; k <= 4; k++) {
     const at = new Date(from + length * k / 4).toISOString();
