@@ -13,6 +13,7 @@
 
 /* A journal that cannot be written is tried again after 1 s, 2 s, ... */
 enum { COMMIT_AGAIN_MS = 1000, COMMIT_MOST_MS = 5000 };
+enum { LEASE_LOOK_MS = 200 };
 
 _Static_assert((int)MAIL_COPY == (int)HA_MAIL, "ha.c posts it");
 
@@ -267,4 +268,12 @@ void ledger_copied(struct ledger *l, struct mail *mail)
 bool ledger_waits(const struct ledger *l, const char *kind, const char *id)
 {
     return l->ha && mirror_waits(l->env->journal, kind, id);
+}
+
+bool ledger_leads(struct ledger *l)
+{
+    if (!l->ha || ha_leads(l->ha))
+        return true;
+    env_wake_mono(l->env, l->env->mono_ms + LEASE_LOOK_MS);
+    return false;
 }

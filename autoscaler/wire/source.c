@@ -125,6 +125,7 @@ bool source_view_same(const struct source_view *a, const struct source_view *b)
     if (!text(a->session, b->session) || a->v2 != b->v2 ||
         a->n_nodes != b->n_nodes || a->n_demands != b->n_demands ||
         a->n_elsewhere != b->n_elsewhere || a->n_garbled != b->n_garbled ||
+        a->n_crowded != b->n_crowded || a->n_names_left != b->n_names_left ||
         a->n_notes || b->n_notes || a->n_rays || b->n_rays || b->pods ||
         !present(a->present, b->present))
         return false;

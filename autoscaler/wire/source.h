@@ -112,10 +112,13 @@ struct source_view {
      * Kubernetes: POD */
     const struct snap_demand *demands;
     uint32_t n_demands;
-    uint32_t n_elsewhere; /* shapes left out because a new machine is no
+    uint32_t n_elsewhere;  /* shapes left out because a new machine is no
                            * help: they name a node, or lie inside a
                            * placement group that has its place */
-    uint32_t n_garbled;   /* left out: they make no sense */
+    uint32_t n_garbled;    /* left out: they make no sense */
+    uint32_t n_crowded;    /* bundles left out: there are too many, or of too
+                           * many names; of a Ray head */
+    uint32_t n_names_left; /* names of resources left out, likewise */
     const struct source_note *notes;
     uint32_t n_notes;
     const struct source_hosted *rays; /* Kubernetes: all that live, by cluster */

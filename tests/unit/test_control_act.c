@@ -11,6 +11,7 @@
 
 static struct act acting;
 static struct ends ends;
+static struct decisions decisions;
 static struct displacing displacing;
 static struct send sending;
 
@@ -20,9 +21,11 @@ static int start(void **state)
     rig_start(RIG_CONFIG, NULL, 0);
     ends = (struct ends){&rig.env, &rig.ledger, &rig.conf, &rig.sources,
                          .held = 0};
+    decisions_init(&decisions);
     displacing = (struct displacing){.env = &rig.env};
-    acting = (struct act){&rig.env,     &rig.ledger, &rig.conf,  &rig.providers,
-                          &rig.sources, &ends,       &displacing};
+    acting = (struct act){&rig.env,       &rig.ledger,  &rig.conf,
+                          &rig.providers, &rig.sources, &ends,
+                          &displacing,    &decisions};
     sending = (struct send){&rig.env,      &rig.ledger,    &rig.conf,
                             &rig.requests, &rig.providers, &rig.sources};
     rig_site()->listed_ms = rig.env.now_ms;
@@ -33,6 +36,7 @@ static int stop(void **state)
 {
     (void)state;
     ends_close(&ends);
+    decisions_done(&decisions);
     rig_stop();
     return 0;
 }
