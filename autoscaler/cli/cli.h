@@ -46,6 +46,7 @@ enum cli_takes {
     TAKES_TEXT,
     TAKES_FILE,
     TAKES_FOLDER,
+    TAKES_KEY,  /* of the configuration */
     TAKES_TYPE, /* of nodes; this and the following are asked of the daemon */
     TAKES_NODE,
     TAKES_OWNER,
