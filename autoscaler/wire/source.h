@@ -52,15 +52,10 @@ struct source_node {
     struct taints taints;
     struct names hosted;             /* its pods: a Ray node of such a name lies
                           * on it */
-    const struct source_work *works; /* Kubernetes, when asked for: what each
-                                      * of its pods takes, those of DaemonSets
+    const struct snap_bundle *works; /* Kubernetes, when asked for: its pods,
+                                      * as if they waited, those of DaemonSets
                                       * left out; else NULL */
     uint32_t n_works;
-};
-
-struct source_work {
-    struct qtys needs;
-    uint32_t count;
 };
 
 /* Of a view that a shadow has changed (control/shadow/): what is true. */

@@ -32,6 +32,9 @@ import uuid
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 MARK = "DAVIT_RAYCLUSTER"
+# Of a head whose autoscaler has the fake provider: ray/cluster_utils.py
+FAKE_HEAD = {"RAY_FAKE_CLUSTER": "1", "AUTOSCALER_UPDATE_INTERVAL_S": "1", "RAY_CLOUD_INSTANCE_ID": "f" * 51 + "00000",
+             "RAY_OVERRIDE_NODE_ID_FOR_TESTING": "f" * 51 + "00000", "RAY_NODE_TYPE_NAME": "ray.head.default"}
 
 
 # ---- the namespace --------------------------------------------------------
@@ -228,17 +231,21 @@ class RayCluster:
     tls         True: mutual TLS, with a CA of our own (needs openssl(1))
     env         more environment for head, workers and drivers
     dashboard   starts the dashboard (slower; off)
+    autoscaler  {type: (resources, most)}: Ray's own autoscaler runs, with its
+                fake provider: a raylet of that type for each node it launches
+    idle_s      how long it leaves a node idle
     """
 
     def __init__(self, port=6390, cpus=1, gpus=0, resources=None, labels=None,
                  token=None, tls=False, env=None, dashboard=False, dashboard_port=8291,
-                 object_store=80_000_000, log=None):
+                 object_store=80_000_000, log=None, autoscaler=None, idle_s=6):
         self.port, self.cpus, self.gpus = port, cpus, gpus
         self.resources, self.labels = resources or {}, labels or {}
         self.token, self.tls, self.extra_env = token, tls, env or {}
         self.dashboard, self.dashboard_port = dashboard, dashboard_port
         self.object_store = object_store
         self.log = log
+        self.autoscaler, self.idle_s = autoscaler, idle_s
         self.mark = uuid.uuid4().hex[:12]
         self.sessions = set()   # that we started: `ray start` leads one
         self.dir = None
@@ -314,7 +321,8 @@ class RayCluster:
 
     def start_head(self):
         tmp = self.dir / f"h{len(list(self.dir.glob('h[0-9]*')))}"
-        argv = ["ray", "start", "--head", "--block", "--no-monitor",
+        argv = ["ray", "start", "--head", "--block",
+                f"--autoscaling-config={self.autoscaler_file()}" if self.autoscaler else "--no-monitor",
                 f"--port={self.port}", "--node-ip-address=127.0.0.1",
                 f"--num-cpus={self.cpus}", f"--num-gpus={self.gpus}",
                 f"--object-store-memory={self.object_store}",
@@ -327,12 +335,34 @@ class RayCluster:
             argv.append(f"--resources={json.dumps(self.resources)}")
         if self.labels:
             argv.append("--labels=" + ",".join(f"{k}={v}" for k, v in self.labels.items()))
-        env = self.environment(RAY_NODE_TYPE_NAME="head", RAY_ADDRESS=None,
+        kind = FAKE_HEAD if self.autoscaler else {"RAY_NODE_TYPE_NAME": "head"}
+        env = self.environment(RAY_ADDRESS=None,
                                # keeps the head on 127.0.0.1
-                               RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER="0")
+                               RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER="0", **kind)
         self.head = self._launch(argv, env, "head")
         self.wait(lambda: any(n.head and n.status != "DEAD" for n in self.nodes()), 60,
                   "the head's own node", self.head, "head")
+
+    def autoscaler_file(self):
+        """As ray.cluster_utils.AutoscalingCluster makes it, which ends every Ray of the machine first."""
+        path = self.dir / "autoscaler.json"
+        kinds = {name: {"resources": {**resources, "object_store_memory": self.object_store}, "node_config": {},
+                        "min_workers": 0, "max_workers": most}
+                 for name, (resources, most) in self.autoscaler.items()}
+        kinds["ray.head.default"] = {"resources": {"CPU": self.cpus}, "node_config": {}, "max_workers": 0}
+        nothing = ("initialization_commands", "setup_commands", "head_setup_commands", "worker_setup_commands",
+                   "head_start_ray_commands", "worker_start_ray_commands", "cluster_synced_files", "rsync_exclude",
+                   "rsync_filter")
+        path.write_text(json.dumps({
+            "cluster_name": "fake", "max_workers": sum(most for _, most in self.autoscaler.values()),
+            "idle_timeout_minutes": self.idle_s / 60, "upscaling_speed": 1.0, "docker": {}, "auth": {},
+            "file_mounts": {}, "file_mounts_sync_continuously": False, "head_node_type": "ray.head.default",
+            "provider": {"type": "external", "disable_node_updaters": True,
+                         "module": "ray.autoscaler._private.fake_multi_node.node_provider.FakeMultiNodeProvider",
+                         "gcs_address": self.address, "launch_multiple": True,
+                         "head_node_id": FAKE_HEAD["RAY_CLOUD_INSTANCE_ID"]},
+            "available_node_types": kinds, **{key: [] for key in nothing}}))
+        return path
 
     def stop_head(self, sig=signal.SIGKILL):
         """The head and its children, at once; the workers stay as they are."""

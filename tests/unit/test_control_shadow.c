@@ -155,8 +155,10 @@ static void sums_are_divided(void **state)
 /* Kubernetes says what each pod takes. */
 static void pods_are_taken_as_told(void **state)
 {
-    const struct source_work works[] = {{QTYS({"GPU", ONE / 2}), 3},
-                                        {QTYS({"CPU", 3 * ONE}), 1}};
+    const struct snap_alt other = {.resources = QTYS({"CPU", 3 * ONE})};
+    const struct snap_bundle works[] = {
+        {.alts = &alts[2], .n_alts = 1, .count = 3},
+        {.alts = &other, .n_alts = 1, .count = 1}};
     const struct source_node n = {
         .status = SOURCE_RUNNING,
         .total = QTYS({"CPU", 8 * ONE}, {"GPU", 4 * ONE}),

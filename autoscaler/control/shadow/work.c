@@ -1,7 +1,7 @@
 /*
  * work.c - what runs on a node, as bundles: demand for the shadow.
  *
- * Kubernetes tells what each pod takes.  A Ray head tells sums only: they are
+ * Kubernetes tells of each pod.  A Ray head tells sums only: they are
  * divided into the shapes that were seen waiting, the largest first.  What does
  * not divide so is one bundle a device, or one a CPU.
  */
@@ -248,24 +248,6 @@ static void lumps(const struct left *l, struct arena *a, struct work_list *to)
 
 /* ---- one node */
 
-/* A pod that was seen waiting has the conditions it had then. */
-static void pod_work(const struct shapes *s, const struct source_work *w,
-                     struct arena *a, struct work_list *to)
-{
-    for (uint32_t i = 0; i < s->all.n; i++) {
-        const struct qtys *need = &s->all.v[i].alts[0].resources;
-        bool same = need->n == w->needs.n;
-
-        for (uint32_t k = 0; k < need->n && same; k++)
-            same = amount_of(&w->needs, need->v[k].name) == need->v[k].amount;
-        if (same) {
-            work_add(a, to, &s->all.v[i], w->count);
-            return;
-        }
-    }
-    lump_add(a, to, w->needs, w->count);
-}
-
 void work_of(const struct shapes *s, const struct config *conf,
              const struct source_node *n, struct arena *a,
              struct work_list *ret)
@@ -274,7 +256,7 @@ void work_of(const struct shapes *s, const struct config *conf,
     struct left l;
 
     for (uint32_t i = 0; i < n->n_works; i++)
-        pod_work(s, &n->works[i], a, ret);
+        work_add(a, ret, &n->works[i], n->works[i].count);
     if (n->works || n->status == SOURCE_IDLE)
         return;
     l = left_new(conf, n, a);

@@ -318,9 +318,9 @@ struct view_node {
     uint32_t busy, n_pods;
     bool passing, lost; /* lost: not ready for too long */
     VEC(const char *) hosted, pods;
-    VEC(struct qty) more;                 /* columns: what is left of each */
-    VEC(struct source_work) works;        /* when asked for */
-    VEC(const struct pod_shape *) shapes; /* theirs */
+    VEC(struct qty) more;           /* columns: what is left of each */
+    VEC(struct snap_bundle) works;  /* when asked for: what runs there */
+    VEC(struct pod_shape *) shapes; /* theirs */
 };
 
 struct machine;
@@ -350,6 +350,8 @@ void builder_due(struct builder *m, int64_t ms);
 /* ---- view_nodes.c */
 void view_nodes_begin(struct builder *m);
 void view_pods_place(struct builder *m); /* those in m->bound */
+/* What runs on them as demand, when asked for; after the demand that waits. */
+void view_works_make(struct builder *m);
 void view_machines_begin(struct builder *m);
 void view_node_make(struct builder *m, const struct view_node *n,
                     struct source_node *h);

@@ -66,8 +66,8 @@ static bool is_leaving(const struct builder *m, const struct pod *p)
 {
     const struct knode *k;
 
-    if (p->state != POD_BOUND || p->daemon || p->fixed || p->ending ||
-        !*p->owner || *p->gang)
+    if (m->in->works || p->state != POD_BOUND || p->daemon || p->fixed ||
+        p->ending || !*p->owner || *p->gang)
         return false;
     k = (const struct knode *)records_find(&m->in->store->nodes, p->node);
     return k && *k->leaving;
@@ -118,6 +118,7 @@ struct source_view *pods_view_make(const struct pods_view_in *in,
     view_machines_begin(&m);
     pods_affinity_begin(&m, open, n);
     pods_demands(&m, open, n);
+    view_works_make(&m);
     nodes = ARENA_ARRAY(arena, struct source_node, m.n_nodes);
     for (uint32_t i = 0; i < m.n_nodes; i++)
         view_node_make(&m, &m.nodes[i], &nodes[i]);

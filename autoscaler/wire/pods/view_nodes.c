@@ -72,7 +72,7 @@ static void use(struct view_node *n, const struct qtys *needs)
 
 /* Pods of one shape are counted together. */
 static void work_add(struct builder *m, struct view_node *n,
-                     const struct pod_shape *shape)
+                     struct pod_shape *shape)
 {
     for (uint32_t i = 0; i < n->shapes.n; i++)
         if (n->shapes.v[i] == shape) {
@@ -80,8 +80,32 @@ static void work_add(struct builder *m, struct view_node *n,
             return;
         }
     VEC_PUSH(m->arena, &n->shapes, shape);
-    VEC_PUSH(m->arena, &n->works,
-             ((struct source_work){pods_qtys_copy(m->arena, shape->needs), 1}));
+    VEC_PUSH(m->arena, &n->works, ((struct snap_bundle){.count = 1}));
+}
+
+/* With more conditions than fit it has none but its tolerations. */
+static void work_make(struct builder *m, struct pod_shape *shape,
+                      struct snap_bundle *b)
+{
+    const struct snap_alt *alts = pods_alts(m, shape);
+    struct snap_alt *plain;
+
+    b->alts = alts;
+    b->n_alts = shape->n_alts;
+    if (alts)
+        return;
+    plain = ARENA_NEW(m->arena, struct snap_alt);
+    plain->resources = pods_qtys_copy(m->arena, shape->needs);
+    plain->tolerations = pods_tolerations_copy(m->arena, shape->tolerations);
+    b->alts = plain;
+    b->n_alts = 1;
+}
+
+void view_works_make(struct builder *m)
+{
+    for (uint32_t i = 0; i < m->n_nodes; i++)
+        for (uint32_t k = 0; k < m->nodes[i].works.n; k++)
+            work_make(m, m->nodes[i].shapes.v[k], &m->nodes[i].works.v[k]);
 }
 
 void view_pods_place(struct builder *m)
