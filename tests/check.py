@@ -63,6 +63,7 @@ SUITES = {
     "hardening": pytest("tests/hardening", real=True, before=NETNS),
     "hostile": pytest("tests/hostile", real=True, before=NETNS),
     "prometheus": pytest("tests/prometheus", real=True),  # not in a namespace: setup.sh may have to fetch it
+    "pyclient": pytest("tests/pyclient", real=True),
     "docs": pytest("tests/docs", "--ignore=tests/docs/clouds", real=True, before=NETNS),
     "docs-clouds": pytest("tests/docs/clouds", python=CLOUDS_PY, real=True, before=NETNS),
     "ray-head": pytest("tests/integration/test_ray_head.py", real=True, before=NETNS),
@@ -83,7 +84,7 @@ LANES = [
     ["lint", "sequences", "storm-found", "storm", "catalogue", "simulate", "ray-cases", "ray-cases-random", "unit", "fuzz", "contract", "exec", "prop"],
     ["k8s"],
     ["k8s-pods"],
-    ["integration", "clouds-aks", "hardening", "docs"],
+    ["integration", "clouds-aks", "hardening", "pyclient", "docs"],
     ["e2e", "clouds-eks"],
     ["ray-head", "e2e-gke", "clouds-gke", "packages", "fuzz-guided", "docs-clouds"],
     ["e2e-eks", "e2e-aks", "hostile", "prometheus"],

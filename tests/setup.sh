@@ -5,6 +5,7 @@
 #   setup.sh build    the compiler's needs only
 #   setup.sh test     the tests and real Ray
 #   setup.sh clouds   the tests, the clouds' SDKs and servers
+#   setup.sh types    what judges and builds the Python client
 #   setup.sh k8s      prints the folder of a Kubernetes control plane's programs,
 #                     built once from Go modules: ten to fifteen minutes
 #   setup.sh prometheus  prints the folder of prometheus and promtool, unpacked
@@ -90,5 +91,6 @@ case $what in
 prometheus) prometheus ;;
 test) environment tests/requirements.txt ;;
 clouds) environment tests/requirements-clouds.txt ;;
+types) environment tests/requirements-types.txt ;;
 k8s) tests/k8s/bins/build.sh ;;
 esac
