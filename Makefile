@@ -105,7 +105,8 @@ PLUGIN_CFLAGS := $(filter-out -fPIE,$(CFLAGS)) -fPIC -fvisibility=hidden
 PLUGIN_LIBS ?= $(shell pkg-config --libs jansson openssl 2>/dev/null) -lpthread
 # libkit.a: each plug-in gets what it uses and needs no library of the others.
 PLUGIN_LIBS_eks := $(shell pkg-config --libs expat 2>/dev/null)
-KIT_OBJS := $(patsubst autoscaler/kit/%.c,$(B)/kit/%.o,$(sort $(wildcard autoscaler/kit/*.c)))
+PLUGIN_LIBS_ec2 := $(PLUGIN_LIBS_eks)
+KIT_OBJS := $(patsubst autoscaler/kit/%.c,$(B)/kit/%.o,$(sort $(wildcard autoscaler/kit/*.c autoscaler/kit/*/*.c)))
 
 $(B)/kit/%.o: autoscaler/kit/%.c $(B)/flags
 	$(call say,KIT,$<)
@@ -137,11 +138,19 @@ include $(wildcard tests/tests.mk)
 SOURCE_DATE_EPOCH ?= $(or $(shell git log -1 --format=%ct 2>/dev/null),$(shell stat -c %Y CHANGELOG.md))
 DATED = SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH)
 STAGE = $(DATED) configs/packaging/stage.sh $(B)
+# $$in: a folder of this call's own, so that two may run side by side.
+IN_A_FOLDER = in=$$(mktemp -d $(B)/stage.XXXXXX) && trap 'rm -rf "$$in"' EXIT
 
 .PHONY: install uninstall
 install uninstall: all  ## into PREFIX (/usr/local), DESTDIR honoured; and away again
-	@$(STAGE) $(B)/stage $(PREFIX) $(PLUGIN_DIR) $(VERSION) $(PLUGIN_SOS)
-	@configs/packaging/place.sh $@ $(B)/stage $(DESTDIR)
+	@$(IN_A_FOLDER) && $(STAGE) $$in $(PREFIX) $(PLUGIN_DIR) $(VERSION) $(PLUGIN_SOS) && configs/packaging/place.sh $@ $$in $(DESTDIR)
+
+ARCH = $(shell dpkg --print-architecture)
+DEB = $(B)/davit_$(VERSION)-1_$(ARCH).deb
+.PHONY: deb
+deb: all  ## build/release/davit_VERSION_ARCH.deb
+	@$(IN_A_FOLDER) && $(STAGE) $$in /usr /usr/lib/davit $(VERSION) $(PLUGIN_SOS) && $(DATED) configs/packaging/deb.sh $$in $(VERSION) $(DEB)
+	@echo $(DEB)
 
 .PHONY: sbom
 sbom: all  ## build/release/davit.spdx.json: the program, its plug-ins, and the packages they are linked with

@@ -42,7 +42,7 @@ def e2e_of(cloud):
 
 
 NETNS = ["tests/netns.sh"]
-PODS = [f"tests/k8s/test_{name}.py" for name in ("both", "doctor", "drain", "events", "pods", "watch")]
+PODS = [f"tests/k8s/test_{name}.py" for name in ("both", "doctor", "drain", "events", "leaving", "pods", "watch")]
 SUITES = {
     "lint": Suite("tests/lint/run.sh"),
     "unit": Suite("make", "-s", "check-unit", "VARIANT=debug"),
@@ -60,6 +60,7 @@ SUITES = {
     "ray-cases": Suite(PY, "tests/ray_cases.py", "tests/cases/ray/scheduler-cases.json"),
     "ray-cases-random": Suite(PY, "tests/ray_cases.py", "tests/cases/ray/random-cases.json"),
     "integration": pytest("tests/integration", "--ignore=tests/integration/test_ray_head.py", real=True, before=NETNS),
+    "storm-real": pytest("tests/real", real=True, before=NETNS),
     "hardening": pytest("tests/hardening", real=True, before=NETNS),
     "hostile": pytest("tests/hostile", real=True, before=NETNS),
     "prometheus": pytest("tests/prometheus", real=True),  # not in a namespace: setup.sh may have to fetch it
@@ -68,12 +69,14 @@ SUITES = {
     "docs-clouds": pytest("tests/docs/clouds", python=CLOUDS_PY, real=True, before=NETNS),
     "ray-head": pytest("tests/integration/test_ray_head.py", real=True, before=NETNS),
     "clouds-eks": pytest("tests/clouds/eks", python=CLOUDS_PY, real=True),
+    "clouds-ec2": pytest("tests/clouds/ec2", python=CLOUDS_PY, real=True),
     "clouds-gke": pytest("tests/clouds/gke", python=CLOUDS_PY, real=True),
     "clouds-aks": pytest("tests/clouds/aks", python=CLOUDS_PY, real=True),
     "e2e": pytest("tests/e2e", "--ignore=tests/e2e/clouds", real=True, before=NETNS),
     "e2e-eks": e2e_of("eks"),
     "e2e-gke": e2e_of("gke"),
     "e2e-aks": e2e_of("aks"),
+    "e2e-vms": pytest("tests/e2e/clouds/test_ray_yaml.py", python=CLOUDS_PY, real=True, before=NETNS),
     "k8s": pytest("tests/k8s", *(f"--ignore={t}" for t in PODS), real=True, before=NETNS),
     "k8s-pods": pytest(*PODS, real=True, before=NETNS),
 }
@@ -86,8 +89,8 @@ LANES = [
     ["k8s-pods"],
     ["integration", "clouds-aks", "hardening", "pyclient", "docs"],
     ["e2e", "clouds-eks"],
-    ["ray-head", "e2e-gke", "clouds-gke", "packages", "fuzz-guided", "docs-clouds"],
-    ["e2e-eks", "e2e-aks", "hostile", "prometheus"],
+    ["ray-head", "e2e-gke", "clouds-gke", "fuzz-guided", "packages", "docs-clouds"],
+    ["e2e-eks", "e2e-aks", "clouds-ec2", "e2e-vms", "hostile", "prometheus", "storm-real"],
 ]
 # `make check-fast`: the third lane waits more than it computes.
 FAST = [["lint", "sequences", "storm-found", "unit", "fuzz"], ["ray-cases", "ray-cases-random", "prop"], ["catalogue"]]

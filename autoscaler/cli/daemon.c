@@ -22,6 +22,9 @@ void daemon_prepare(enum log_level level, bool json)
     log_setup(level, json);
     /* A peer that hangs up, or nobody reading the log, is no reason to end. */
     signal(SIGPIPE, SIG_IGN);
+    /* Nor is a file as large as it may be: the journal says so, as of a full
+     * disk. */
+    signal(SIGXFSZ, SIG_IGN);
     /* A standby reads the file when it leads; the loop takes this over. */
     signal(SIGHUP, SIG_IGN);
 }

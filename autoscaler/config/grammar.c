@@ -158,6 +158,17 @@ const struct conf_pair *grammar_flatten(struct reader *r,
     return f.v;
 }
 
+const struct conf_pair *grammar_flatten_under(struct reader *r,
+                                              const struct ynode *v,
+                                              const char *key, uint32_t *ret_n)
+{
+    struct flat f = {0};
+
+    flatten(r, &f, v, key);
+    *ret_n = f.n;
+    return f.v;
+}
+
 struct pairs grammar_pairs(struct reader *r, const struct ynode *map,
                            const char *where)
 {

@@ -88,6 +88,10 @@ const struct conf_pair *grammar_flatten(struct reader *r,
                                         const struct ynode *map,
                                         const char *where, const char *except,
                                         uint32_t *ret_n);
+/* The same of any node, under a key: "node_config.Ebs.0.Size". */
+const struct conf_pair *grammar_flatten_under(struct reader *r,
+                                              const struct ynode *v,
+                                              const char *key, uint32_t *ret_n);
 /* A name, or a list of names, none empty. */
 struct names grammar_names(struct reader *r, const struct ynode *v,
                            const char *where);

@@ -10,6 +10,7 @@
 
 #include "../model/amount.h"
 #include "raw.h"
+#include "ray_launch.h"
 
 enum {
     RAY_MAX_WORKERS = 2,
@@ -138,6 +139,7 @@ static void type_read(struct raw *d, const struct ynode *root,
     zones_read(d, t, ynode_get(root, "provider"));
     if (is_spot(node))
         t->markets[t->n_markets++] = MARKET_SPOT;
+    ray_launch_type(d, root, p->value, t);
     dialect_priority(d, t, ynode_get(root, "davit"));
 }
 
@@ -174,6 +176,8 @@ static const char *provider_name(const char *type)
 {
     if (strcmp(type, "kuberay") == 0 || strcmp(type, "kubernetes") == 0)
         return "k8s";
+    if (strcmp(type, "aws") == 0)
+        return "ec2";
     if (strcmp(type, "local") == 0) /* its machines are a fixed list */
         return "Ray's local";
     return *type ? type : "of an unknown type";
@@ -206,6 +210,7 @@ void ray_read(struct raw *d, const struct ynode *root)
         return;
     }
     head_check(d, root, types);
+    ray_launch_file(d, root);
     for (uint32_t i = 0; i < types->n; i++)
         type_read(d, root, &types->pairs[i], provider);
     dialect_check(d);

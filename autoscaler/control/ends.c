@@ -83,7 +83,7 @@ static bool joined_once(const struct ends *e, const struct machine *m)
 static bool is_confirmed(const struct ends *e, const struct machine *m,
                          enum reason why)
 {
-    if (m->maybe.taken || !joined_once(e, m))
+    if (machine_leaves(m) || !joined_once(e, m))
         return true;
     if (e->sources->n && !m->ready_ms)
         return true; /* the source is asked whether it is idle */
@@ -114,7 +114,7 @@ static void intent_dropped(struct fleet *f, const struct machine *gone)
 
 static void there_end(struct ends *e, struct machine *m)
 {
-    bool asks = e->sources->n && (*m->ray_id || !m->maybe.taken);
+    bool asks = e->sources->n > 0;
 
     machine_to(e->ledger, m, asks ? STATE_DRAINING : STATE_STOPPING);
     if (!asks)
@@ -166,7 +166,7 @@ void ends_due(struct ends *e)
         if (m->state > STATE_READY || e->env->dry_run || m->protected ||
             machine_held(m))
             continue;
-        if (m->maybe.taken)
+        if (machine_leaves(m))
             machine_end(e, m, REASON_END_TAKEN);
         else if (m->why == REASON_END_FAILED && m->state >= STATE_STARTING)
             machine_end(e, m, REASON_END_FAILED);

@@ -133,7 +133,7 @@ static bool drains_work(const struct send *s, const struct machine *m)
     if (m->why == REASON_END_CONSOLIDATE)
         return s->conf->now->limits.consolidate == CONSOLIDATE_ON &&
                !drains_in_steps(s);
-    if (m->maybe.taken)
+    if (machine_leaves(m))
         return true;
     return m->why != REASON_END_IDLE && m->ready_ms;
 }

@@ -191,10 +191,10 @@ static const char *host_group_of(struct arena *a, const struct machine *m,
 static bool goes_for_good(const struct machine *m)
 {
     if (m->state == STATE_DRAINING)
-        return m->drain_accepted || m->maybe.taken ||
+        return m->drain_accepted || machine_leaves(m) ||
                m->why == REASON_END_FAILED;
     return m->state >= STATE_STARTING && m->state <= STATE_READY &&
-           (m->maybe.taken || m->why == REASON_END_FAILED);
+           (machine_leaves(m) || m->why == REASON_END_FAILED);
 }
 
 /* What the planner sees of it: an end that can be taken back, whether a source

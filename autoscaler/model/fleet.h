@@ -40,11 +40,13 @@ struct maybe {
                            * it may still come */
     bool doubt;    /* a call for its launch was not answered: it may exist */
     bool given_up; /* its launch is not sent again; a list tells */
-    bool taken;    /* the cloud takes it back */
-    bool alive;    /* the demand source's last view has its node, ready */
-    bool lacks;    /* what its node type promises */
-    bool end_sent; /* its cloud was asked to end it */
-    bool told;     /* that this takes long */
+    bool taken;    /* the cloud takes it back: its list says so */
+    bool leaving;  /* it will: its node says so */
+    int64_t leaves_ms; /* about then; 0: nothing is known of a time */
+    bool alive;        /* the demand source's last view has its node, ready */
+    bool lacks;        /* what its node type promises */
+    bool end_sent;     /* its cloud was asked to end it */
+    bool told;         /* that this takes long */
 };
 
 struct machine {
@@ -96,6 +98,12 @@ static inline bool machine_held(const struct machine *m)
 {
     return m->adopted == ADOPTED_NEW_JOURNAL ||
            m->adopted == ADOPTED_OTHER_OWNER;
+}
+
+/* Will it be gone soon, whatever anybody wants? */
+static inline bool machine_leaves(const struct machine *m)
+{
+    return m->maybe.taken || m->maybe.leaving;
 }
 
 struct fleet {

@@ -36,6 +36,9 @@ struct source_node {
     const char *address;
     const char *activity; /* what runs there, for a person */
     const char *note;     /* what it lacks yet, for a person; "" */
+    const char *leaving;  /* what says that its cloud takes it back soon, for
+                           * a person; "" or NULL: nothing does */
+    int64_t leaving_ms;   /* duration: what it has from that word on */
     bool head;            /* has the resource node:__internal_head__ */
     bool unschedulable;   /* cordoned */
     bool settling;        /* joined, but a resource of its type is not

@@ -25,8 +25,8 @@ put 644 LICENSE "$prefix/share/doc/davit/LICENSE"
 put 644 configs/davit.service "$prefix/lib/systemd/system/davit.service"
 sed -i "s|/usr/bin/davit|$prefix/bin/davit|" "$out$prefix/lib/systemd/system/davit.service"
 
-mkdir -p "$out$prefix/lib/pkgconfig"
-cat > "$out$prefix/lib/pkgconfig/davit.pc" <<PC
+mkdir -p "$out$prefix/share/pkgconfig"
+cat > "$out$prefix/share/pkgconfig/davit.pc" <<PC
 prefix=$prefix
 includedir=\${prefix}/include
 plugindir=$plugins

@@ -11,6 +11,12 @@
 
 #include "eks.h"
 
+struct op op_begin(struct eks *e, struct davit_call *call,
+                   struct davit_error *error)
+{
+    return (struct op){.a = aws_op_begin(&e->aws, call, error), .e = e};
+}
+
 static bool needs_work(const struct op *op, const struct group *g)
 {
     struct count c = ledger_count(g);
@@ -38,17 +44,17 @@ static bool needs_work(const struct op *op, const struct group *g)
 static void protect(struct op *op, struct group *g)
 {
     struct davit_error why = {.size = sizeof why};
-    struct davit_error *said = op->error;
-    op->error = &why;
+    struct davit_error *said = op->a.error;
+    op->a.error = &why;
     if (op->e->protect && group_protect(op, g) != DAVIT_OK) {
         char line[300];
         snprintf(line, sizeof line,
                  "%.60s: instances are not protected from the group's own "
                  "scale-in: %.150s",
                  op->e->pools[g->pool].name, why.text);
-        op->e->host->log(2, line);
+        op->e->aws.host->log(2, line);
     }
-    op->error = said;
+    op->a.error = said;
 }
 
 static int group_work(struct op *op, size_t pool, const char *name,
@@ -133,7 +139,7 @@ static void eks_close(void *self)
     for (size_t i = 0; e->pools && i < e->n_pools; i++)
         free(e->pools[i].known);
     kit_keep_done(&e->keep);
-    kit_token_done(&e->keys);
+    aws_done(&e->aws);
     pthread_mutex_destroy(&e->lock);
     free(e);
 }
@@ -143,9 +149,8 @@ static int eks_open(const struct davit_host *host,
                     struct davit_error *error)
 {
     struct eks *e = kit_zeroed(1, sizeof *e);
-    e->host = host;
+    aws_init(&e->aws, host);
     pthread_mutex_init(&e->lock, NULL);
-    kit_token_init(&e->keys);
     int st = options_read(e, setup, error);
     if (st == DAVIT_OK)
         *ret = e;

@@ -1,11 +1,10 @@
 /*
  * eks.h - what the files of this plug-in share.
  *
- * options.c reads the configuration, auth.c (with profile.c and roles.c) finds
- * credentials, api.c sends signed requests, errors.c names the reaction, view.c
- * reads the groups and their instances, ledger.c keeps who asked for what in
- * the group's tags, failure.c reads why machines did not come, and eks.c has
- * the operations.  Why it is so: README.md.
+ * options.c reads the configuration, kit/aws/ sends signed requests and names
+ * the reaction to errors, view.c reads the groups and their instances, ledger.c
+ * keeps who asked for what in the group's tags, failure.c reads why machines did
+ * not come, and eks.c has the operations.  Why it is so: README.md.
  */
 #ifndef EKS_EKS_H
 #define EKS_EKS_H
@@ -13,10 +12,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "kit/json.h"
-#include "kit/str.h"
-#include "kit/token.h"
-#include "kit/xml.h"
+#include "kit/aws/aws.h"
 #include "provider.h"
 
 #define RECORD_PREFIX "davit-request/"
@@ -25,14 +21,6 @@
 #define TAG_REQUEST "davit-request"
 #define TAG_TYPE "davit-type"
 #define LEFT_MAX 32 /* groups of ours that no type has any more */
-
-enum service { EKS, AUTOSCALING, EC2, STS, N_SERVICES };
-
-struct credentials {
-    char *access_key, *secret_key, *token; /* token: NULL for none */
-    char *text;                            /* all of it, as the cache has it */
-    int64_t expires_ms;                    /* wall; INT64_MAX: never */
-};
 
 struct eks_pool { /* a managed node group, or a bare group */
     char *name;
@@ -66,32 +54,25 @@ struct eks_type {
 };
 
 struct eks {
-    const struct davit_host *host;
+    struct aws aws;
     struct kit_keep keep; /* of the configuration */
-    char *tag, *cluster, *profile, *region_given;
-    char *endpoints[N_SERVICES], *metadata;
+    char *tag, *cluster;
     struct eks_type *types;
     size_t n_types;
     struct eks_pool *pools; /* of types, then room for LEFT_MAX more */
     size_t n_typed;
     atomic_size_t n_pools;
-    struct kit_token keys;
-    _Atomic int64_t clock_off_ms; /* AWS's clock minus ours; 0: about right */
     int64_t launch_timeout_ms;
     bool protect;
     pthread_mutex_t lock; /* of the pools' facts and what follows */
-    char region[48];      /* "" not known yet */
     bool left_known;      /* such groups were looked for */
 };
 
 struct op { /* one running operation */
+    struct aws_op a;
     struct eks *e;
-    struct davit_call *call;
-    struct davit_error *error;
-    int64_t server_ms; /* the cloud's clock, from its last answer */
 };
 
-/* api.c: an operation begins. */
 struct op op_begin(struct eks *e, struct davit_call *call,
                    struct davit_error *error);
 
@@ -101,46 +82,8 @@ int options_read(struct eks *e, const struct davit_setup *s,
 extern const struct kit_option eks_options[];
 const struct eks_type *type_find(const struct eks *e, const char *name);
 
-/* auth.c, roles.c, profile.c */
-int auth_keys(struct op *op, struct credentials *ret); /* a copy */
-int auth_region(struct op *op, char *ret, size_t size);
-void credentials_free(struct credentials *c);
-bool credentials_set(struct credentials *c, const char *access,
-                     const char *secret, const char *token,
-                     const char *expiration);
-int role_by_web_identity(struct op *op, const char *role, const char *file,
-                         const char *session, struct credentials *ret);
-int role_by_keys(struct op *op, const char *role, const char *session,
-                 const char *external_id, const struct credentials *by,
-                 struct credentials *ret);
-int metadata_keys(struct op *op, struct credentials *ret);
-int metadata_region(struct op *op, char *ret, size_t size);
-int container_keys(struct op *op, struct credentials *ret);
-struct profile; /* settings of one profile, both files */
-struct profile *profile_read(const char *name); /* NULL: there is none */
-const char *profile_get(const struct profile *p, const char *key); /* NULL */
-void profile_free(struct profile *p);
-
-/* api.c */
-int api_query(struct op *op, enum service s, const struct kit_str *form,
-              struct xml_doc **ret_doc, const struct xml **ret);
-int api_query_as(struct op *op, enum service s, const struct kit_str *form,
-                 const struct credentials *keys, struct xml_doc **ret_doc,
-                 const struct xml **ret);           /* keys NULL: unsigned */
-int api_plain(struct op *op, struct davit_http *x); /* metadata and agents */
-/* A call whose answer says no more than that it was done. */
-int api_do(struct op *op, enum service s, const struct kit_str *form);
-/* DescribeNodegroup of a pool that has one. */
+/* offers.c: DescribeNodegroup of a pool that has one. */
 int api_node_group(struct op *op, const struct eks_pool *p, json_t **ret);
-void form_begin(struct kit_str *f, enum service s, const char *action);
-void form_nth(struct kit_str *f, const char *name, size_t n,
-              const char *value); /* "Names.member." and n, from 1 */
-
-/* errors.c */
-int errors_status(const char *code, const char *text);
-int errors_reply(struct op *op, const struct davit_http *x);
-/* The code inside a scaling activity's sentence, and its reaction. */
-int errors_sentence(const char *text, char *ret_code, size_t size);
 
 /* view.c */
 enum life { LIFE_STARTING, LIFE_RUNNING, LIFE_STOPPING, LIFE_GONE };

@@ -54,7 +54,7 @@ static void activity_take(struct failures *f, const struct xml *a, int64_t at)
     if (strncmp(xml_text(a, "Description"), "Launching", 9) != 0)
         return; /* an end that failed is not ours to judge */
     if (!f->any) {
-        f->status = errors_sentence(text, f->code, sizeof f->code);
+        f->status = aws_sentence(text, f->code, sizeof f->code);
         snprintf(f->text, sizeof f->text, "%.200s",
                  text[0] != '\0' ? text : "the launch was cancelled");
         f->newest_ms = at;
@@ -75,12 +75,12 @@ static int failures_read(struct op *op, const struct group *g, int64_t since,
         struct xml_doc *doc;
         const struct xml *x;
         more = false;
-        form_begin(&form, AUTOSCALING, "DescribeScalingActivities");
+        aws_form_begin(&form, AWS_AUTOSCALING, "DescribeScalingActivities");
         kit_str_param(&form, "AutoScalingGroupName", g->name);
         kit_str_param(&form, "MaxRecords", "20");
         if (next.n > 0)
             kit_str_param(&form, "NextToken", next.p);
-        st = api_query(op, AUTOSCALING, &form, &doc, &x);
+        st = aws_query(&op->a, AWS_AUTOSCALING, &form, &doc, &x);
         if (st != DAVIT_OK)
             break;
         x = xml_at(x, "DescribeScalingActivitiesResult");
@@ -156,9 +156,9 @@ static int health_verdict(struct op *op, const struct group *g,
     pthread_mutex_unlock(&e->lock);
     if (code[0] == '\0')
         return DAVIT_OK;
-    int status = errors_sentence(text, f->code, sizeof f->code);
+    int status = aws_sentence(text, f->code, sizeof f->code);
     if (strcmp(f->code, "LaunchFailed") == 0) {
-        status = errors_status(code, text);
+        status = aws_status(code, text);
         snprintf(f->code, sizeof f->code, "%s", code);
     }
     snprintf(f->text, sizeof f->text, "%s: %.150s", code, text);
@@ -171,7 +171,7 @@ static int health_verdict(struct op *op, const struct group *g,
 int failure_judge(struct op *op, struct group *g)
 {
     struct count c = ledger_count(g);
-    int64_t now = op->server_ms, since = now;
+    int64_t now = op->a.server_ms, since = now;
     bool failed = false;
     if (c.open == 0 && g->desired <= ledger_needed(g))
         return DAVIT_OK;
@@ -204,7 +204,7 @@ int failure_judge(struct op *op, struct group *g)
         char line[300];
         snprintf(line, sizeof line, "%s: %.250s", op->e->pools[g->pool].name,
                  f.text[0] != '\0' ? f.text : "no instance came in time");
-        op->e->host->log(1, line);
+        op->e->aws.host->log(1, line);
     }
     uint32_t need = ledger_needed(g);
     if (st == DAVIT_OK && g->desired > need && (failed || why != DAVIT_OK))

@@ -29,7 +29,7 @@ bool pool_lock(struct op *op, const char *group)
 {
     pthread_mutex_t *m = stripe(group);
     while (pthread_mutex_trylock(m) != 0)
-        if (!op->e->host->sleep(op->call, 5))
+        if (!op->e->aws.host->sleep(op->a.call, 5))
             return false;
     return true;
 }
@@ -41,7 +41,7 @@ void pool_unlock(const char *group)
 
 int out_of_time(struct op *op)
 {
-    return kit_error(op->error, DAVIT_CANCELLED, "",
+    return kit_error(op->a.error, DAVIT_CANCELLED, "",
                      "it was cancelled, or its time was over");
 }
 
@@ -124,7 +124,7 @@ void group_put(struct op *op, const struct group *g, const char *request,
     }
     for (size_t i = 0; i < g->n_records && !request; i++)
         if (g->records[i].status != DAVIT_OK && !g->records[i].settled &&
-            op->server_ms - g->records[i].at_ms <
+            op->a.server_ms - g->records[i].at_ms <
                 e->launch_timeout_ms + SLOTS_SHOWN_MS)
             slots_put(op, g, &g->records[i], sink, put);
 }
@@ -145,7 +145,7 @@ struct launch {
 static int launch_check(struct launch *la)
 {
     const struct davit_launch *l = la->l;
-    struct davit_error *e = la->op.error;
+    struct davit_error *e = la->op.a.error;
     const struct eks_type *t = type_find(la->op.e, l->offer);
     if (!t)
         return kit_error(e, DAVIT_INVALID, "UnknownType",
@@ -186,10 +186,10 @@ static int pool_check(struct launch *la)
         return DAVIT_OK;
     if (strcmp(status, "CREATE_FAILED") == 0 ||
         strcmp(status, "DELETING") == 0 || strcmp(status, "DELETE_FAILED") == 0)
-        return kit_error(la->op.error, DAVIT_INVALID, status,
+        return kit_error(la->op.a.error, DAVIT_INVALID, status,
                          "node group %.60s is %s", p->name, status);
     if (la->l->spot != spot)
-        return kit_error(la->op.error, DAVIT_INVALID, "WrongMarket",
+        return kit_error(la->op.a.error, DAVIT_INVALID, "WrongMarket",
                          "node group %.60s is of capacity type %s; node type "
                          "%.40s says spot: %s",
                          p->name, spot ? "SPOT" : "ON_DEMAND", la->type->name,
@@ -198,7 +198,7 @@ static int pool_check(struct launch *la)
     size_t n = strlen(machine);
     if (machine[0] != '\0' && machines[0] != '\0' &&
         (!at || (at[n] != '\0' && at[n] != ' ')))
-        return kit_error(la->op.error, DAVIT_INVALID, "WrongMachine",
+        return kit_error(la->op.a.error, DAVIT_INVALID, "WrongMachine",
                          "node group %.60s has %.80s; node type %.40s says "
                          "machine: %.40s",
                          p->name, machines, la->type->name, machine);
@@ -221,7 +221,7 @@ static uint32_t room_in(const struct group *g)
 
 static int full(struct launch *la, const struct group *g)
 {
-    return kit_error(la->op.error, DAVIT_QUOTA, "MaxSize",
+    return kit_error(la->op.a.error, DAVIT_QUOTA, "MaxSize",
                      "node group %.60s has a MaxSize of %u; %u of %u machines "
                      "fit",
                      la->op.e->pools[la->pool].name, g->max, la->granted,
@@ -240,14 +240,14 @@ static int by_instances(struct launch *la, struct group *g, struct record *r)
     uint32_t want = r->want < 100 ? r->want : 100;
     snprintf(count, sizeof count, "%u", want);
     snprintf(token, sizeof token, "davit-%s", r->hash);
-    form_begin(&f, AUTOSCALING, "LaunchInstances");
+    aws_form_begin(&f, AWS_AUTOSCALING, "LaunchInstances");
     kit_str_param(&f, "AutoScalingGroupName", g->name);
     kit_str_param(&f, "RequestedCapacity", count);
     kit_str_param(&f, "ClientToken", token);
     if (la->l->zone[0] != '\0')
-        form_nth(&f, "AvailabilityZones.member.", 1, la->l->zone);
+        aws_form_nth(&f, "AvailabilityZones.member.", 1, la->l->zone);
     kit_str_param(&f, "RetryStrategy", "none");
-    int st = api_query(op, AUTOSCALING, &f, &doc, &x);
+    int st = aws_query(&op->a, AWS_AUTOSCALING, &f, &doc, &x);
     kit_str_done(&f);
     if (st != DAVIT_OK)
         return st;
@@ -256,8 +256,8 @@ static int by_instances(struct launch *la, struct group *g, struct record *r)
         char code[48], text[208];
         snprintf(code, sizeof code, "%.47s", xml_text(e, "ErrorCode"));
         snprintf(text, sizeof text, "%.200s", xml_text(e, "ErrorMessage"));
-        st = errors_status(code, text);
-        kit_error(op->error, (enum davit_status)st, code, "%s", text);
+        st = aws_status(code, text);
+        kit_error(op->a.error, (enum davit_status)st, code, "%s", text);
         uint32_t made = 0;
         for (const struct xml *i = xml_at(x, "LaunchInstancesResult/Instances/"
                                              "member");
@@ -286,10 +286,10 @@ static int record_of(struct launch *la, struct group *g, struct record **ret)
     ledger_hash(la->l->request_id, hash);
     struct record *r = *ret = ledger_find(g, hash);
     if (r && strcmp(r->request, la->l->request_id) != 0)
-        return kit_error(la->op.error, DAVIT_INVALID, "RequestIdClash",
+        return kit_error(la->op.a.error, DAVIT_INVALID, "RequestIdClash",
                          "two request ids look alike; use another");
     if (r && r->want > la->l->count)
-        return kit_error(la->op.error, DAVIT_INVALID, "RequestIdReused",
+        return kit_error(la->op.a.error, DAVIT_INVALID, "RequestIdReused",
                          "request %.60s was for %u machines: an id cannot be "
                          "used for another launch",
                          r->request, r->want);
@@ -322,7 +322,7 @@ static int launch_locked(struct launch *la, struct davit_sink *sink,
         return st;
     g = &la->view.groups[0];
     if (!g->found)
-        return kit_error(la->op.error, DAVIT_INVALID, "NoNodeGroup",
+        return kit_error(la->op.a.error, DAVIT_INVALID, "NoNodeGroup",
                          "there is no node group %.60s in cluster %.60s, or "
                          "its Auto Scaling group is gone",
                          la->op.e->pools[la->pool].name, la->op.e->cluster);
@@ -335,7 +335,7 @@ static int launch_locked(struct launch *la, struct davit_sink *sink,
         return st;
     bool raised = false;
     if (r && r->status != DAVIT_OK) {
-        st = kit_error(la->op.error, (enum davit_status)r->status, r->code,
+        st = kit_error(la->op.a.error, (enum davit_status)r->status, r->code,
                        "node group %.60s could not start %u of %u machines: %s",
                        la->op.e->pools[la->pool].name, record_open(g, r),
                        r->want, r->code);
@@ -354,11 +354,11 @@ static int launch_locked(struct launch *la, struct davit_sink *sink,
      * next list shows it. */
     if (raised && (st == DAVIT_OK || la->type->how == BY_INSTANCES)) {
         struct davit_error dropped = {.size = sizeof dropped};
-        struct davit_error *said = la->op.error;
-        la->op.error = &dropped;
+        struct davit_error *said = la->op.a.error;
+        la->op.a.error = &dropped;
         if (look(la) == DAVIT_OK && la->view.groups[0].found)
             (void)ledger_assign(&la->op, &la->view.groups[0]);
-        la->op.error = said;
+        la->op.a.error = said;
     }
     g = &la->view.groups[0];
     group_put(&la->op, g, la->l->request_id, sink, put);
@@ -370,7 +370,7 @@ static int launch_locked(struct launch *la, struct davit_sink *sink,
     /* A refusal is final for what was not shown with it, and what is granted
      * would be bought elsewhere as well: it is reported when all of it is there. */
     if (la->short_of_room && r && record_open(g, r) > 0)
-        return kit_error(la->op.error, DAVIT_RETRY, "MaxSize",
+        return kit_error(la->op.a.error, DAVIT_RETRY, "MaxSize",
                          "node group %.60s has room for %u of %u machines; "
                          "they have not come yet",
                          la->op.e->pools[la->pool].name, la->granted,
@@ -382,7 +382,7 @@ static int launch_locked(struct launch *la, struct davit_sink *sink,
         for (size_t i = 0; i < g->n; i++)
             some = some || strcmp(g->v[i].request, r->request) == 0;
         if (!some)
-            return kit_error(la->op.error, DAVIT_NOT_FOUND, "RequestClosed",
+            return kit_error(la->op.a.error, DAVIT_NOT_FOUND, "RequestClosed",
                              "the machines of request %.60s have ended",
                              r->request);
     }

@@ -149,7 +149,7 @@ void ledger_recall(struct op *op, struct group *g)
     pthread_mutex_lock(&op->e->lock);
     for (size_t i = 0; i < p->n_known; i++) {
         const struct record *r = &p->known[i];
-        if (op->server_ms - r->at_ms > KNOWN_MS || ledger_find(g, r->hash))
+        if (op->a.server_ms - r->at_ms > KNOWN_MS || ledger_find(g, r->hash))
             continue;
         struct record *again = record_add(g);
         *again = *r;
@@ -167,7 +167,7 @@ void ledger_recall(struct op *op, struct group *g)
              "%.80s and are written again: tell Terraform to ignore_changes of "
              "its tags",
              p->name, lost, g->name);
-    op->e->host->log(1, line);
+    op->e->aws.host->log(1, line);
 }
 
 /* ---- writing */
@@ -192,7 +192,7 @@ int ledger_save(struct op *op, struct group *g)
     struct kit_str f = {0};
     size_t n = 0;
     int st = DAVIT_OK;
-    form_begin(&f, AUTOSCALING, "CreateOrUpdateTags");
+    aws_form_begin(&f, AWS_AUTOSCALING, "CreateOrUpdateTags");
     for (size_t i = 0; i < g->n_records; i++) {
         const struct record *r = &g->records[i];
         char key[64], value[257];
@@ -205,7 +205,7 @@ int ledger_save(struct op *op, struct group *g)
         tag_add(&f, ++n, g->name, key, value);
     }
     if (n > 0)
-        st = api_do(op, AUTOSCALING, &f);
+        st = aws_do(&op->a, AWS_AUTOSCALING, &f);
     for (size_t i = 0; i < g->n_records && st == DAVIT_OK; i++)
         g->records[i].changed = false;
     if (st == DAVIT_OK)
@@ -226,8 +226,8 @@ static int ledger_prune(struct op *op, struct group *g)
 {
     struct kit_str f = {0};
     size_t n = 0, kept = 0, closed = 0;
-    int64_t now = op->server_ms;
-    form_begin(&f, AUTOSCALING, "DeleteTags");
+    int64_t now = op->a.server_ms;
+    aws_form_begin(&f, AWS_AUTOSCALING, "DeleteTags");
     if (g->n_records > 1)
         qsort(g->records, g->n_records, sizeof *g->records, newest_first);
     for (size_t i = 0; i < g->n_records; i++) {
@@ -243,7 +243,7 @@ static int ledger_prune(struct op *op, struct group *g)
         snprintf(key, sizeof key, RECORD_PREFIX "%s", r->hash);
         tag_add(&f, ++n, g->name, key, NULL);
     }
-    int st = n > 0 ? api_do(op, AUTOSCALING, &f) : DAVIT_OK;
+    int st = n > 0 ? aws_do(&op->a, AWS_AUTOSCALING, &f) : DAVIT_OK;
     if (st == DAVIT_OK)
         g->n_records = kept;
     kit_str_done(&f);
@@ -257,7 +257,7 @@ int ledger_open(struct op *op, struct group *g, const char *request,
     if (st != DAVIT_OK)
         return st;
     if (g->n_records >= RECORDS_MAX || g->n_records + g->tags >= 50)
-        return kit_error(op->error, DAVIT_RETRY, "TooManyRequests",
+        return kit_error(op->a.error, DAVIT_RETRY, "TooManyRequests",
                          "group %.80s has %zu requests under way and %u other "
                          "tags; there is room for 50",
                          g->name, g->n_records, g->tags);
@@ -265,7 +265,7 @@ int ledger_open(struct op *op, struct group *g, const char *request,
     ledger_hash(request, r->hash);
     snprintf(r->request, sizeof r->request, "%s", request);
     r->want = want;
-    r->at_ms = op->server_ms;
+    r->at_ms = op->a.server_ms;
     r->changed = true;
     *ret = r;
     return ledger_save(op, g);
@@ -282,9 +282,9 @@ static int tags_put(struct op *op, struct group *g, const char *request,
         {TAG_CLUSTER, op->e->tag}, {TAG_TYPE, type}, {TAG_REQUEST, request}};
     int st = DAVIT_OK;
     for (size_t from = 0; from < n && st == DAVIT_OK; from += TAG_BATCH) {
-        form_begin(&f, EC2, "CreateTags");
+        aws_form_begin(&f, AWS_EC2, "CreateTags");
         for (size_t i = from; i < n && i < from + TAG_BATCH; i++)
-            form_nth(&f, "ResourceId.", i - from + 1, v[i]->id);
+            aws_form_nth(&f, "ResourceId.", i - from + 1, v[i]->id);
         for (size_t i = 0; i < (request[0] != '\0' ? 3u : 2u); i++) {
             char name[32];
             snprintf(name, sizeof name, "Tag.%zu.Key", i + 1);
@@ -292,7 +292,7 @@ static int tags_put(struct op *op, struct group *g, const char *request,
             snprintf(name, sizeof name, "Tag.%zu.Value", i + 1);
             kit_str_param(&f, name, tags[i].value);
         }
-        st = api_do(op, EC2, &f);
+        st = aws_do(&op->a, AWS_EC2, &f);
     }
     kit_str_done(&f);
     if (st == DAVIT_OK)
@@ -335,7 +335,7 @@ int ledger_assign(struct op *op, struct group *g)
         size_t take = room < n - at ? room : n - at;
         st = tags_put(op, g, r ? r->request : "", v + at, take);
         if (st == DAVIT_NOT_FOUND)
-            st = kit_error(op->error, DAVIT_RETRY, "NotTaggable",
+            st = kit_error(op->a.error, DAVIT_RETRY, "NotTaggable",
                            "an instance just made cannot be tagged yet");
         at += take;
     }
@@ -356,11 +356,11 @@ int group_target(struct op *op, struct group *g, uint32_t target)
     struct kit_str f = {0};
     char text[16];
     snprintf(text, sizeof text, "%u", target);
-    form_begin(&f, AUTOSCALING, "SetDesiredCapacity");
+    aws_form_begin(&f, AWS_AUTOSCALING, "SetDesiredCapacity");
     kit_str_param(&f, "AutoScalingGroupName", g->name);
     kit_str_param(&f, "DesiredCapacity", text);
     kit_str_param(&f, "HonorCooldown", "false");
-    int st = api_do(op, AUTOSCALING, &f);
+    int st = aws_do(&op->a, AWS_AUTOSCALING, &f);
     if (st == DAVIT_OK)
         g->desired = target;
     kit_str_done(&f);
@@ -376,16 +376,16 @@ int group_protect(struct op *op, struct group *g)
     size_t i = 0;
     while (st == DAVIT_OK && i < g->n) {
         size_t n = 0;
-        form_begin(&f, AUTOSCALING, "SetInstanceProtection");
+        aws_form_begin(&f, AWS_AUTOSCALING, "SetInstanceProtection");
         for (; i < g->n && n < PROTECT_BATCH; i++)
             if (g->v[i].ours && g->v[i].in_group && !g->v[i].protected &&
                 strcmp(g->v[i].stage, "InService") == 0)
-                form_nth(&f, "InstanceIds.member.", ++n, g->v[i].id);
+                aws_form_nth(&f, "InstanceIds.member.", ++n, g->v[i].id);
         if (n == 0)
             break;
         kit_str_param(&f, "AutoScalingGroupName", g->name);
         kit_str_param(&f, "ProtectedFromScaleIn", "true");
-        st = api_do(op, AUTOSCALING, &f);
+        st = aws_do(&op->a, AWS_AUTOSCALING, &f);
     }
     kit_str_done(&f);
     return st;

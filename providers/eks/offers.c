@@ -11,7 +11,18 @@
 #include <string.h>
 
 #include "eks.h"
-#include "kit/offer.h"
+#include "kit/aws/machine.h"
+
+int api_node_group(struct op *op, const struct eks_pool *p, json_t **ret)
+{
+    char *cluster = kit_encode(op->e->cluster), *name = kit_encode(p->name);
+    char *path = kit_print("/clusters/%s/node-groups/%s", cluster, name);
+    int st = aws_json(&op->a, AWS_EKS, path, ret);
+    free(cluster);
+    free(name);
+    free(path);
+    return st;
+}
 
 /* Labels and taints of the node group. */
 static int from_node_group(struct op *op, const struct eks_pool *p,
@@ -42,46 +53,6 @@ static int from_node_group(struct op *op, const struct eks_pool *p,
     return DAVIT_OK;
 }
 
-/* Of several types the first is what counts on; the others are as large. */
-static int from_machine(struct op *op, const char *machines,
-                        struct kit_offer *f)
-{
-    struct kit_str form = {0};
-    struct xml_doc *doc;
-    const struct xml *x;
-    form_begin(&form, EC2, "DescribeInstanceTypes");
-    size_t n = 0, first = strcspn(machines, " ");
-    for (const char *at = machines; *at != '\0';) {
-        char one[64];
-        size_t len = strcspn(at, " ");
-        snprintf(one, sizeof one, "%.*s", (int)(len < 63 ? len : 63), at);
-        form_nth(&form, "InstanceType.", ++n, one);
-        at += len + (at[len] == ' ');
-    }
-    int st = api_query(op, EC2, &form, &doc, &x);
-    kit_str_done(&form);
-    if (st != DAVIT_OK)
-        return st;
-    const struct xml *t = xml_at(x, "instanceTypeSet/item");
-    while (t && (strlen(xml_text(t, "instanceType")) != first ||
-                 strncmp(xml_text(t, "instanceType"), machines, first) != 0))
-        t = xml_again(t);
-    int64_t cpus = xml_number(t, "vCpuInfo/defaultVCpus", 0), gpus = 0;
-    int64_t mib = xml_number(t, "memoryInfo/sizeInMiB", 0);
-    for (const struct xml *g = xml_at(t, "gpuInfo/gpus/item"); g;
-         g = xml_again(g)) {
-        gpus += xml_number(g, "count", 0);
-        const char *name = xml_text(g, "name");
-        kit_fact_set(f, &f->labels, "ray.io/accelerator-type", name);
-    }
-    kit_fact_number(f, &f->resources, "CPU", cpus);
-    kit_fact_number(f, &f->resources, "memory", mib * 1048576);
-    if (gpus > 0)
-        kit_fact_number(f, &f->resources, "GPU", gpus);
-    xml_free(doc);
-    return DAVIT_OK;
-}
-
 /* k8s.io/cluster-autoscaler/node-template/{label,taint,resources}/KEY */
 static void from_tags(const struct xml *group, struct kit_offer *f)
 {
@@ -103,34 +74,6 @@ static void from_tags(const struct xml *group, struct kit_offer *f)
                                colon + 1);
         }
     }
-}
-
-/* The newest spot price of that machine in that zone, -1 without one. */
-static int64_t spot_price(struct op *op, const char *machine, const char *zone)
-{
-    struct kit_str form = {0};
-    struct xml_doc *doc;
-    const struct xml *x;
-    char now[KIT_TIME_SIZE];
-    kit_time_text(op->e->host->wall_ms(), now);
-    form_begin(&form, EC2, "DescribeSpotPriceHistory");
-    form_nth(&form, "InstanceType.", 1, machine);
-    form_nth(&form, "ProductDescription.", 1, "Linux/UNIX");
-    kit_str_param(&form, "StartTime", now);
-    if (zone[0] != '\0')
-        kit_str_param(&form, "AvailabilityZone", zone);
-    kit_str_param(&form, "MaxResults", "100");
-    int st = api_query(op, EC2, &form, &doc, &x);
-    kit_str_done(&form);
-    int64_t worst = -1; /* of the zones it may come from */
-    for (const struct xml *p = xml_at(x, "spotPriceHistorySet/item");
-         st == DAVIT_OK && p; p = xml_again(p)) {
-        double v = strtod(xml_text(p, "spotPrice"), NULL);
-        if (v > 0 && v < 1e6 && (int64_t)(v * 1e6 + 0.5) > worst)
-            worst = (int64_t)(v * 1e6 + 0.5);
-    }
-    xml_free(doc);
-    return worst;
 }
 
 static const struct xml *group_xml(const struct view *v, const char *name)
@@ -170,7 +113,7 @@ static void offer_put(const struct offering *o, const struct kit_offer *f,
                       const char *note, bool available)
 {
     int64_t price = spot && machine[0] != '\0'
-                        ? spot_price(o->op, machine, zone)
+                        ? aws_spot_price(&o->op->a, machine, zone)
                         : -1;
     kit_offer_put(f,
                   &(struct davit_offer){.name = o->type->name,
@@ -220,7 +163,7 @@ static int route_offer(const struct offering *o, const struct eks_route *r,
     if (machine.n == 0)
         kit_str_puts(&machine, o->type->machine);
     if (st == DAVIT_OK && x && machine.n > 0)
-        st = from_machine(o->op, machine.p, &f);
+        st = aws_machine_facts(&o->op->a, machine.p, &f);
     if (machine.n > 0)
         machine.p[strcspn(machine.p, " ")] = '\0';
     if (st == DAVIT_INVALID)

@@ -130,20 +130,14 @@ static int type_read(struct eks *e, const struct davit_node_type *n,
 const struct kit_option eks_options[] = {
     {"cluster", "the EKS cluster's name; without it that of cluster: above",
      KIT_TEXT, AT(cluster)},
-    {"region", "such as us-east-1; else AWS_REGION, the profile, the instance",
-     KIT_TEXT, AT(region_given)},
-    {"profile", "of the AWS credentials and config files", KIT_TEXT,
-     AT(profile)},
     {"endpoint", "one URL for all services, for private clouds and tests",
-     KIT_URL, AT(endpoints[EKS])},
-    {ENDPOINT("eks"), AT(endpoints[EKS]), .instead = "endpoint"},
-    {ENDPOINT("autoscaling"), AT(endpoints[AUTOSCALING]),
+     KIT_URL, AT(aws.endpoints[AWS_EKS])},
+    {ENDPOINT("eks"), AT(aws.endpoints[AWS_EKS]), .instead = "endpoint"},
+    {ENDPOINT("autoscaling"), AT(aws.endpoints[AWS_AUTOSCALING]),
      .instead = "endpoint"},
-    {ENDPOINT("ec2"), AT(endpoints[EC2]), .instead = "endpoint"},
-    {ENDPOINT("sts"), AT(endpoints[STS]), .instead = "endpoint"},
-    {ENDPOINT("metadata"), AT(metadata),
-     .env = "AWS_EC2_METADATA_SERVICE_ENDPOINT",
-     .fallback = "http://169.254.169.254"},
+    {ENDPOINT("ec2"), AT(aws.endpoints[AWS_EC2]), .instead = "endpoint"},
+    {ENDPOINT("sts"), AT(aws.endpoints[AWS_STS]), .instead = "endpoint"},
+    AWS_OPTIONS(struct eks, aws),
     {"launch_timeout", "how long a group may take to start an instance",
      KIT_DURATION, AT(launch_timeout_ms), .fallback = "15m"},
     {"protect", "guards instances from the group's own scale-in", KIT_FLAG,
@@ -162,6 +156,7 @@ int options_read(struct eks *e, const struct davit_setup *s,
 {
     e->tag = kit_keep_text(&e->keep, s->cluster);
     e->cluster = e->tag;
+    e->aws.session = e->tag;
     if (strlen(e->tag) > 200)
         return kit_error(err, DAVIT_INVALID, "",
                          "the cluster's name is a tag's value: up to 200 "

@@ -64,6 +64,6 @@ int group_closed(struct op *op, const struct group *g)
 {
     return g->closed_as == DAVIT_OK
                ? DAVIT_OK
-               : kit_error(op->error, (enum davit_status)g->closed_as,
+               : kit_error(op->a.error, (enum davit_status)g->closed_as,
                            g->closed_code, "%s", g->closed);
 }

@@ -40,13 +40,13 @@ static bool slot_parse(const struct eks *e, const char *id, char hash[17],
 static void form_end(struct kit_str *f, const struct group *g,
                      const char *const *ids, size_t n)
 {
-    form_begin(f, AUTOSCALING, "TerminateInstanceInAutoScalingGroup");
+    aws_form_begin(f, AWS_AUTOSCALING, "TerminateInstanceInAutoScalingGroup");
     if (n == 1) {
         kit_str_param(f, "InstanceId", ids[0]);
     } else {
         kit_str_param(f, "AutoScalingGroupName", g->name);
         for (size_t i = 0; i < n; i++)
-            form_nth(f, "InstanceIds.member.", i + 1, ids[i]);
+            aws_form_nth(f, "InstanceIds.member.", i + 1, ids[i]);
     }
     kit_str_param(f, "ShouldDecrementDesiredCapacity", "true");
 }
@@ -56,7 +56,7 @@ static int end_some(struct op *op, struct group *g, const char *const *ids,
 {
     struct kit_str f = {0};
     form_end(&f, g, ids, n);
-    int st = api_do(op, AUTOSCALING, &f);
+    int st = aws_do(&op->a, AWS_AUTOSCALING, &f);
     kit_str_done(&f);
     return st;
 }
@@ -89,7 +89,7 @@ static int end_batch(struct ending *en, struct group *g, const size_t *at,
 static int below_min(struct ending *en, const struct group *g, size_t i)
 {
     en->status[i] = DAVIT_INVALID;
-    return kit_error(en->op.error, DAVIT_INVALID, "MinSize",
+    return kit_error(en->op.a.error, DAVIT_INVALID, "MinSize",
                      "node group %.60s has a MinSize of %u, so %.40s cannot "
                      "end: lower its minimum",
                      en->op.e->pools[g->pool].name, g->min, en->ids[i]);
@@ -178,7 +178,8 @@ static bool may_end(const struct group *g)
 
 static int held(struct ending *en, struct group *g)
 {
-    int st = kit_error(en->op.error, DAVIT_RETRY, g->held_code, "%s", g->held);
+    int st = kit_error(en->op.a.error, DAVIT_RETRY, g->held_code, "%s",
+                       g->held);
     for (size_t i = 0; i < en->n; i++) {
         const struct instance *m = find(g, en->ids[i]);
         if (en->status[i] < 0 && m && m->in_group)

@@ -46,7 +46,7 @@ static void facts_take(struct eks *e, struct eks_pool *p, const json_t *ng)
             n += (size_t)snprintf(p->machines + n, sizeof p->machines - n,
                                   "%s%s", n > 0 ? " " : "", t);
     }
-    p->read_ms = e->host->wall_ms();
+    p->read_ms = e->aws.host->wall_ms();
     pthread_mutex_unlock(&e->lock);
 }
 
@@ -62,16 +62,16 @@ int pool_resolve(struct op *op, size_t pool, bool again, char *ret_group,
     pthread_mutex_lock(&e->lock);
     snprintf(ret_group, size, "%s", p->group);
     bool fresh = p->bare || (p->group[0] != '\0' &&
-                             e->host->wall_ms() - p->read_ms < FACTS_MS);
+                             e->aws.host->wall_ms() - p->read_ms < FACTS_MS);
     pthread_mutex_unlock(&e->lock);
     if (fresh && (!again || p->bare))
         return DAVIT_OK;
     int st = api_node_group(op, p, &reply);
     if (st == DAVIT_NOT_FOUND) {
-        if (op->error && strstr(op->error->text, "luster") &&
-            !strstr(op->error->text, "ode group") &&
-            !strstr(op->error->text, "odegroup"))
-            return kit_error(op->error, DAVIT_INVALID, "NoCluster",
+        if (op->a.error && strstr(op->a.error->text, "luster") &&
+            !strstr(op->a.error->text, "ode group") &&
+            !strstr(op->a.error->text, "odegroup"))
+            return kit_error(op->a.error, DAVIT_INVALID, "NoCluster",
                              "there is no EKS cluster %.60s in this region and "
                              "account",
                              e->cluster);
@@ -208,23 +208,23 @@ static int groups_page(struct op *op, struct view *v, size_t from, size_t to)
         struct xml_doc *doc;
         const struct xml *x;
         size_t k = 0;
-        form_begin(&form, AUTOSCALING, "DescribeAutoScalingGroups");
+        aws_form_begin(&form, AWS_AUTOSCALING, "DescribeAutoScalingGroups");
         for (size_t i = from; i < to; i++)
             if (v->groups[i].name[0] != '\0')
-                form_nth(&form, "AutoScalingGroupNames.member.", ++k,
-                         v->groups[i].name);
+                aws_form_nth(&form, "AutoScalingGroupNames.member.", ++k,
+                             v->groups[i].name);
         if (k == 0)
             break; /* without names it would list them all */
         kit_str_param(&form, "MaxRecords", "100");
         if (next.n > 0)
             kit_str_param(&form, "NextToken", next.p);
-        st = api_query(op, AUTOSCALING, &form, &doc, &x);
+        st = aws_query(&op->a, AWS_AUTOSCALING, &form, &doc, &x);
         if (st != DAVIT_OK)
             break;
         doc_keep(v, doc);
         x = xml_at(x, "DescribeAutoScalingGroupsResult");
         if (!xml_child(x, "AutoScalingGroups")) {
-            st = kit_error(op->error, DAVIT_RETRY, "BadReply",
+            st = kit_error(op->a.error, DAVIT_RETRY, "BadReply",
                            "DescribeAutoScalingGroups answered without groups");
             break;
         }
@@ -337,23 +337,23 @@ static int ec2_pages(struct op *op, struct view *v, const char *filter,
     do {
         struct xml_doc *doc;
         const struct xml *x;
-        form_begin(&form, EC2, "DescribeInstances");
+        aws_form_begin(&form, AWS_EC2, "DescribeInstances");
         kit_str_param(&form, "Filter.1.Name", filter);
         for (size_t i = 0; i < n; i++)
-            form_nth(&form, "Filter.1.Value.", i + 1, values[i]);
+            aws_form_nth(&form, "Filter.1.Value.", i + 1, values[i]);
         if (living)
             kit_str_param(&form, "Filter.2.Name", "instance-state-name");
         for (size_t i = 0; living && i < sizeof states / sizeof *states; i++)
-            form_nth(&form, "Filter.2.Value.", i + 1, states[i]);
+            aws_form_nth(&form, "Filter.2.Value.", i + 1, states[i]);
         kit_str_param(&form, "MaxResults", "1000");
         if (next.n > 0)
             kit_str_param(&form, "NextToken", next.p);
-        st = api_query(op, EC2, &form, &doc, &x);
+        st = aws_query(&op->a, AWS_EC2, &form, &doc, &x);
         if (st != DAVIT_OK)
             break;
         doc_keep(v, doc);
         if (!xml_child(x, "reservationSet")) {
-            st = kit_error(op->error, DAVIT_RETRY, "BadReply",
+            st = kit_error(op->a.error, DAVIT_RETRY, "BadReply",
                            "DescribeInstances answered without instances");
             break;
         }
@@ -422,7 +422,7 @@ int group_sure(struct op *op, const struct group *g)
     for (size_t i = 0; i < g->n; i++)
         if (g->v[i].in_group && !g->v[i].described &&
             g->v[i].life == LIFE_RUNNING)
-            return kit_error(op->error, DAVIT_RETRY, "NotDescribed",
+            return kit_error(op->a.error, DAVIT_RETRY, "NotDescribed",
                              "EC2 does not describe %.40s, which its group has "
                              "in service",
                              g->v[i].id);
@@ -459,7 +459,7 @@ int view_read(struct op *op, const size_t *pools, size_t n, bool with_ec2,
                  : DAVIT_OK;
         if (st == DAVIT_OK && g->name[0] != '\0' && now[0] != '\0' &&
             strcmp(now, g->name) != 0)
-            st = kit_error(op->error, DAVIT_RETRY, "GroupChanged",
+            st = kit_error(op->a.error, DAVIT_RETRY, "GroupChanged",
                            "node group %.60s has another group now",
                            op->e->pools[g->pool].name);
     }

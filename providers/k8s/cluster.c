@@ -232,6 +232,7 @@ int cluster_patch(struct op *op, struct cluster *c, bool *ret_conflict)
     for (size_t i = 0; i < c->n; i++)
         group_steps(patch, &c->v[i]);
     path_of(op->k, "?fieldManager=davit", path, sizeof path);
+    writer_watch(op, c); /* no list may see it before it is written over */
     writer_begins(op->k);
     int s = api_send(op,
                      &(struct request){.method = "PATCH",

@@ -2,9 +2,11 @@
  * list.c - the pods of our groups, and the replicas that have none yet.
  *
  * A replica that was promised to a request of ours and whose pod is still to
- * come is not listed: the daemon counts it as asked for.  When the operator
- * says that it cannot make the pod (a quota), it is listed as FAILED, and the
- * daemon takes it back by terminate().  A replica that nobody here asked for is
+ * come is not listed for a moment: the daemon counts it as asked for.  When no
+ * pod has come by then, it is listed as on its way, so that nobody forgets it
+ * while the operator is down: it may make the pod at any time, until terminate()
+ * takes the replica back.  When the operator says that it cannot make the pod (a
+ * quota), it is listed as FAILED, and goes the same way.  A replica that nobody here asked for is
  * listed as on its way, so that it is not raised a second time.
  */
 #include <stdio.h>
@@ -14,6 +16,9 @@
 
 /* An older failure says nothing of a launch that was made so shortly ago */
 #define SETTLE_MS 2000
+/* Operators make a pod sooner; less than k8s_settle_ms(), after which what no
+ * list has is forgotten. */
+#define PROMISE_MS 5000
 
 struct listing {
     struct op op;
@@ -103,9 +108,10 @@ static void group_promises(struct listing *x, const struct group *g)
                      : lacks > missing ? missing
                                        : (uint32_t)lacks;
         missing -= n;
-        if (n > 0 && x->trouble_status != DAVIT_OK &&
-            now - annotation_at(x->c.annotation, request) > SETTLE_MS)
-            promised_put(x, t, request, request, n * g->hosts, true);
+        bool failed = x->trouble_status != DAVIT_OK;
+        if (n > 0 && now - annotation_at(x->c.annotation, request) >
+                         (failed ? SETTLE_MS : PROMISE_MS))
+            promised_put(x, t, request, request, n * g->hosts, failed);
     }
     promised_put(x, t, g->name, "", missing * g->hosts,
                  x->trouble_status != DAVIT_OK);

@@ -1,6 +1,5 @@
 """What a fault leaves behind: a start after it, a machine that stands still, a word that was cut."""
 import resource
-import signal
 import sqlite3
 import sys
 
@@ -20,7 +19,6 @@ def fill_up(d):
 
 def test_a_daemon_starts_again_after_events_were_lost_to_a_full_disk(tmp_path):
     def small():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (256 * 1024, resource.RLIM_INFINITY))
 
     with Daemon(tmp_path, config(), preexec=small) as d:

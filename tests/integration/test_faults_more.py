@@ -5,7 +5,6 @@ with a plug-in whose operations hang as long as the test likes (aids/stuck.c).
 """
 import json
 import os
-import signal
 import sqlite3
 import subprocess
 import time
@@ -215,7 +214,6 @@ def test_what_ended_while_the_disk_was_full_stays_ended(tmp_path):
     import resource
 
     def small_files():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, resource.RLIM_INFINITY))
     with Daemon(tmp_path, config(), preexec=small_files) as d:
         d.post({"owner": "a", "bundles": [{"CPU": 1}]})

@@ -247,7 +247,6 @@ def test_a_second_daemon_is_refused(tmp_path):
 
 def test_a_full_disk_promises_nothing_and_heals(tmp_path):
     def small_files():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (256 * 1024, resource.RLIM_INFINITY))
     with Daemon(tmp_path, config(), preexec=small_files) as d:
         refused = None

@@ -5,12 +5,14 @@ import os
 import pathlib
 import shutil
 import subprocess
+import urllib.request
 
 import pytest
 import yaml
 
+from lib import DAVIT, ROOT, free_port
+from lib.daemon import Daemon
 from lib.kube import path_of
-from lib import ROOT
 
 FOLDER = ROOT / "configs" / "kubernetes"
 CHART = FOLDER / "chart" / "davit"
@@ -37,14 +39,24 @@ def renderer():
     return out
 
 
-def rendered(**change):
+def values_of(**change):
+    """The chart's own with these, and the one that a user must give."""
     values = yaml.safe_load((CHART / "values.yaml").read_text())
+    values["image"]["repository"] = "registry.example/davit"
     for key, value in change.items():
         values[key] = dict(values[key], **value) if isinstance(value, dict) and isinstance(values[key], dict) else value
+    return values
+
+
+def render(values):
     meta = yaml.safe_load((CHART / "Chart.yaml").read_text())
     given = {"chart": str(CHART), "values": values,
              "meta": {"Name": meta["name"], "Version": meta["version"], "AppVersion": meta["appVersion"]}}
-    out = subprocess.run([renderer()], input=json.dumps(given), text=True, capture_output=True, check=False)
+    return subprocess.run([renderer()], input=json.dumps(given), text=True, capture_output=True, check=False)
+
+
+def rendered(**change):
+    out = render(values_of(**change))
     assert out.returncode == 0, out.stderr
     files = json.loads(out.stdout)
     assert "doctor" in files.pop("NOTES.txt")
@@ -95,7 +107,53 @@ def test_chart_with_everything_set(space):
     container, = pod["containers"]
     assert container["args"][-1] == "--dry-run" and pod["serviceAccountName"] == "other"
     assert container["env"][0] == {"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"}
-    assert rendered(serviceMonitor={"enabled": True}, podDisruptionBudget=None, rbac={"create": False})
+    assert rendered(priorityClassName="x", serviceMonitor={"enabled": True}, podDisruptionBudget=None, rbac={"create": False})
+
+
+def test_a_missing_image_is_told():
+    out = render(values_of(image={"repository": ""}))
+    assert out.returncode != 0 and "image.repository is needed" in out.stderr
+
+
+def test_values_have_a_schema():
+    import jsonschema
+    schema = json.loads((CHART / "values.schema.json").read_text())
+    judge = jsonschema.Draft7Validator(schema)
+    jsonschema.Draft7Validator.check_schema(schema)
+    own = yaml.safe_load((CHART / "values.yaml").read_text())
+    assert not list(judge.iter_errors(own))
+    assert not list(judge.iter_errors(values_of(resources={"limits": {"cpu": 1, "nvidia.com/gpu": "1"}}, tolerations=[{"operator": "Exists"}],
+                                                extraEnvSecrets={"KEY": {"name": "cloud", "key": "key"}}, podDisruptionBudget=None)))
+    assert set(schema["properties"]) - {"global"} == set(own)
+    for wrong in ({"replicas": 2}, {"replicaCount": "2"}, {"image": {"digest": "latest"}}, {"image": {"repo": "x"}}, {"config": {"cluster": ""}},
+                  {"config": {"node_types": []}}, {"resources": {"limit": {}}}, {"serviceMonitor": {"interval": 30}}, {"extraArgs": "--dry-run"}):
+        found = [e for e in judge.iter_errors(values_of(**wrong))] if not set(wrong) - set(own) else list(judge.iter_errors({**own, **wrong}))
+        assert found, wrong
+
+
+def test_nothing_asks_for_a_priority_that_a_cloud_refuses():
+    chart = next(o for o in rendered() if o["kind"] == "Deployment")
+    plain = next(o for o in yaml.safe_load_all((FOLDER / "davit.yaml").read_text()) if o["kind"] == "Deployment")
+    for d in (chart, plain):
+        pod = d["spec"]["template"]["spec"]
+        assert "priorityClassName" not in pod
+        assert {"livenessProbe", "readinessProbe"} <= set(pod["containers"][0])
+        assert pod["containers"][0]["readinessProbe"]["httpGet"]["path"] == "/healthz", "/readyz of a standby is 503: a rollout would never end"
+
+
+def test_the_charts_defaults_start(space, tmp_path):
+    """As they are, but for the ports and how the API server is reached from here."""
+    config = yaml.safe_load(next(o for o in rendered() if o["kind"] == "ConfigMap")["data"]["davit.yaml"])
+    metrics = free_port()
+    config["head"]["kubernetes"]["kubeconfig"] = str(space.kubeconfig)
+    config["api"] = {"listen": "127.0.0.1:{port}", "metrics": f"127.0.0.1:{metrics}"}
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump(config).replace("{port}", "8790"))
+    out = subprocess.run([DAVIT, "validate", tmp_path / "own.yaml"], capture_output=True, text=True)
+    assert out.returncode == 0, out.stderr
+    with Daemon(tmp_path, yaml.safe_dump(config), env={"POD_NAMESPACE": "davit"}) as d:
+        with urllib.request.urlopen(f"http://127.0.0.1:{metrics}/healthz", timeout=10) as r:
+            assert r.status == 200
+        assert d.status()["cluster"] == config["cluster"]
 
 
 def rules(objects, kind):

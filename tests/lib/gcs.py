@@ -31,6 +31,7 @@ class Gcs:
         self.kv = {(b"__autoscaler", b"__autoscaler_v2_enabled"): b"1"}  # (namespace, key)
         self.drains, self.reports, self.reads = [], [], 0
         self.drained_at = {}                 # name: wall time of an accepted drain
+        self.asked = []                      # (wall time, DrainNodeRequest)
         self.body, self.left = None, None    # left(name): a node is dead
 
     def __enter__(self):
@@ -159,6 +160,7 @@ class Gcs:
             idle = known and name in self.since
             accepted = known and (idle or r.reason == pb.DRAIN_NODE_REASON_PREEMPTION)
             self.drains.append((name, accepted))
+            self.asked.append((time.time(), r))
             if accepted:
                 self.drained_at.setdefault(name, time.time())
                 self.nodes[name].status = pb.NodeStatus.DRAINING

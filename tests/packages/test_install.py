@@ -32,7 +32,7 @@ def installed(tmp_path_factory):
 
 def test_all_of_it_is_there(installed):
     found = set(files(installed))
-    assert {"bin/davit", "lib/davit/davit-gke.so", "include/davit/provider.h", "lib/pkgconfig/davit.pc", "lib/systemd/system/davit.service",
+    assert {"bin/davit", "lib/davit/davit-gke.so", "include/davit/provider.h", "share/pkgconfig/davit.pc", "lib/systemd/system/davit.service",
             "share/davit/catalogue.yaml", "share/bash-completion/completions/davit", "share/zsh/vendor-completions/_davit",
             "share/fish/vendor_completions.d/davit.fish", "share/man/man5/davit.yaml.5", "share/doc/davit/examples/sim.yaml"} <= found
     assert PAGES <= {p.name for p in (installed / "share/man/man1").iterdir()}
@@ -44,7 +44,7 @@ def test_all_of_it_is_there(installed):
 def test_it_runs_and_finds_its_plugins_where_it_is(installed):
     out = subprocess.run([installed / "bin/davit", "providers"], capture_output=True, text=True, check=True).stdout
     assert f"{installed}/bin/../lib/davit/davit-sim.so" in out
-    env = {"PATH": os.environ["PATH"], "PKG_CONFIG_PATH": str(installed / "lib/pkgconfig")}
+    env = {"PATH": os.environ["PATH"], "PKG_CONFIG_PATH": str(installed / "share/pkgconfig")}
     assert subprocess.run(["pkg-config", "--modversion", "davit"], capture_output=True, text=True, check=True, env=env).stdout == \
         subprocess.run([installed / "bin/davit", "version"], capture_output=True, text=True, check=True).stdout.split()[1] + "\n"
 

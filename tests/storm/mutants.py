@@ -17,7 +17,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 C = "autoscaler/control/"
 # law, name, file, what stands there, what the mutant has
 MUTANTS = [
-    (1, "ends_unasked", C + "ends.c", "bool asks = e->sources->n &&", "bool asks = false && e->sources->n &&"),
+    (1, "ends_unasked", C + "ends.c", "bool asks = e->sources->n > 0;", "bool asks = e->sources->n > 99;"),
     (1, "silence_is_consent", C + "sources/drain.c", "    m->tries++;\n    if (j->err.retry_after_ms > wait)",
      "    machine_to(s->ledger, m, STATE_STOPPING);\n    if (j->err.retry_after_ms > wait)"),
     (1, "deadline_halved", C + "observe.c", "DRAIN_DEADLINE_MS + DRAIN_MARGIN_MS;", "DRAIN_DEADLINE_MS / 60;"),

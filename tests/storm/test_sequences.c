@@ -243,6 +243,30 @@ static const char *taken_back(void)
     return NULL;
 }
 
+/* 5b.  The head is silent while a machine joins and gets work; the cloud takes
+ * the machine back meanwhile: it is asked all the same. */
+static const char *taken_back_while_silent(void)
+{
+    struct world *w = calm(max4, true, 1);
+    struct cloud_machine *m = NULL;
+    struct cloud *c;
+
+    world_tasks(w, "GPU", 1, 1, false, 4 * HOUR);
+    for (int i = 0; i < 100 && !(m = world_machine(w, 0, &c)); i++)
+        world_run(w, 100);
+    if (!m)
+        return "no machine was bought";
+    head_trouble(w->head, HEAD_DOWN);
+    world_run(w, 30 * SECOND);
+    cloud_take_back(c, m, 2 * MINUTE);
+    world_run(w, 30 * SECOND);
+    head_trouble(w->head, HEAD_WELL);
+    world_run(w, 5 * MINUTE);
+    if (cloud_launched(c) != 2)
+        return wrong("%u machines were bought, not 2", cloud_launched(c));
+    return NULL; /* the observer sees what is ended */
+}
+
 /* ---- money */
 
 static const char max1[] = CLUSTER HEAD
@@ -266,6 +290,26 @@ static const char *slow_end(void)
         world_tasks(w, "GPU", 1, 1, false, MINUTE);
         world_run(w, 5 * MINUTE);
     }
+    return NULL; /* the observer counts */
+}
+
+/* 6c.  The reply of a launch is lost, and when a list shows its machine, the
+ * cloud takes that back: it is on the bill until it is gone. */
+static const char *taken_back_unseen(void)
+{
+    struct world *w = calm(max1, true, 1);
+    struct cloud *c;
+
+    weather(w, 0, (struct cloud_weather){.lost_reply = 1000});
+    world_tasks(w, "GPU", 1, 1, false, 4 * HOUR);
+    for (int i = 0; i < 100 && !world_machine(w, 0, &c); i++)
+        world_run(w, 50);
+    if (!world_machine(w, 0, &c))
+        return "no machine was bought";
+    cloud_take_back(c, world_machine(w, 0, &c), 5 * MINUTE);
+    world_run(w, 400);
+    weather(w, 0, (struct cloud_weather){0});
+    world_run(w, 4 * MINUTE);
     return NULL; /* the observer counts */
 }
 
@@ -675,8 +719,10 @@ static const char *one_bad_list(void)
     X(3, journal_lost) \
     X(4, second_daemon) \
     X(5, taken_back) \
+    X(5, taken_back_while_silent) \
     X(6, slow_end) \
     X(6, no_right_to_end) \
+    X(6, taken_back_unseen) \
     X(7, lists_lag) \
     X(8, lost_reply) \
     X(8, launch_hangs) \

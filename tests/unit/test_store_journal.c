@@ -520,6 +520,8 @@ static void broken_batch_stays_broken(void **state)
 
 /* Writes batch after batch of three machines, a request and an event, each
  * carrying the batch's number, and tells the number once it is committed. */
+enum { KILLS = 40 };
+
 static void write_for_ever(int out)
 {
     struct journal *j = NULL;
@@ -589,7 +591,7 @@ static void kill_9_loses_nothing_acknowledged(void **state)
     if (getenv("SEED"))
         seed = (unsigned)strtoul(getenv("SEED"), NULL, 10);
     print_message("SEED=%u\n", seed);
-    for (int round = 0; round < 40; round++) {
+    for (int round = 0; round < KILLS; round++) {
         struct timespec t = {0, 0};
         int fd[2], ws;
         pid_t child;
@@ -602,6 +604,10 @@ static void kill_9_loses_nothing_acknowledged(void **state)
             write_for_ever(fd[1]);
         }
         close(fd[1]);
+        /* Every other time it has written something, on a busy machine too;
+         * the others may be killed while they open the journal. */
+        if (round % 2 == 0 && read(fd[0], &got, sizeof got) == sizeof got)
+            acknowledged = got;
         t.tv_nsec = (long)(rand_r(&seed) % 60000) * 1000;
         nanosleep(&t, NULL);
         kill(child, SIGKILL);
@@ -616,8 +622,8 @@ static void kill_9_loses_nothing_acknowledged(void **state)
         acknowledged = (uint32_t)journal_next_event(j) - 1;
         journal_close(j);
     }
-    print_message("%u batches over 40 kills\n", acknowledged);
-    assert_true(acknowledged > 40);
+    print_message("%u batches over %d kills\n", acknowledged, KILLS);
+    assert_true(acknowledged >= KILLS / 2);
 }
 
 static void forgotten_is_gone_and_written_anew(void **state)

@@ -913,6 +913,69 @@ static void test_lost_nodes(void **state)
     world_end(&w);
 }
 
+/* Its cloud's agents write on a node that it is taken back: what says so, how
+ * long there is, and that the work there needs another place. */
+static void test_leaving(void **state)
+{
+    static const struct {
+        const char *spec, *conditions, *says;
+        int64_t ms;
+    } cases[] = {
+        {"{'key': 'aws-node-termination-handler/spot-itn', 'effect': "
+         "'NoSchedule'}",
+         "", "taint aws-node-termination-handler/spot-itn", 120000},
+        {"{'key': 'cloud.google.com/impending-node-termination', 'effect': "
+         "'NoSchedule'}",
+         "", "taint cloud.google.com/impending-node-termination", 30000},
+        {"{'key': 'karpenter.sh/disrupted', 'effect': 'NoSchedule'}, {'key': "
+         "'remediator.kubernetes.azure.com/unschedulable'}",
+         "", "taint remediator.kubernetes.azure.com/unschedulable", 30000},
+        {"",
+         ", {'type': 'VMEventScheduled', 'status': 'True', 'message': "
+         "'Preempt Scheduled: now'}",
+         "condition VMEventScheduled", 30000},
+        /* a pause of seconds, what is over, and advice are no such word */
+        {"",
+         ", {'type': 'VMEventScheduled', 'status': 'True', 'message': "
+         "'Freeze Scheduled: now'}",
+         "", 0},
+        {"",
+         ", {'type': 'VMEventScheduled', 'status': 'False', 'message': "
+         "'Preempt Scheduled: then'}",
+         "", 0},
+        {"{'key': 'aws-node-termination-handler/rebalance-recommendation', "
+         "'effect': 'NoSchedule'}",
+         "", "", 0},
+    };
+    struct world w;
+    (void)state;
+    world_begin(&w);
+    bound(&w, "lone", "n", "1", "", "");
+    put(&w, pods_put, false,
+        "{'metadata': {'name': 'p', 'uid': 'u-p', 'namespace': 'ns', "
+        "'ownerReferences': [{'kind': 'ReplicaSet', 'name': 'r', 'uid': 'r', "
+        "'controller': true}]}, 'spec': {'nodeName': 'n', 'containers': "
+        "[{'resources': {'requests': {'cpu': '2'}}}]}, 'status': {'phase': "
+        "'Running'}}");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct source_node *n;
+
+        put(&w, nodes_put, false,
+            "{'metadata': {'name': 'n'}, 'spec': {'taints': [%s]}, 'status': "
+            "{'allocatable': {'cpu': 8, 'pods': 9}, 'conditions': [{'type': "
+            "'Ready', 'status': 'True'}%s]}}",
+            cases[i].spec, cases[i].conditions);
+        n = node_of(view(&w), "n");
+        assert_string_equal(n->leaving, cases[i].says);
+        assert_int_equal(n->leaving_ms, cases[i].ms);
+        assert_int_equal(w.view->n_demands, *cases[i].says != '\0');
+        if (w.view->n_demands)
+            assert_true(amount(w.view->demands[0].bundles->alts->resources,
+                               "CPU") == 2);
+    }
+    world_end(&w);
+}
+
 /* KubeRay's pods as the Ray nodes they will be: command, limits, requests. */
 static void test_rays(void **state)
 {
@@ -1136,6 +1199,7 @@ int main(void)
         cmocka_unit_test(test_nodes),
         cmocka_unit_test(test_taints_that_pass),
         cmocka_unit_test(test_lost_nodes),
+        cmocka_unit_test(test_leaving),
         cmocka_unit_test(test_rays),
         cmocka_unit_test(test_settling),
         cmocka_unit_test(test_types),

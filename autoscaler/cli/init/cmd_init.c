@@ -84,8 +84,9 @@ static void examples(struct found *f)
         VEC_PUSH(&f->arena, &p->resources, cpu);
         p->note = "a Ray node on this computer, for a first try";
         p->max = 2;
-        INIT_UNKNOWN(f, "who launches machines for Ray: `local` starts Ray "
-                        "nodes on this computer; then gke, eks, aks or exec");
+        INIT_UNKNOWN(f,
+                     "who launches machines for Ray: `local` starts Ray "
+                     "nodes on this computer; then ec2, gke, eks, aks or exec");
         return;
     }
     init_provider_of(f, "sim");

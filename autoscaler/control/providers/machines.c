@@ -30,18 +30,21 @@ static void adopted_id(const struct fleet *f, const char *cloud_id, char *ret,
 
 /* Is it a place for a machine of that launch that the ledger does not know?
  * One whose id is not known yet, or one that never joined and that this list
- * no longer has: its cloud made another one in its place. */
-static bool place_free(const struct machine *m, int64_t now_ms)
+ * no longer has: its cloud made another one in its place, or knows it by
+ * another id now.  An answer to a launch may leave others out. */
+static bool place_free(const struct machine *m, bool listed, int64_t now_ms)
 {
     if (m->state == STATE_GONE)
         return false;
-    return !*m->cloud_id || (m->seen_ms != now_ms && !*m->ray_id &&
-                             m->state < STATE_READY && m->maybe.missing_ms);
+    return !*m->cloud_id ||
+           (m->seen_ms != now_ms && !*m->ray_id && m->state < STATE_READY &&
+            (listed || m->maybe.missing_ms));
 }
 
 static struct machine *machine_of_launch(const struct fleet *f,
                                          const char *provider,
-                                         const char *request_id, int64_t now_ms)
+                                         const char *request_id, bool listed,
+                                         int64_t now_ms)
 {
     struct machine *found = NULL;
 
@@ -49,7 +52,8 @@ static struct machine *machine_of_launch(const struct fleet *f,
         struct machine *m = f->v[i];
 
         if (strcmp(m->request_id, request_id) != 0 ||
-            strcmp(m->provider, provider) != 0 || !place_free(m, now_ms))
+            strcmp(m->provider, provider) != 0 ||
+            !place_free(m, listed, now_ms))
             continue;
         if (!*m->cloud_id)
             return m;
@@ -124,7 +128,7 @@ static struct machine *machine_renamed(struct providers *p,
 /* The record this machine of the cloud belongs to; adopted when there is
  * none, so that nothing billed is ever unowned. */
 static struct machine *machine_of(struct providers *p, const char *provider,
-                                  const struct call_machine *cm)
+                                  const struct call_machine *cm, bool listed)
 {
     struct fleet *f = &p->ledger->fleet;
     struct machine *m = fleet_by_cloud(f, provider, cm->id);
@@ -133,7 +137,7 @@ static struct machine *machine_of(struct providers *p, const char *provider,
         m = machine_renamed(p, provider, cm);
     if (m)
         return m;
-    m = machine_of_launch(f, provider, cm->request_id, p->env->now_ms);
+    m = machine_of_launch(f, provider, cm->request_id, listed, p->env->now_ms);
     if (m)
         fleet_bind(f, m, cm->id);
     else if (cm->phase != DAVIT_STOPPING)
@@ -227,7 +231,7 @@ static void held_seen(struct providers *p, struct machine *m,
 void machine_seen(struct providers *p, const struct provider_state *s,
                   const struct call_machine *cm, bool listed)
 {
-    struct machine *m = machine_of(p, s->conf->name, cm);
+    struct machine *m = machine_of(p, s->conf->name, cm, listed);
 
     if (!m || m->state == STATE_GONE)
         return;
@@ -238,7 +242,9 @@ void machine_seen(struct providers *p, const struct provider_state *s,
     type_seen(p, m, cm);
     held_seen(p, m, cm);
     progress_seen(p, m, cm);
-    if (cm->phase != DAVIT_STOPPING && m->state < STATE_STARTING)
+    /* Also one that is ending already: its launch did work, and it is on the
+     * bill until a list lacks it. */
+    if (m->state < STATE_STARTING)
         machine_to(p->ledger, m, STATE_STARTING);
     switch (cm->phase) {
     case DAVIT_STARTING: break;

@@ -29,6 +29,14 @@ enum {
 
 /* ---- asking */
 
+/* Until when its work has time. */
+static int64_t deadline_of(const struct machine *m)
+{
+    if (m->maybe.leaves_ms)
+        return m->maybe.leaves_ms;
+    return clock_wall_ms() + (m->maybe.taken ? TAKEN_MS : DRAIN_DEADLINE_MS);
+}
+
 static void ask_drain(struct sources *s, struct source *h, struct machine *m,
                       const char *node_id, bool preempt)
 {
@@ -40,8 +48,7 @@ static void ask_drain(struct sources *s, struct source *h, struct machine *m,
         .node_id = j->node_id,
         .preempt = preempt,
         .message = "davit: the node is not needed",
-        .deadline_wall_ms = clock_wall_ms() +
-                            (m->maybe.taken ? TAKEN_MS : DRAIN_DEADLINE_MS),
+        .deadline_wall_ms = deadline_of(m),
         .limit_ms = conf->kube_drain_timeout_ms,
         .most_grace_ms = conf->kube_drain_grace_ms,
         .move_local = conf->kube_drain_local,
@@ -140,6 +147,7 @@ static bool hosted_drained(struct sources *s, struct source *h,
     struct source *ray = s->n > 1 ? &s->all[0] : NULL;
     const struct source_node *node = source_node_of(s, m);
     int64_t longest = preempt ? s->conf->now->kube_drain_timeout_ms : HOSTED_MS;
+    bool late = m->maybe.leaves_ms && s->env->now_ms > m->maybe.leaves_ms;
     struct hosted_nodes on;
     char why[150];
 
@@ -161,7 +169,7 @@ static bool hosted_drained(struct sources *s, struct source *h,
             ask_drain(s, ray, m, on.unasked->node_id, preempt);
         return false;
     }
-    if (!on.ending || s->env->now_ms - m->drain_since_ms > longest)
+    if (!on.ending || late || s->env->now_ms - m->drain_since_ms > longest)
         return true;
     snprintf(why, sizeof why, "Ray drains %u of its nodes there first",
              on.ending);

@@ -144,6 +144,26 @@ static void coming_seen(struct sources *s, const struct source *h,
     }
 }
 
+/* An agent of its cloud writes on the node that it is taken back soon, and
+ * takes the word off when that does not happen after all. */
+static void notice_seen(struct sources *s, struct machine *m,
+                        const struct source_node *n)
+{
+    bool leaving = n->leaving && *n->leaving;
+
+    if (leaving == m->maybe.leaving || (!leaving && m->drain_accepted))
+        return;
+    m->maybe.leaving = leaving;
+    m->maybe.leaves_ms = leaving ? s->env->now_ms + n->leaving_ms : 0;
+    if (!leaving && m->state == STATE_DRAINING && m->why == REASON_END_TAKEN)
+        machine_to(s->ledger, m, STATE_READY);
+    fleet_touch(&s->ledger->fleet, m);
+    emit(s->env, leaving ? "node.leaving" : "node.stays", m->id,
+         reason_code(REASON_END_TAKEN), "%s%s%s", m->type,
+         leaving ? ": its cloud takes it back, says its " : " stays after all",
+         leaving ? n->leaving : "");
+}
+
 static void present_seen(struct sources *s, const struct source *h,
                          struct machine *m, const struct source_node *n,
                          bool restarted)
@@ -188,6 +208,8 @@ void source_joins(struct sources *s, struct source *h, bool restarted)
 
         m->maybe.alive = n && n->status != SOURCE_DEAD &&
                          n->status != SOURCE_UNREADY;
+        if (m->maybe.alive && m->state < STATE_STOPPING)
+            notice_seen(s, m, n);
         if (m->state == STATE_STOPPING)
             revived(s, h, m, n);
         else if (m->state <= STATE_STARTING ||

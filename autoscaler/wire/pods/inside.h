@@ -197,6 +197,8 @@ struct knode {
     struct taints taints; /* those of its start behind the others */
     uint32_t n_lasting;   /* the others */
     bool ready, unschedulable, draining;
+    const char *leaving; /* what says that its cloud takes it back; "" */
+    int64_t leaving_ms;  /* duration: what it gives from then on */
     int64_t created_ms, changed_ms; /* changed: became ready, or ceased to be */
     uint64_t hash;                  /* of all this */
     /* the views' */
@@ -227,6 +229,7 @@ struct knode *pods_node_read(const json_t *o, const struct pods_rules *rules);
 struct daemon *pods_daemon_read(const json_t *o);
 struct pod_group *pods_group_read(const json_t *o);
 void pods_node_free(struct knode *n);
+void pods_leaving_read(struct knode *n, const json_t *o); /* leaving.c */
 
 /* ---- store.c */
 

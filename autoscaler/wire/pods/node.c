@@ -182,7 +182,7 @@ static void names_read(struct knode *n, const json_t *o, const char *label)
 }
 
 /* Of the parts that matter: heartbeats and images do not. */
-static uint64_t hash_of(const json_t *o, bool ready)
+static uint64_t hash_of(const json_t *o, const struct knode *n)
 {
     const json_t *parts[] = {
         pods_at(o, "metadata", "labels", NULL),
@@ -191,7 +191,7 @@ static uint64_t hash_of(const json_t *o, bool ready)
         pods_at(o, "status", "capacity", NULL),
         pods_at(o, "status", "addresses", NULL),
     };
-    uint64_t h = ready;
+    uint64_t h = hash_text(n->ready, n->leaving);
 
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         char *text = parts[i]
@@ -240,7 +240,8 @@ struct knode *pods_node_read(const json_t *o, const struct pods_rules *rules)
         n->zone = label_of(n, "failure-domain.beta.kubernetes.io/zone");
     n->machine = label_of(n, "node.kubernetes.io/instance-type");
     n->type = label_of(n, "davit.io/node-type");
-    n->hash = hash_of(o, n->ready);
+    pods_leaving_read(n, o);
+    n->hash = hash_of(o, n);
     return n;
 }
 

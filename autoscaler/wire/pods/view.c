@@ -60,6 +60,19 @@ static int by_name(const void *a, const void *b)
     return d ? d : strcmp(x->name, y->name);
 }
 
+/* Its node is taken back in a moment, and its controller will make it again: it
+ * is demand already, so that a machine in that place is on its way. */
+static bool is_leaving(const struct builder *m, const struct pod *p)
+{
+    const struct knode *k;
+
+    if (p->state != POD_BOUND || p->daemon || p->fixed || p->ending ||
+        !*p->owner || *p->gang)
+        return false;
+    k = (const struct knode *)records_find(&m->in->store->nodes, p->node);
+    return k && *k->leaving;
+}
+
 /* Bound pods, and those that are demand or of a gang. */
 static struct pod **pods_sort_out(struct builder *m, uint32_t *ret_n)
 {
@@ -71,7 +84,7 @@ static struct pod **pods_sort_out(struct builder *m, uint32_t *ret_n)
     for (uint32_t at = 0; (p = hash_each(all, &at));) {
         if (*p->node)
             m->bound[m->n_bound++] = p;
-        if (p->state == POD_DEMAND || *p->gang)
+        if (p->state == POD_DEMAND || *p->gang || is_leaving(m, p))
             open[n++] = p;
         if (p->state == POD_WAITS && *p->code) {
             pods_note(m, p, p->code, p->text);

@@ -31,6 +31,7 @@ import urllib.parse
 from xml.sax.saxutils import escape
 
 from eks_moto import Moto  # before boto3: it cleans the environment
+from ec2_run import Runs
 import boto3
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
@@ -70,6 +71,7 @@ class Cloud:
             self.due = {}            # group -> when the raise takes effect
             self.activities = collections.defaultdict(list)
             self.tokens = {}         # LaunchInstances by ClientToken
+            self.runs = Runs(self)   # RunInstances by ClientToken
             self.log = []            # (service, action, parameters, verdict)
             self.page = 0            # DescribeInstances: at most so many a page
             self.health = {}         # node group -> issues
@@ -443,6 +445,8 @@ class Gate(http.server.BaseHTTPRequestHandler):
     def answer(self, service, action, form, body):
         own = {"SetDesiredCapacity": CLOUD.set_desired, "TerminateInstanceInAutoScalingGroup": CLOUD.terminate,
                "DescribeScalingActivities": CLOUD.scaling_activities, "LaunchInstances": CLOUD.launch_instances}
+        if action in ("RunInstances", "DescribeInstances", "TerminateInstances"):
+            body = CLOUD.runs.before(action, form, body)
         if action in own:
             return 200, own[action](form).encode(), {"Content-Type": "text/xml"}
         if action in ("DescribeAutoScalingGroups", "DescribeInstances"):
@@ -455,7 +459,12 @@ class Gate(http.server.BaseHTTPRequestHandler):
         headers = dict(self.headers.items())
         if headers.get("Content-Length"):
             headers["Content-Length"] = str(len(body))
-        status, out, h = CLOUD.moto.forward(self.command, self.path, headers, body)
+        if action == "RunInstances" and CLOUD.runs.known(form):
+            status, out, h = 200, CLOUD.runs.known(form), {"Content-Type": "text/xml"}
+        else:
+            status, out, h = CLOUD.moto.forward(self.command, self.path, headers, body)
+        if action in ("RunInstances", "DescribeInstances"):
+            status, out = CLOUD.runs.after(action, form, status, out)
         if action.startswith("AssumeRole") and status == 200:
             CLOUD.learn(out)
         if status == 200:
@@ -512,7 +521,30 @@ class Gate(http.server.BaseHTTPRequestHandler):
         until (wall clock), having (text in the request)"""
         CLOUD.faults.append(f)
 
+    def ctl_shelf(self, zone, left, code="InsufficientInstanceCapacity"):
+        """So many bare instances are left in a zone; None: any."""
+        CLOUD.runs.shelf[zone] = (left, code)
+
+    def ctl_lag(self, seconds):
+        """DescribeInstances shows bare instances so long after their launch."""
+        CLOUD.runs.lag = seconds
+
+    def ctl_broken(self, id, code, text):
+        """AWS ends an instance itself, for this reason."""
+        CLOUD.ec2.terminate_instances(InstanceIds=[id])
+        CLOUD.runs.reasons[id] = (code, text)
+
+    def ctl_instances(self):
+        """Bare instances that are billed: {id: {zone, type, tags, spot, user_data, ...}}"""
+        return CLOUD.runs.billed()
+
+    def ctl_subnets(self):
+        """{zone: id}; nothing else is there."""
+        CLOUD.moto.forget()
+        return {s["AvailabilityZone"]: s["SubnetId"] for s in CLOUD.ec2.describe_subnets()["Subnets"]}
+
     def ctl_heal(self):
+        CLOUD.runs.shelf = {}
         CLOUD.faults, CLOUD.stock, CLOUD.codes, CLOUD.texts, CLOUD.late = [], {}, {}, {}, {}
 
     def ctl_clock(self, ahead):

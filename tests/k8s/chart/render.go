@@ -81,6 +81,12 @@ func main() {
 			}
 			return v
 		},
+		"required": func(text string, v any) (any, error) {
+			if empty(v) {
+				return nil, fmt.Errorf("%s", text)
+			}
+			return v, nil
+		},
 		"quote":      func(v any) string { return fmt.Sprintf("%q", fmt.Sprint(v)) },
 		"trunc":      func(n int, s string) string { return s[:min(n, len(s))] },
 		"trimSuffix": func(suffix, s string) string { return strings.TrimSuffix(s, suffix) },

@@ -1,5 +1,5 @@
 /*
- * auth.c - whose credentials to use, and until when.
+ * credentials.c - whose credentials to use, and until when.
  *
  * The order is that of the AWS SDKs: environment, web identity, the profile's
  * role or keys, the container agent, the instance's role.  Cached per handle
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "eks.h"
+#include "inside.h"
 
 #define FOREVER_MS (3650 * INT64_C(86400000))
 #define SOURCES_MAX 5 /* profiles that lend to each other */
@@ -20,19 +20,19 @@ static const char *env(const char *name)
     return v && v[0] != '\0' ? v : NULL;
 }
 
-static const char *profile_name(const struct op *op)
+static const char *profile_name(const struct aws_op *op)
 {
-    if (op->e->profile)
-        return op->e->profile;
+    if (op->aws->profile)
+        return op->aws->profile;
     return env("AWS_PROFILE") ? env("AWS_PROFILE") : "default";
 }
 
 static const char *session_of(const char *given, char buf[64],
-                              const struct op *op)
+                              const struct aws_op *op)
 {
     if (given)
         return given;
-    snprintf(buf, 64, "davit-%.50s", op->e->tag);
+    snprintf(buf, 64, "davit-%.50s", op->aws->session);
     for (char *c = buf; *c != '\0'; c++)
         if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
                     "0123456789_=,.@-",
@@ -50,11 +50,11 @@ static int by_environment(struct credentials *ret)
                : DAVIT_NOT_FOUND;
 }
 
-static int by_profile(struct op *op, const char *name, int depth,
+static int by_profile(struct aws_op *op, const char *name, int depth,
                       struct credentials *ret);
 
-static int by_source(struct op *op, const struct profile *p, const char *name,
-                     int depth, struct credentials *ret)
+static int by_source(struct aws_op *op, const struct profile *p,
+                     const char *name, int depth, struct credentials *ret)
 {
     const char *source = profile_get(p, "source_profile");
     const char *kind = profile_get(p, "credential_source");
@@ -81,7 +81,7 @@ static int by_source(struct op *op, const struct profile *p, const char *name,
 }
 
 /* NOT_FOUND: the profile says nothing of credentials. */
-static int by_profile(struct op *op, const char *name, int depth,
+static int by_profile(struct aws_op *op, const char *name, int depth,
                       struct credentials *ret)
 {
     struct credentials lent = {0};
@@ -92,7 +92,7 @@ static int by_profile(struct op *op, const char *name, int depth,
                          "end, at %.60s",
                          name);
     struct profile *p = profile_read(name);
-    if (!p && (op->e->profile || env("AWS_PROFILE")))
+    if (!p && (op->aws->profile || env("AWS_PROFILE")))
         return kit_error(op->error, DAVIT_AUTH, "NoProfile",
                          "there is no profile %.60s in the AWS credentials or "
                          "config file",
@@ -134,12 +134,12 @@ static int by_profile(struct op *op, const char *name, int depth,
     return st;
 }
 
-static int keys_fetch(struct op *op, struct credentials *ret)
+static int keys_fetch(struct aws_op *op, struct credentials *ret)
 {
     char buf[64];
-    if (!op->e->profile && by_environment(ret) == DAVIT_OK)
+    if (!op->aws->profile && by_environment(ret) == DAVIT_OK)
         return DAVIT_OK;
-    if (!op->e->profile && env("AWS_WEB_IDENTITY_TOKEN_FILE") &&
+    if (!op->aws->profile && env("AWS_WEB_IDENTITY_TOKEN_FILE") &&
         env("AWS_ROLE_ARN"))
         return role_by_web_identity(
             op, env("AWS_ROLE_ARN"), env("AWS_WEB_IDENTITY_TOKEN_FILE"),
@@ -156,7 +156,7 @@ static int keys_fetch(struct op *op, struct credentials *ret)
         kit_error(op->error, DAVIT_RETRY, "NoCredentials",
                   "no AWS credentials in the environment, the profile or a "
                   "container agent, and no instance metadata at %.60s",
-                  op->e->metadata);
+                  op->aws->metadata);
     return st;
 }
 
@@ -164,7 +164,7 @@ static int keys_fetch(struct op *op, struct credentials *ret)
 static int keys_text(void *arg, struct davit_call *call, char **ret,
                      int64_t *ret_lives_ms, struct davit_error *error)
 {
-    struct op op = {.e = arg, .call = call, .error = error};
+    struct aws_op op = {.aws = arg, .call = call, .error = error};
     struct credentials c = {0};
     int st = keys_fetch(&op, &c);
     if (st != DAVIT_OK)
@@ -174,17 +174,17 @@ static int keys_text(void *arg, struct davit_call *call, char **ret,
     *ret = json_dumps(j, JSON_COMPACT);
     *ret_lives_ms = c.expires_ms == INT64_MAX
                         ? FOREVER_MS
-                        : c.expires_ms - op.e->host->wall_ms();
+                        : c.expires_ms - op.aws->host->wall_ms();
     json_decref(j);
     credentials_free(&c);
     return DAVIT_OK;
 }
 
-int auth_keys(struct op *op, struct credentials *ret)
+int aws_keys(struct aws_op *op, struct credentials *ret)
 {
     char *text;
-    int st = kit_token_get(&op->e->keys, op->e->host, op->call, keys_text,
-                           op->e, &text, op->error);
+    int st = kit_token_get(&op->aws->keys, op->aws->host, op->call, keys_text,
+                           op->aws, &text, op->error);
     if (st != DAVIT_OK)
         return st;
     json_t *j = json_loads(text, 0, NULL);
@@ -195,18 +195,18 @@ int auth_keys(struct op *op, struct credentials *ret)
     return DAVIT_OK;
 }
 
-int auth_region(struct op *op, char *ret, size_t size)
+int aws_region(struct aws_op *op, char *ret, size_t size)
 {
-    struct eks *e = op->e;
+    struct aws *a = op->aws;
     char found[48] = "";
     int st = DAVIT_OK;
-    pthread_mutex_lock(&e->lock);
-    snprintf(ret, size, "%s", e->region);
-    pthread_mutex_unlock(&e->lock);
+    pthread_mutex_lock(&a->lock);
+    snprintf(ret, size, "%s", a->region);
+    pthread_mutex_unlock(&a->lock);
     if (ret[0] != '\0')
         return DAVIT_OK;
     struct profile *p = profile_read(profile_name(op));
-    const char *known = e->region_given             ? e->region_given
+    const char *known = a->region_given             ? a->region_given
                         : env("AWS_REGION")         ? env("AWS_REGION")
                         : env("AWS_DEFAULT_REGION") ? env("AWS_DEFAULT_REGION")
                                                     : profile_get(p, "region");
@@ -225,9 +225,9 @@ int auth_region(struct op *op, char *ret, size_t size)
                    : kit_error(op->error, DAVIT_AUTH, "NoRegion",
                                "set region: for this provider, AWS_REGION, or "
                                "region in the profile");
-    pthread_mutex_lock(&e->lock);
-    snprintf(e->region, sizeof e->region, "%s", found);
-    pthread_mutex_unlock(&e->lock);
+    pthread_mutex_lock(&a->lock);
+    snprintf(a->region, sizeof a->region, "%s", found);
+    pthread_mutex_unlock(&a->lock);
     snprintf(ret, size, "%s", found);
     return DAVIT_OK;
 }

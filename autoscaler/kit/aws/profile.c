@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "eks.h"
+#include "inside.h"
 
 struct profile {
     struct davit_kv *kv;

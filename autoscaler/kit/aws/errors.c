@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "eks.h"
+#include "inside.h"
 
 /* A code that ends in '*' is a prefix; `part` must be in the message.  The
  * first row that fits holds. */
@@ -174,7 +174,7 @@ static bool errors_known(const char *code)
     return false;
 }
 
-int errors_status(const char *code, const char *text)
+int aws_status(const char *code, const char *text)
 {
     for (size_t i = 0; i < N_TABLE; i++)
         if (fits(table[i].code, code) && strstr(text, table[i].part))
@@ -199,7 +199,7 @@ static const struct {
 
 /* "Could not launch On-Demand Instances. VcpuLimitExceeded - You have ...":
  * the word before " - ", or any word that is a code we know. */
-int errors_sentence(const char *text, char *ret_code, size_t size)
+int aws_sentence(const char *text, char *ret_code, size_t size)
 {
     snprintf(ret_code, size, "%s", "LaunchFailed");
     for (const char *at = text; *at != '\0';) {
@@ -219,7 +219,7 @@ int errors_sentence(const char *text, char *ret_code, size_t size)
                            strlen(bare + 1)) &&
             (dashed || errors_known(bare))) {
             snprintf(ret_code, size, "%s", bare);
-            return errors_status(bare, text);
+            return aws_status(bare, text);
         }
         at += strcspn(at, " ,:;()");
         at += strspn(at, " ,:;()");
@@ -227,7 +227,7 @@ int errors_sentence(const char *text, char *ret_code, size_t size)
     for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++)
         if (strstr(text, sentences[i].part)) {
             snprintf(ret_code, size, "%s", sentences[i].code);
-            return errors_status(sentences[i].code, text);
+            return aws_status(sentences[i].code, text);
         }
     return DAVIT_RETRY;
 }
@@ -265,7 +265,7 @@ static void said_xml(const struct davit_http *x, struct said *s)
     xml_free(doc);
 }
 
-int errors_reply(struct op *op, const struct davit_http *x)
+int aws_reply(struct aws_op *op, const struct davit_http *x)
 {
     struct said s = {0};
     if (x->reply_status >= 200 && x->reply_status < 300)
@@ -280,7 +280,7 @@ int errors_reply(struct op *op, const struct davit_http *x)
         said_json(x, &s);
     else if (x->reply_body[gap] == '<')
         said_xml(x, &s);
-    int status = errors_status(s.code, s.text);
+    int status = aws_status(s.code, s.text);
     if (s.code[0] == '\0') {
         snprintf(s.code, sizeof s.code, "HTTP %d", x->reply_status);
         status = x->reply_status == 429 ? DAVIT_THROTTLED
@@ -295,8 +295,8 @@ int errors_reply(struct op *op, const struct davit_http *x)
         if (iscntrl((unsigned char)*c))
             *c = ' ';
     if (op->error)
-        op->error->retry_after_ms = kit_retry_after_ms(x,
-                                                       op->e->host->wall_ms());
+        op->error->retry_after_ms = kit_retry_after_ms(
+            x, op->aws->host->wall_ms());
     return kit_error(op->error, (enum davit_status)status, s.code, "%s",
                      s.text);
 }

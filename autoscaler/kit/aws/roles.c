@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "eks.h"
+#include "inside.h"
 
 void credentials_free(struct credentials *c)
 {
@@ -34,7 +34,8 @@ bool credentials_set(struct credentials *c, const char *access,
     return true;
 }
 
-static int take_sts(struct op *op, const struct xml *x, struct credentials *ret)
+static int take_sts(struct aws_op *op, const struct xml *x,
+                    struct credentials *ret)
 {
     const struct xml *c = xml_at(x, "Credentials");
     if (credentials_set(ret, xml_text(c, "AccessKeyId"),
@@ -45,7 +46,7 @@ static int take_sts(struct op *op, const struct xml *x, struct credentials *ret)
                      "STS answered without credentials");
 }
 
-int role_by_web_identity(struct op *op, const char *role, const char *file,
+int role_by_web_identity(struct aws_op *op, const char *role, const char *file,
                          const char *session, struct credentials *ret)
 {
     struct kit_str form = {0};
@@ -55,13 +56,13 @@ int role_by_web_identity(struct op *op, const char *role, const char *file,
     int st = kit_file_read(file, "the web identity token", &token, op->error);
     if (st != DAVIT_OK)
         return st;
-    form_begin(&form, STS, "AssumeRoleWithWebIdentity");
+    aws_form_begin(&form, AWS_STS, "AssumeRoleWithWebIdentity");
     kit_str_param(&form, "RoleArn", role);
     kit_str_param(&form, "RoleSessionName", session);
     kit_str_param(&form, "WebIdentityToken", token);
     kit_str_param(&form, "DurationSeconds", "3600");
     kit_wipe(token);
-    st = api_query_as(op, STS, &form, NULL, &doc, &x);
+    st = aws_query_as(op, AWS_STS, &form, NULL, &doc, &x);
     if (st == DAVIT_OK)
         st = take_sts(op, xml_at(x, "AssumeRoleWithWebIdentityResult"), ret);
     explicit_bzero(form.p, form.n);
@@ -70,20 +71,20 @@ int role_by_web_identity(struct op *op, const char *role, const char *file,
     return st;
 }
 
-int role_by_keys(struct op *op, const char *role, const char *session,
+int role_by_keys(struct aws_op *op, const char *role, const char *session,
                  const char *external_id, const struct credentials *by,
                  struct credentials *ret)
 {
     struct kit_str form = {0};
     struct xml_doc *doc;
     const struct xml *x;
-    form_begin(&form, STS, "AssumeRole");
+    aws_form_begin(&form, AWS_STS, "AssumeRole");
     kit_str_param(&form, "RoleArn", role);
     kit_str_param(&form, "RoleSessionName", session);
     kit_str_param(&form, "DurationSeconds", "3600");
     if (external_id)
         kit_str_param(&form, "ExternalId", external_id);
-    int st = api_query_as(op, STS, &form, by, &doc, &x);
+    int st = aws_query_as(op, AWS_STS, &form, by, &doc, &x);
     if (st == DAVIT_OK)
         st = take_sts(op, xml_at(x, "AssumeRoleResult"), ret);
     kit_str_done(&form);
@@ -91,7 +92,7 @@ int role_by_keys(struct op *op, const char *role, const char *session,
     return st;
 }
 
-static int take_json(struct op *op, const struct davit_http *x,
+static int take_json(struct aws_op *op, const struct davit_http *x,
                      struct credentials *ret)
 {
     json_t *j = json_loadb(x->reply_body, x->reply_len, 0, NULL);
@@ -109,7 +110,7 @@ static int take_json(struct op *op, const struct davit_http *x,
     return st;
 }
 
-int container_keys(struct op *op, struct credentials *ret)
+int container_keys(struct aws_op *op, struct credentials *ret)
 {
     const char *relative = getenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
     const char *full = getenv("AWS_CONTAINER_CREDENTIALS_FULL_URI");
@@ -143,7 +144,7 @@ int container_keys(struct op *op, struct credentials *ret)
         h[x.n_headers++] = (struct davit_kv){"Authorization", token};
     }
     if (st == DAVIT_OK)
-        st = api_plain(op, &x);
+        st = aws_plain(op, &x);
     if (st == DAVIT_OK)
         st = take_json(op, &x, ret);
     kit_wipe(token);
@@ -153,22 +154,22 @@ int container_keys(struct op *op, struct credentials *ret)
 
 /* ---- the instance metadata service */
 
-static int metadata_get(struct op *op, const char *method, const char *path,
+static int metadata_get(struct aws_op *op, const char *method, const char *path,
                         const struct davit_kv *header, struct davit_http *x,
                         struct kit_str *url)
 {
     kit_str_clear(url);
-    kit_str_printf(url, "%s%s", op->e->metadata, path);
+    kit_str_printf(url, "%s%s", op->aws->metadata, path);
     *x = (struct davit_http){.size = sizeof *x,
                              .method = method,
                              .url = url->p,
                              .headers = header,
                              .n_headers = 1};
-    return api_plain(op, x);
+    return aws_plain(op, x);
 }
 
 /* A session token first: version 1, without one, is not spoken. */
-static int metadata_read(struct op *op, const char *path, const char *then,
+static int metadata_read(struct aws_op *op, const char *path, const char *then,
                          struct davit_http *x, struct kit_str *url)
 {
     const struct davit_kv ttl = {"X-aws-ec2-metadata-token-ttl-seconds",
@@ -197,7 +198,7 @@ static int metadata_read(struct op *op, const char *path, const char *then,
     return st;
 }
 
-int metadata_keys(struct op *op, struct credentials *ret)
+int metadata_keys(struct aws_op *op, struct credentials *ret)
 {
     struct davit_http x;
     struct kit_str url = {0};
@@ -209,15 +210,25 @@ int metadata_keys(struct op *op, struct credentials *ret)
     return st;
 }
 
-int metadata_region(struct op *op, char *ret, size_t size)
+static int metadata_line(struct aws_op *op, const char *path, char *ret,
+                         size_t size)
 {
     struct davit_http x;
     struct kit_str url = {0};
-    int st = metadata_read(op, "/latest/meta-data/placement/region", NULL, &x,
-                           &url);
+    int st = metadata_read(op, path, NULL, &x, &url);
     if (st == DAVIT_OK)
         snprintf(ret, size, "%.*s", (int)strcspn(x.reply_body, "\r\n"),
                  x.reply_body);
     kit_str_done(&url);
     return st;
+}
+
+int metadata_region(struct aws_op *op, char *ret, size_t size)
+{
+    return metadata_line(op, "/latest/meta-data/placement/region", ret, size);
+}
+
+int aws_own_address(struct aws_op *op, char *ret, size_t size)
+{
+    return metadata_line(op, "/latest/meta-data/local-ipv4", ret, size);
 }

@@ -1,5 +1,5 @@
 /*
- * api.c - signed requests to four services, and their replies read.
+ * request.c - signed requests to AWS's services, and their replies read.
  *
  * Everything goes through the host's HTTP.  A reply that is cut short or is not
  * what it says is RETRY, never half an answer.
@@ -7,51 +7,99 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-#include "eks.h"
-#include "kit/sigv4.h"
+#include "../sigv4.h"
+#include "inside.h"
 
 #define CLOCK_OFF_MS 60000 /* less may be the way there and back */
 
 static const struct {
     const char *name, *version;
-} services[N_SERVICES] = {[EKS] = {"eks", ""},
-                          [AUTOSCALING] = {"autoscaling", "2011-01-01"},
-                          [EC2] = {"ec2", "2016-11-15"},
-                          [STS] = {"sts", "2011-06-15"}};
+} services[AWS_SERVICES] = {[AWS_EKS] = {"eks", ""},
+                            [AWS_AUTOSCALING] = {"autoscaling", "2011-01-01"},
+                            [AWS_EC2] = {"ec2", "2016-11-15"},
+                            [AWS_STS] = {"sts", "2011-06-15"}};
 
-struct op op_begin(struct eks *e, struct davit_call *call,
-                   struct davit_error *error)
+void aws_init(struct aws *a, const struct davit_host *host)
 {
-    return (struct op){
-        .e = e, .call = call, .error = error, .server_ms = e->host->wall_ms()};
+    a->host = host;
+    pthread_mutex_init(&a->lock, NULL);
+    kit_token_init(&a->keys);
 }
 
-void form_begin(struct kit_str *f, enum service s, const char *action)
+void aws_done(struct aws *a)
+{
+    kit_token_done(&a->keys);
+    pthread_mutex_destroy(&a->lock);
+}
+
+struct aws_op aws_op_begin(struct aws *a, struct davit_call *call,
+                           struct davit_error *error)
+{
+    return (struct aws_op){.aws = a,
+                           .call = call,
+                           .error = error,
+                           .server_ms = a->host->wall_ms()};
+}
+
+void aws_form_begin(struct kit_str *f, enum aws_service s, const char *action)
 {
     kit_str_clear(f);
     kit_str_param(f, "Action", action);
     kit_str_param(f, "Version", services[s].version);
 }
 
-void form_nth(struct kit_str *f, const char *name, size_t n, const char *value)
+void aws_form_nth(struct kit_str *f, const char *name, size_t n,
+                  const char *value)
 {
     char full[100];
     snprintf(full, sizeof full, "%s%zu", name, n);
     kit_str_param(f, full, value);
 }
 
-/* scheme://host[:port] of the service, without a slash at its end. */
-static void endpoint(const struct op *op, enum service s, const char *region,
-                     struct kit_str *ret)
+/* What the environment says of a service's endpoint, as the SDKs read it
+ * (docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html); NULL:
+ * nothing. */
+static const char *endpoint_env(enum aws_service s)
 {
-    const char *given = op->e->endpoints[s];
+    static const char *const variables[AWS_SERVICES] = {
+        [AWS_EKS] = "AWS_ENDPOINT_URL_EKS",
+        [AWS_AUTOSCALING] = "AWS_ENDPOINT_URL_AUTO_SCALING",
+        [AWS_EC2] = "AWS_ENDPOINT_URL_EC2",
+        [AWS_STS] = "AWS_ENDPOINT_URL_STS"};
+    const char *off = getenv("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS");
+    if (off && strcasecmp(off, "true") == 0)
+        return NULL;
+    const char *one = getenv(variables[s]), *all = getenv("AWS_ENDPOINT_URL");
+    return one && one[0] != '\0' ? one : all && all[0] != '\0' ? all : NULL;
+}
+
+/* scheme://host[:port] of the service, without a slash at its end.  INVALID: a
+ * signed request must not go there. */
+static int endpoint(const struct aws_op *op, enum aws_service s,
+                    const char *region, struct kit_str *ret)
+{
+    const char *given = op->aws->endpoints[s];
+    const char *fips = getenv("AWS_USE_FIPS_ENDPOINT");
+    if (!given)
+        given = endpoint_env(s);
+    if (given && !kit_url_safe(given))
+        return kit_error(op->error, DAVIT_AUTH, "BadEndpoint",
+                         "the endpoint %.100s is neither https:// nor on this "
+                         "machine",
+                         given);
     if (given)
         kit_str_puts(ret, given);
     else
-        kit_str_printf(ret, "https://%s.%s.%s", services[s].name, region,
+        kit_str_printf(ret, "https://%s%s.%s.%s", services[s].name,
+                       fips && strcasecmp(fips, "true") == 0 ? "-fips" : "",
+                       region,
                        strncmp(region, "cn-", 3) == 0 ? "amazonaws.com.cn"
                                                       : "amazonaws.com");
+    while (ret->n > 0 && ret->p[ret->n - 1] == '/')
+        ret->p[--ret->n] = '\0';
+    return DAVIT_OK;
 }
 
 /* The Host header that HTTP clients send: without the scheme's own port. */
@@ -70,37 +118,38 @@ static void host_of(const char *base, struct kit_str *ret)
 
 /* The clock of AWS is what counts: ours may be wrong, and a signature is good
  * for five minutes. */
-static void clock_note(struct op *op, const struct davit_http *x)
+static void clock_note(struct aws_op *op, const struct davit_http *x)
 {
     const char *date = kit_reply_header(x, "date");
     int64_t at = date ? kit_date_ms(date) : -1;
     if (at < 0)
         return;
-    int64_t off = at - op->e->host->wall_ms();
+    int64_t off = at - op->aws->host->wall_ms();
     op->server_ms = at;
-    op->e->clock_off_ms = off > CLOCK_OFF_MS || off < -CLOCK_OFF_MS ? off : 0;
+    op->aws->clock_off_ms = off > CLOCK_OFF_MS || off < -CLOCK_OFF_MS ? off : 0;
 }
 
 struct request {
-    enum service service;
+    enum aws_service service;
     const char *method, *path, *type; /* path: encoded; type NULL: no body */
     const struct kit_str *body;
 };
 
-static int send_signed(struct op *op, const struct request *r,
+static int send_signed(struct aws_op *op, const struct request *r,
                        const struct credentials *keys, struct davit_http *x)
 {
     struct kit_str url = {0}, host = {0}, authorization = {0};
     char region[48], date[SIGV4_DATE_SIZE];
     struct davit_kv h[5];
     size_t n = 0;
-    int st = auth_region(op, region, sizeof region);
+    int st = aws_region(op, region, sizeof region);
+    if (st == DAVIT_OK)
+        st = endpoint(op, r->service, region, &url);
     if (st != DAVIT_OK)
         return st;
-    endpoint(op, r->service, region, &url);
     host_of(url.p, &host);
     kit_str_puts(&url, r->path);
-    sigv4_date(op->e->host->wall_ms() + op->e->clock_off_ms, date);
+    sigv4_date(op->aws->host->wall_ms() + op->aws->clock_off_ms, date);
     h[n++] = (struct davit_kv){"Host", host.p};
     if (r->type)
         h[n++] = (struct davit_kv){"Content-Type", r->type};
@@ -131,7 +180,7 @@ static int send_signed(struct op *op, const struct request *r,
                              .n_headers = n - 1,
                              .body = r->body ? r->body->p : NULL,
                              .body_len = r->body ? r->body->n : 0};
-    st = op->e->host->http(op->call, x, op->error);
+    st = op->aws->host->http(op->call, x, op->error);
     x->url = "";
     x->headers = NULL;
     x->n_headers = 0;
@@ -143,13 +192,13 @@ static int send_signed(struct op *op, const struct request *r,
     return st;
 }
 
-static bool said(const struct op *op, int st, const char *code)
+static bool said(const struct aws_op *op, int st, const char *code)
 {
     return st == DAVIT_AUTH && op->error &&
            strncmp(op->error->code, code, strlen(code)) == 0;
 }
 
-static bool expired(const struct op *op, int st)
+static bool expired(const struct aws_op *op, int st)
 {
     return said(op, st, "ExpiredToken") ||
            said(op, st, "InvalidClientTokenId") ||
@@ -157,7 +206,7 @@ static bool expired(const struct op *op, int st)
 }
 
 /* The time in the signature was refused: by our clock or AWS's. */
-static bool untimely(const struct op *op, int st)
+static bool untimely(const struct aws_op *op, int st)
 {
     return said(op, st, "RequestExpired") ||
            said(op, st, "RequestTimeTooSkewed") ||
@@ -168,30 +217,31 @@ static bool untimely(const struct op *op, int st)
 
 /* With our own credentials; if the cloud says that they are too old, once more
  * with fresh ones, and if our clock was wrong, with the cloud's time. */
-static int exchange(struct op *op, const struct request *r,
+static int exchange(struct aws_op *op, const struct request *r,
                     struct davit_http *x)
 {
     for (int tries = 0;; tries++) {
         struct credentials keys = {0};
-        int64_t off = op->e->clock_off_ms;
-        int st = auth_keys(op, &keys);
+        int64_t off = op->aws->clock_off_ms;
+        int st = aws_keys(op, &keys);
         if (st == DAVIT_OK)
             st = send_signed(op, r, &keys, x);
         if (st == DAVIT_OK)
-            st = errors_reply(op, x);
+            st = aws_reply(op, x);
         bool stale = expired(op, st) && keys.token;
         bool again = tries == 0 &&
-                     (stale || (untimely(op, st) && llabs(op->e->clock_off_ms -
-                                                          off) > CLOCK_OFF_MS));
+                     (stale ||
+                      (untimely(op, st) &&
+                       llabs(op->aws->clock_off_ms - off) > CLOCK_OFF_MS));
         if (again && stale)
-            kit_token_refused(&op->e->keys, keys.text);
+            kit_token_refused(&op->aws->keys, keys.text);
         credentials_free(&keys);
         if (!again)
             return st;
     }
 }
 
-static int read_xml(struct op *op, const struct davit_http *x,
+static int read_xml(struct aws_op *op, const struct davit_http *x,
                     struct xml_doc **ret_doc, const struct xml **ret)
 {
     /* Two thirds of an instance's description, and none of it is read. */
@@ -218,7 +268,7 @@ static int read_xml(struct op *op, const struct davit_http *x,
 
 #define FORM "application/x-www-form-urlencoded; charset=utf-8"
 
-int api_query(struct op *op, enum service s, const struct kit_str *form,
+int aws_query(struct aws_op *op, enum aws_service s, const struct kit_str *form,
               struct xml_doc **ret_doc, const struct xml **ret)
 {
     struct davit_http x;
@@ -229,9 +279,9 @@ int api_query(struct op *op, enum service s, const struct kit_str *form,
     return st != DAVIT_OK ? st : read_xml(op, &x, ret_doc, ret);
 }
 
-int api_query_as(struct op *op, enum service s, const struct kit_str *form,
-                 const struct credentials *keys, struct xml_doc **ret_doc,
-                 const struct xml **ret)
+int aws_query_as(struct aws_op *op, enum aws_service s,
+                 const struct kit_str *form, const struct credentials *keys,
+                 struct xml_doc **ret_doc, const struct xml **ret)
 {
     struct davit_http x;
     struct request r = {s, "POST", "/", FORM, form};
@@ -239,14 +289,15 @@ int api_query_as(struct op *op, enum service s, const struct kit_str *form,
     *ret = NULL;
     int st = send_signed(op, &r, keys, &x);
     if (st == DAVIT_OK)
-        st = errors_reply(op, &x);
+        st = aws_reply(op, &x);
     return st != DAVIT_OK ? st : read_xml(op, &x, ret_doc, ret);
 }
 
-static int api_json(struct op *op, const char *path, json_t **ret)
+int aws_json(struct aws_op *op, enum aws_service s, const char *path,
+             json_t **ret)
 {
     struct davit_http x;
-    struct request r = {EKS, "GET", path, NULL, NULL};
+    struct request r = {s, "GET", path, NULL, NULL};
     *ret = NULL;
     int st = exchange(op, &r, &x);
     if (st == DAVIT_OK && !(*ret = kit_json_reply(&x, op->error)))
@@ -254,29 +305,18 @@ static int api_json(struct op *op, const char *path, json_t **ret)
     return st;
 }
 
-int api_do(struct op *op, enum service s, const struct kit_str *form)
+int aws_do(struct aws_op *op, enum aws_service s, const struct kit_str *form)
 {
     struct xml_doc *doc;
     const struct xml *x;
-    int st = api_query(op, s, form, &doc, &x);
+    int st = aws_query(op, s, form, &doc, &x);
     xml_free(doc);
     return st;
 }
 
-int api_node_group(struct op *op, const struct eks_pool *p, json_t **ret)
+int aws_plain(struct aws_op *op, struct davit_http *x)
 {
-    char *cluster = kit_encode(op->e->cluster), *name = kit_encode(p->name);
-    char *path = kit_print("/clusters/%s/node-groups/%s", cluster, name);
-    int st = api_json(op, path, ret);
-    free(cluster);
-    free(name);
-    free(path);
-    return st;
-}
-
-int api_plain(struct op *op, struct davit_http *x)
-{
-    int st = op->e->host->http(op->call, x, op->error);
+    int st = op->aws->host->http(op->call, x, op->error);
     if (st != DAVIT_OK)
         return st;
     if (x->reply_status >= 200 && x->reply_status < 300)

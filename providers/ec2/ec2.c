@@ -1,0 +1,65 @@
+/*
+ * ec2.c - the table of the EC2 plug-in.
+ */
+#include <stdlib.h>
+
+#include "ec2.h"
+
+struct op op_begin(struct ec2 *e, struct davit_call *call,
+                   struct davit_error *error)
+{
+    return (struct op){.a = aws_op_begin(&e->aws, call, error), .e = e};
+}
+
+static void ec2_close(void *self)
+{
+    struct ec2 *e = self;
+    kit_keep_done(&e->keep);
+    aws_done(&e->aws);
+    pthread_mutex_destroy(&e->lock);
+    free(e);
+}
+
+static int ec2_open(const struct davit_host *host,
+                    const struct davit_setup *setup, void **ret,
+                    struct davit_error *error)
+{
+    struct ec2 *e = kit_zeroed(1, sizeof *e);
+    aws_init(&e->aws, host);
+    pthread_mutex_init(&e->lock, NULL);
+    int st = options_read(e, setup, error);
+    if (st == DAVIT_OK)
+        *ret = e;
+    else
+        ec2_close(e);
+    return st;
+}
+
+/* DescribeInstances lags behind RunInstances by seconds, now and then minutes
+ * (docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html). */
+static uint32_t ec2_settle_ms(void *self)
+{
+    (void)self;
+    return 120000;
+}
+
+static const char *const places[] = {"region", NULL};
+
+static struct davit_provider table = {.size = sizeof table,
+                                      .name = "ec2",
+                                      .version = "1",
+                                      .caps = DAVIT_CAP_OFFERS | DAVIT_CAP_SPOT,
+                                      .open = ec2_open,
+                                      .close = ec2_close,
+                                      .list = ec2_list,
+                                      .launch = ec2_launch,
+                                      .terminate = ec2_terminate,
+                                      .offers = ec2_offers,
+                                      .settle_ms = ec2_settle_ms,
+                                      .places = places};
+
+const struct davit_provider *davit_provider_v1(void)
+{
+    table.options = kit_options_help(ec2_options);
+    return &table;
+}

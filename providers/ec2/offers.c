@@ -1,0 +1,103 @@
+/*
+ * offers.c - what could be launched: node types, zones, prices of spot.
+ */
+#include <string.h>
+
+#include "ec2.h"
+#include "kit/aws/machine.h"
+
+struct offering {
+    struct op *op;
+    const struct ec2_type *type;
+    struct kit_offer facts;
+    struct xml_doc *doc;
+    const struct xml *there; /* DescribeInstanceTypeOfferings */
+    struct davit_sink *sink;
+    davit_put_offer *put;
+};
+
+static int there_read(struct offering *o)
+{
+    struct kit_str form = {0};
+    aws_form_begin(&form, AWS_EC2, "DescribeInstanceTypeOfferings");
+    kit_str_param(&form, "LocationType", "availability-zone");
+    kit_str_param(&form, "Filter.1.Name", "instance-type");
+    kit_str_param(&form, "Filter.1.Value.1", o->type->machine);
+    int st = aws_query(&o->op->a, AWS_EC2, &form, &o->doc, &o->there);
+    kit_str_done(&form);
+    return st;
+}
+
+static bool sold_in(const struct offering *o, const char *zone)
+{
+    for (const struct xml *i = xml_at(o->there, "instanceTypeOfferingSet/item");
+         i; i = xml_again(i))
+        if (zone[0] == '\0' || strcmp(xml_text(i, "location"), zone) == 0)
+            return true;
+    return false;
+}
+
+static bool has_subnet(const struct offering *o, const char *zone)
+{
+    bool found = o->type->n_subnets == 0 || zone[0] == '\0';
+    pthread_mutex_lock(&o->op->e->lock);
+    for (size_t i = 0; i < o->type->n_subnets && !found; i++)
+        found = strcmp(o->type->subnets[i].zone, zone) == 0;
+    pthread_mutex_unlock(&o->op->e->lock);
+    return found;
+}
+
+static void market_put(const struct offering *o, const char *zone,
+                       const char *note, bool spot)
+{
+    int64_t price = spot ? aws_spot_price(&o->op->a, o->type->machine, zone)
+                         : -1;
+    kit_offer_put(&o->facts,
+                  &(struct davit_offer){.name = o->type->name,
+                                        .zone = zone,
+                                        .spot = spot,
+                                        .available = !note,
+                                        .note = note,
+                                        .price_micros_hour = price},
+                  o->sink, o->put);
+}
+
+static void zone_put(const struct offering *o, const char *zone)
+{
+    const char *note = !sold_in(o, zone)
+                           ? "EC2 does not sell this machine type there"
+                       : !has_subnet(o, zone)
+                           ? "none of the node type's subnets is there"
+                           : NULL;
+    market_put(o, zone, note, false);
+    if (o->type->spot)
+        market_put(o, zone, note, true);
+}
+
+static int type_offer(struct offering *o)
+{
+    int st = aws_machine_facts(&o->op->a, o->type->machine, &o->facts);
+    if (st == DAVIT_INVALID)
+        st = DAVIT_OK; /* a machine type EC2 does not know: not sold */
+    if (st == DAVIT_OK)
+        st = there_read(o);
+    for (size_t i = 0; st == DAVIT_OK && i < o->type->n_zones; i++)
+        zone_put(o, o->type->zones[i]);
+    if (st == DAVIT_OK && o->type->n_zones == 0)
+        zone_put(o, "");
+    xml_free(o->doc);
+    kit_keep_done(&o->facts.keep);
+    return st;
+}
+
+int ec2_offers(void *self, struct davit_call *call, struct davit_sink *sink,
+               davit_put_offer *put, struct davit_error *error)
+{
+    struct ec2 *e = self;
+    struct op op = op_begin(e, call, error);
+    int st = zones_learn(&op);
+    for (size_t i = 0; i < e->n_types && st == DAVIT_OK; i++)
+        st = type_offer(&(struct offering){
+            .op = &op, .type = &e->types[i], .sink = sink, .put = put});
+    return st;
+}

@@ -1,0 +1,264 @@
+/*
+ * options.c - the configuration, checked and remembered; no I/O.
+ *
+ * What a machine is made of may stand at the provider, for all types, and at a
+ * type.  node_config: takes every member of RunInstances, so that a Ray cluster
+ * YAML's is read as it is; the short settings are the members most people need.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "ec2.h"
+
+const struct ec2_type *type_find(const struct ec2 *e, const char *name)
+{
+    for (size_t i = 0; i < e->n_types; i++)
+        if (strcmp(e->types[i].name, name) == 0)
+            return &e->types[i];
+    return NULL;
+}
+
+/* ---- readers: into is the ec2_type, or the ec2 with its `all` */
+
+static struct ec2_type *target(struct kit_reading *r)
+{
+    return r->type ? r->into : &((struct ec2 *)r->into)->all;
+}
+
+static void subnet_add(struct kit_reading *r, const char *id)
+{
+    struct ec2_type *t = target(r);
+    t->subnets = kit_keep_more(r->keep, t->subnets, t->n_subnets,
+                               sizeof *t->subnets);
+    t->subnets[t->n_subnets++] = (struct subnet){
+        .id = kit_keep_text(r->keep, id)};
+}
+
+/* Those are ours to say: launch.c writes them. */
+static bool taken(const char *top, size_t n)
+{
+    static const char *const ours[] = {"MinCount", "MaxCount", "ClientToken",
+                                       "DryRun", "InstanceType"};
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        if (strlen(ours[i]) == n && strncmp(ours[i], top, n) == 0)
+            return true;
+    return false;
+}
+
+static int read_node_config(struct kit_reading *r, const char *member,
+                            const char *value)
+{
+    size_t n = strcspn(member, ".");
+    if (taken(member, n))
+        return DAVIT_OK; /* Ray's own files have them */
+    if (strncmp(member, "SubnetIds.", 10) == 0 ||
+        strcmp(member, "SubnetId") == 0)
+        subnet_add(r, value);
+    else if (strncmp(member, "InstanceMarketOptions", n) == 0 &&
+             strcmp(member, "InstanceMarketOptions.MarketType") == 0)
+        return DAVIT_OK; /* the type's market says it */
+    else
+        params_set(r->keep, &target(r)->params, member, value);
+    return DAVIT_OK;
+}
+
+static int read_image(struct kit_reading *r, const char *rest,
+                      const char *value)
+{
+    (void)rest;
+    if (strncmp(value, "ami-", 4) != 0 && strncmp(value, "resolve:ssm:", 12))
+        return kit_error(r->error, DAVIT_INVALID, "",
+                         "an image is ami-... or resolve:ssm:PARAMETER, got "
+                         "\"%.60s\"",
+                         value);
+    params_set(r->keep, &target(r)->params, "ImageId", value);
+    return DAVIT_OK;
+}
+
+static int read_key(struct kit_reading *r, const char *rest, const char *value)
+{
+    (void)rest;
+    params_set(r->keep, &target(r)->params, "KeyName", value);
+    return DAVIT_OK;
+}
+
+static int read_profile(struct kit_reading *r, const char *rest,
+                        const char *value)
+{
+    (void)rest;
+    params_set(r->keep, &target(r)->params,
+               strncmp(value, "arn:", 4) == 0 ? "IamInstanceProfile.Arn"
+                                              : "IamInstanceProfile.Name",
+               value);
+    return DAVIT_OK;
+}
+
+static int read_group(struct kit_reading *r, const char *rest,
+                      const char *value)
+{
+    char member[40];
+    if (strncmp(value, "sg-", 3) != 0)
+        return kit_error(r->error, DAVIT_INVALID, "",
+                         "a security group is given by its id, sg-..., got "
+                         "\"%.60s\"",
+                         value);
+    snprintf(member, sizeof member, "SecurityGroupIds.%.8s", rest);
+    params_set(r->keep, &target(r)->params, member, value);
+    return DAVIT_OK;
+}
+
+static int read_subnet(struct kit_reading *r, const char *rest,
+                       const char *value)
+{
+    (void)rest;
+    if (strncmp(value, "subnet-", 7) != 0)
+        return kit_error(r->error, DAVIT_INVALID, "",
+                         "a subnet is given by its id, subnet-..., got "
+                         "\"%.60s\"",
+                         value);
+    subnet_add(r, value);
+    return DAVIT_OK;
+}
+
+#define AT(field) KIT_AT(struct ec2, field)
+#define TYPE(field) KIT_AT(struct ec2_type, field)
+#define ENDPOINT(name) "endpoints." name, "its URL", KIT_URL
+#define IMAGE "the image: ami-..., or resolve:ssm:PARAMETER", KIT_READ
+#define SUBNETS "subnet ids, one or more for each zone", KIT_READ
+#define GROUPS "security group ids", KIT_READ
+#define PROFILE "the IAM instance profile's name or ARN", KIT_READ
+#define KEY "the key pair's name, for people", KIT_READ
+#define NODE_CONFIG \
+    "members of the RunInstances call, as in a Ray cluster YAML", KIT_READ
+#define JOIN "the script by which a machine joins its head", KIT_TEXT
+#define USER "who runs it (root without one)"
+
+const struct kit_option ec2_options[] = {
+    {"endpoint", "one URL for all services, for private clouds and tests",
+     KIT_URL, AT(aws.endpoints[AWS_EC2])},
+    {ENDPOINT("ec2"), AT(aws.endpoints[AWS_EC2]), .instead = "endpoint"},
+    {ENDPOINT("sts"), AT(aws.endpoints[AWS_STS]), .instead = "endpoint"},
+    AWS_OPTIONS(struct ec2, aws),
+    {"head_ip",
+     "the Ray head's address as the machines see it; else that of head.ray, and "
+     "for loopback the address of the instance that Davit runs on",
+     KIT_TEXT, AT(head_ip)},
+    {"image", IMAGE, .read = read_image},
+    {"subnets.*", SUBNETS, .read = read_subnet},
+    {"security_groups.*", GROUPS, .read = read_group},
+    {"instance_profile", PROFILE, .read = read_profile},
+    {"key", KEY, .read = read_key},
+    {"node_config.*", NODE_CONFIG, .read = read_node_config},
+    {"join", JOIN, AT(all.join)},
+    {"user", USER, KIT_NAME, AT(all.user), .allowed = "a-z A-Z 0-9 - _",
+     .max = 32},
+    {"types.image", IMAGE, .read = read_image},
+    {"types.subnets.*", SUBNETS, .read = read_subnet},
+    {"types.security_groups.*", GROUPS, .read = read_group},
+    {"types.instance_profile", PROFILE, .read = read_profile},
+    {"types.key", KEY, .read = read_key},
+    {"types.node_config.*", NODE_CONFIG, .read = read_node_config},
+    {"types.join", JOIN, TYPE(join)},
+    {"types.user", USER, KIT_NAME, TYPE(user), .allowed = "a-z A-Z 0-9 - _",
+     .max = 32},
+    {0}};
+
+/* ---- a type, whole */
+
+static char *resources_json(struct ec2 *e, const struct davit_node_type *n)
+{
+    json_t *j = json_object();
+    for (size_t i = 0; i < n->n_resources; i++)
+        json_object_set_new(j, n->resources[i].key,
+                            json_real(strtod(n->resources[i].value, NULL)));
+    /* As `ray up` adds it (ray/autoscaler/_private/aws/node_provider.py). */
+    const char *accelerator = kit_find(n->labels, n->n_labels,
+                                       "ray.io/accelerator-type");
+    if (accelerator && kit_find(n->resources, n->n_resources, "GPU")) {
+        char key[80];
+        snprintf(key, sizeof key, "accelerator_type:%.60s", accelerator);
+        json_object_set_new(j, key, json_real(1));
+    }
+    char *text = kit_must(
+        json_dumps(j, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(15)));
+    char *kept = kit_keep_text(&e->keep, text);
+    free(text);
+    json_decref(j);
+    return kept;
+}
+
+static int type_check(const struct ec2 *e, const struct ec2_type *t,
+                      const struct davit_node_type *n, struct davit_error *err)
+{
+    if (t->machine[0] == '\0')
+        return kit_type_error(err, n, "machine",
+                              "it needs machine: an EC2 instance type such as "
+                              "p2.xlarge");
+    if (!params_has(&t->params, "ImageId") &&
+        !params_has(&t->params, "LaunchTemplate"))
+        return kit_type_error(err, n, "image",
+                              "it needs an image: ami-... (image:, or ImageId "
+                              "or LaunchTemplate in node_config; Ray's own "
+                              "choice of a deep learning image is not made "
+                              "here)");
+    if (params_has(&t->params, "NetworkInterface") &&
+        (t->n_subnets > 0 || params_has(&t->params, "SecurityGroupId")))
+        return kit_type_error(err, n, "node_config",
+                              "NetworkInterfaces and SubnetId or "
+                              "SecurityGroupIds cannot both be given: EC2 "
+                              "wants them in the interface");
+    if (join_size(e, t) > 16384)
+        return kit_type_error(err, n, "join",
+                              "what is run at the start has %zu bytes, and EC2 "
+                              "takes 16384 as user data: put the rest into the "
+                              "image or a script that is fetched",
+                              join_size(e, t));
+    return DAVIT_OK;
+}
+
+static int type_read(struct ec2 *e, const struct davit_node_type *n,
+                     struct davit_error *err)
+{
+    struct ec2_type *t = &e->types[e->n_types++];
+    *t = (struct ec2_type){.ec2 = e,
+                           .spot = n->spot,
+                           .name = kit_keep_text(&e->keep, n->name),
+                           .machine = kit_keep_text(&e->keep, n->machine),
+                           .resources = resources_json(e, n)};
+    int st = kit_options_read(ec2_options, n->options, n->n_options, n, t,
+                              &e->keep, err);
+    if (st != DAVIT_OK)
+        return st;
+    params_inherit(&e->keep, &t->params, &e->all.params);
+    if (t->n_subnets == 0 && e->all.n_subnets > 0) {
+        t->subnets = kit_keep(&e->keep, e->all.n_subnets * sizeof *t->subnets);
+        memcpy(t->subnets, e->all.subnets,
+               e->all.n_subnets * sizeof *t->subnets);
+        t->n_subnets = e->all.n_subnets;
+    }
+    t->join = t->join ? t->join : e->all.join;
+    t->user = t->user ? t->user : e->all.user;
+    t->zones = kit_keep(&e->keep, (n->n_zones + 1) * sizeof *t->zones);
+    for (size_t i = 0; i < n->n_zones; i++)
+        if (n->zones[i][0] != '\0')
+            t->zones[t->n_zones++] = kit_keep_text(&e->keep, n->zones[i]);
+    return type_check(e, t, n, err);
+}
+
+int options_read(struct ec2 *e, const struct davit_setup *s,
+                 struct davit_error *err)
+{
+    e->cluster = kit_keep_text(&e->keep, s->cluster);
+    e->head = kit_keep_text(&e->keep, s->head);
+    e->aws.session = e->cluster;
+    if (strlen(e->cluster) > 200)
+        return kit_error(err, DAVIT_INVALID, "",
+                         "the cluster's name is a tag's value: up to 200 "
+                         "bytes");
+    int st = kit_options_read(ec2_options, s->options, s->n_options, NULL, e,
+                              &e->keep, err);
+    e->types = kit_keep(&e->keep, (s->n_types + 1) * sizeof *e->types);
+    for (size_t i = 0; i < s->n_types && st == DAVIT_OK; i++)
+        st = type_read(e, s->types[i], err);
+    return st;
+}

@@ -1,0 +1,123 @@
+/*
+ * params.c - RunInstances' members, as people write them and as they are sent.
+ *
+ * Members have the names of AWS's API, SDKs and of node_config: in Ray's cluster
+ * YAML; a list's items are numbered from 0.  The Query protocol numbers from 1
+ * and calls some lists by another name; the names are those of EC2's service
+ * model (queryName and locationName of RunInstancesRequest).
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ec2.h"
+
+static const struct {
+    const char *member, *sent;
+} renamed[] = {
+    {"BlockDeviceMappings", "BlockDeviceMapping"},
+    {"ElasticInferenceAccelerators", "ElasticInferenceAccelerator"},
+    {"Groups", "SecurityGroupId"}, /* of a network interface */
+    {"Ipv4Prefixes", "Ipv4Prefix"},
+    {"Ipv6Prefixes", "Ipv6Prefix"},
+    {"LicenseSpecifications", "LicenseSpecification"},
+    {"NetworkInterfaces", "NetworkInterface"},
+    {"SecurityGroupIds", "SecurityGroupId"},
+    {"SecurityGroups", "SecurityGroup"},
+    {"TagSpecifications", "TagSpecification"},
+    {"Tags", "Tag"},
+};
+
+static const char *sent_as(const char *part, size_t n, bool top)
+{
+    for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
+        if (strlen(renamed[i].member) == n &&
+            strncmp(renamed[i].member, part, n) == 0)
+            return renamed[i].sent;
+    /* The one name that is another at the top than below it. */
+    return top && n == 13 && strncmp(part, "Ipv6Addresses", n) == 0
+               ? "Ipv6Address"
+               : NULL;
+}
+
+static void name_add(struct kit_str *name, const char *part, size_t n)
+{
+    const char *other = sent_as(part, n, name->n == 0);
+    if (name->n > 0)
+        kit_str_puts(name, ".");
+    if (other)
+        kit_str_puts(name, other);
+    else if (n < 9 && strspn(part, "0123456789") >= n)
+        kit_str_printf(name, "%ld", strtol(part, NULL, 10) + 1);
+    else
+        kit_str_add(name, part, n);
+}
+
+static void name_make(const char *member, struct kit_str *name)
+{
+    for (const char *at = member; *at != '\0';) {
+        size_t n = strcspn(at, ".");
+        if (n > 0)
+            name_add(name, at, n);
+        at += n + (at[n] == '.');
+    }
+}
+
+const char *params_get(const struct params *p, const char *name)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if (strcmp(p->v[i].name, name) == 0)
+            return p->v[i].value;
+    return NULL;
+}
+
+static bool below(const char *name, const char *top, size_t n)
+{
+    return strncmp(name, top, n) == 0 && (name[n] == '\0' || name[n] == '.');
+}
+
+bool params_has(const struct params *p, const char *member)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if (below(p->v[i].name, member, strlen(member)))
+            return true;
+    return false;
+}
+
+static void add(struct kit_keep *k, struct params *p, const char *name,
+                const char *value)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if (strcmp(p->v[i].name, name) == 0) {
+            p->v[i].value = kit_keep_text(k, value);
+            return;
+        }
+    p->v = kit_keep_more(k, p->v, p->n, sizeof *p->v);
+    p->v[p->n++] = (struct param){kit_keep_text(k, name),
+                                  kit_keep_text(k, value)};
+}
+
+void params_set(struct kit_keep *k, struct params *p, const char *member,
+                const char *value)
+{
+    struct kit_str name = {0};
+    name_make(member, &name);
+    if (name.n > 0)
+        add(k, p, name.p, value);
+    kit_str_done(&name);
+}
+
+void params_inherit(struct kit_keep *k, struct params *p,
+                    const struct params *from)
+{
+    size_t own = p->n;
+    for (size_t i = 0; i < from->n; i++) {
+        struct params mine = {p->v, own};
+        char top[64];
+        snprintf(top, sizeof top, "%.*s", (int)strcspn(from->v[i].name, "."),
+                 from->v[i].name);
+        if (!params_has(&mine, top))
+            add(k, p, from->v[i].name, from->v[i].value);
+    }
+}

@@ -1,0 +1,84 @@
+"""RunInstances as EC2 has it, where moto is simpler: one answer for a
+ClientToken, stock by zone, instances that a list does not show yet, instances
+that AWS itself ended."""
+import re
+import time
+
+SIGNED = ("X-Amz-", "Signature")
+
+
+class Runs:
+    def __init__(self, cloud):
+        self.cloud = cloud
+        self.answers = {}   # token -> (parameters, reply)
+        self.shelf = {}     # zone -> (left, code)
+        self.born = {}      # id -> time
+        self.lag = 0
+        self.reasons = {}   # id -> (code, text)
+
+    @staticmethod
+    def parameters(form):
+        return sorted((k, v) for k, v in form.items() if not k.startswith(SIGNED))
+
+    def zone_of(self, form):
+        if "SubnetId" in form:
+            return self.cloud.ec2.describe_subnets(SubnetIds=[form["SubnetId"]])["Subnets"][0]["AvailabilityZone"]
+        return form.get("Placement.AvailabilityZone", "us-east-1a")
+
+    def known(self, form):
+        return self.answers.get(form.get("ClientToken"), (None, None))[1]
+
+    def before(self, action, form, body):
+        from __main__ import Refused
+        if action != "RunInstances":
+            return body
+        token = form.get("ClientToken")
+        if token in self.answers:
+            if self.answers[token][0] != self.parameters(form):
+                raise Refused("IdempotentParameterMismatch", "Arguments on this idempotent request are inconsistent with arguments used in previous request(s).")
+            return body
+        left, code = self.shelf.get(self.zone_of(form)) or (None, None)
+        most = int(form["MaxCount"])
+        if left is None:
+            left = most
+        if left < int(form["MinCount"]):
+            raise Refused(code, "We currently do not have sufficient capacity in the Availability Zone you requested", 500)
+        n = min(left, most)
+        if self.zone_of(form) in self.shelf:
+            self.shelf[self.zone_of(form)] = (left - n, code)
+        return re.sub(rb"MinCount=\d+", b"MinCount=%d" % n, body)  # moto starts the least
+
+    def after(self, action, form, status, out):
+        if status != 200:
+            return status, out
+        if action == "RunInstances":
+            self.answers[form.get("ClientToken")] = (self.parameters(form), out)
+            for i in re.findall(rb"<instanceId>([^<]*)<", out):
+                self.born.setdefault(i.decode(), time.time())
+            return status, out
+        text = out.decode()
+        if self.lag:
+            def shown(m):
+                i = re.search(r"<instanceId>([^<]*)<", m.group(0))
+                return "" if i and time.time() - self.born.get(i.group(1), 0) < self.lag else m.group(0)
+            text = re.sub(r"<item>\s*<reservationId>.*?</reservationId>.*?</instancesSet>.*?</item>", shown, text, flags=re.S)
+        for i, (code, why) in self.reasons.items():
+            apart = "(?:(?!<stateReason>).)*"
+            text = re.sub(rf"<stateReason>{apart}</stateReason>({apart}<instanceId>{i}</instanceId>)",
+                          rf"<stateReason><code>{code}</code><message>{why}</message></stateReason>\g<1>", text, flags=re.S)
+        return status, text.encode()
+
+    def billed(self):
+        got = {}
+        for page in self.cloud.ec2.get_paginator("describe_instances").paginate():
+            for r in page["Reservations"]:
+                for i in r["Instances"]:
+                    if i["State"]["Name"] not in ("terminated", "shutting-down"):
+                        a = self.cloud.ec2.describe_instance_attribute(InstanceId=i["InstanceId"], Attribute="userData")
+                        got[i["InstanceId"]] = {
+                            "zone": i["Placement"]["AvailabilityZone"], "type": i["InstanceType"], "subnet": i.get("SubnetId"),
+                            "image": i["ImageId"], "key": i.get("KeyName"), "address": i.get("PrivateIpAddress"),
+                            "groups": [g["GroupId"] for g in i.get("SecurityGroups", [])],
+                            "spot": i.get("InstanceLifecycle") == "spot", "user_data": a["UserData"].get("Value"),
+                            "tags": {t["Key"]: t["Value"] for t in i.get("Tags", [])}}
+        return got

@@ -1,0 +1,137 @@
+"""Machines of a test cloud that really start: each is a host of its own (network,
+processes, mounts), wired to the head's, and runs the user data it was given.
+
+The head's network is the test's own namespace, with a bridge at 10.77.0.1; the
+metadata service answers at 169.254.169.254 there and tells machines apart by
+their address.  Needs root, as `unshare` and `ip` do; nothing leaves the
+namespace, and all of it goes with its last process.
+"""
+import base64
+import http.server
+import os
+import subprocess
+import threading
+
+HEAD = "10.77.0.1"
+BOOT = """
+mount -t tmpfs none /tmp && mount -t tmpfs none /var/log && mount -t tmpfs none /dev/shm
+mkdir /tmp/home && printf 'export PATH=%s:$PATH\\n' "$RAY_PATH" > /tmp/home/.bash_profile
+cp /tmp/home/.bash_profile /tmp/home/.profile
+read go
+ip link set lo up; ip addr add $ADDRESS/24 dev eth0; ip link set eth0 up; ip route add default via 10.77.0.1
+echo "$USER_DATA" | base64 -d > /tmp/user-data
+cd /tmp; HOME=/tmp/home bash /tmp/user-data; echo "user data: $?"
+exec sleep 100000
+"""
+
+
+def ip(*words):
+    subprocess.run(["ip", *words], check=True, capture_output=True)
+
+
+def bridge():
+    ip("link", "add", "br0", "type", "bridge")
+    ip("addr", "add", f"{HEAD}/24", "dev", "br0")
+    ip("link", "set", "br0", "up")
+    ip("addr", "add", "169.254.169.254/32", "dev", "lo")
+
+
+class Host:
+    """One machine, from its start to its end."""
+
+    def __init__(self, name, n, user_data, ray_path, log):
+        self.address = f"10.77.0.{n}"
+        env = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "ADDRESS": self.address,
+               "USER_DATA": user_data, "RAY_PATH": ray_path, "RAY_USAGE_STATS_ENABLED": "0",
+               "RAY_enable_autoscaler_v2": "1", "RAY_local_fs_capacity_threshold": "1.0", "LANG": "C.UTF-8"}
+        self.p = subprocess.Popen(["unshare", "-n", "-m", "-p", "--fork", "--mount-proc", "--kill-child", "bash", "-c", BOOT],
+                                  stdin=subprocess.PIPE, stdout=log, stderr=log, env=env)
+        ip("link", "add", f"m{n}", "type", "veth", "peer", "name", f"e{n}")
+        self.until_apart()
+        ip("link", "set", f"e{n}", "netns", str(self.p.pid))
+        ip("link", "set", f"m{n}", "master", "br0", "up")
+        subprocess.run(["nsenter", "-t", str(self.p.pid), "-n", "ip", "link", "set", f"e{n}", "name", "eth0"], check=True)
+        self.p.stdin.write(b"go\n")
+        self.p.stdin.flush()
+
+    def until_apart(self):
+        for _ in range(500):
+            if os.readlink(f"/proc/{self.p.pid}/ns/net") != os.readlink("/proc/self/ns/net"):
+                return
+            threading.Event().wait(0.01)
+        raise AssertionError("the machine has no network of its own")
+
+    def end(self):
+        self.p.kill()  # --kill-child: its init, and with it all that it started
+        self.p.wait(20)
+        self.p.stdin.close()
+
+
+class Metadata(http.server.BaseHTTPRequestHandler):
+    hosts = {}  # address -> id
+
+    def do_PUT(self):
+        self.say("TOKEN" if self.path == "/latest/api/token" else None)
+
+    def do_GET(self):
+        if self.headers.get("X-aws-ec2-metadata-token") != "TOKEN":
+            return self.say(None, 401)
+        here = self.client_address[0]
+        self.say({"/latest/meta-data/instance-id": self.hosts.get(here),
+                  "/latest/meta-data/local-ipv4": here if here in self.hosts else HEAD}.get(self.path))
+
+    def say(self, text, status=404):
+        self.send_response(200 if text else status)
+        out = (text or "no").encode()
+        self.send_header("Content-Length", str(len(out)))
+        self.end_headers()
+        self.wfile.write(out)
+
+    def log_message(self, *_):
+        pass
+
+
+class Hosts(threading.Thread):
+    """Starts what the cloud has started, ends what it has ended."""
+
+    def __init__(self, billed, ray_path, log):
+        super().__init__(daemon=True)
+        self.billed, self.ray_path, self.log = billed, ray_path, open(log, "wb")
+        self.going, self.on, self.n, self.problem = True, {}, 10, None
+        self.server = http.server.ThreadingHTTPServer(("169.254.169.254", 80), Metadata)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def run(self):
+        try:
+            while self.going:
+                self.turn(self.billed())
+                threading.Event().wait(0.3)
+        except Exception as e:
+            self.problem = e
+
+    def turn(self, billed):
+        for i in [i for i in self.on if i not in billed]:
+            self.on.pop(i).end()
+        for i in [i for i in billed if i not in self.on]:
+            self.n += 1
+            Metadata.hosts[f"10.77.0.{self.n}"] = i
+            self.on[i] = Host(i, self.n, billed[i]["user_data"], self.ray_path, self.log)
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, kind, *_):
+        self.going = False
+        self.join(60)
+        for h in self.on.values():
+            h.end()
+        self.server.shutdown()
+        self.server.server_close()
+        self.log.close()
+        if kind is None:
+            assert self.problem is None, self.problem
+
+
+def decoded(user_data):
+    return base64.b64decode(user_data).decode()

@@ -1,0 +1,135 @@
+"""Holds the laws of docs/never.md against what happens, and knows only what the world outside knows.
+
+The cloud says what its machines do, the head what runs, the storm what was asked for and what the
+limits were.  Nothing of the daemon is read but its answers.
+"""
+import collections
+import time
+
+LOOK_BACK = 10      # seconds: what is decided on arrives at the cloud so late
+SLOW_BACK = 60      # the same after a provider program died: it is started again that late
+NEVER_JOINS = 8     # limits.start_timeout
+
+
+class Judge:
+    def __init__(self):
+        self.cloud = self.head = None
+        self.violations, self.began = [], time.monotonic()
+        self.limits = []                    # (since, {type: max}, max_nodes, budget)
+        self.asked = {}                     # owner: what may stand, a list of (gpu, cpu)
+        self.need = collections.deque()     # (at, {kind: most that could be needed})
+        self.first = {}                     # request id: when it arrived first
+        self.launches = 0
+
+    def says(self, law, text):
+        self.violations.append((law, text))
+        print(f"{time.monotonic() - self.began:7.2f} law {law}: {text}", flush=True)
+
+    # ---- what is known of the world
+
+    def limits_are(self, *limits):
+        self.limits.append((time.monotonic(), *limits))
+
+    def now_in_force(self):
+        """Those before are no longer."""
+        t, *last = self.limits[-1]
+        self.limits = [x for x in self.limits if x[0] > time.monotonic() - 120]
+        self.limits_are(*last)
+
+    def most(self, since):
+        """The widest limits that were in force since then: {type: max}, max_nodes, budget."""
+        later = [x for i, x in enumerate(self.limits) if i + 1 == len(self.limits) or self.limits[i + 1][0] >= since]
+        kinds = {k: max(x[1][k] for x in later) for k in later[0][1]}
+        return kinds, max(x[2] for x in later), max(x[3] for x in later)
+
+    def look(self):
+        """Called ten times a second: what could be needed at this moment."""
+        now = time.monotonic()
+        need = {}
+        for i, kind in enumerate(("gpu", "cpu")):
+            need[kind] = self.head.load(kind) + sum(max(a[i] for a in may) for may in list(self.asked.values()))
+        self.need.append((now, need))
+        while self.need[0][0] < now - SLOW_BACK - 5:
+            self.need.popleft()
+
+    # ---- law 1
+
+    def asked_to_end(self, m):
+        """With the cloud's lock; is its node known to the head, and did it agree?"""
+        with self.head.lock:
+            if m.id in self.head.running:
+                self.says(1, f"{m.id} was ended with a task on it")
+            elif m.id in self.head.alive() and m.id not in self.head.drained_at:
+                self.says(1, f"{m.id} was ended, and its node not asked")
+
+    # ---- laws 3 and 5
+
+    def arrived(self, r):
+        self.first.setdefault(r["request_id"], time.monotonic())
+
+    def launched(self, made):
+        """With the cloud's lock: these machines are new, the others are there."""
+        self.look()
+        self.launches += 1
+        alive, m = [x for x in self.cloud.alive() if x.request], made[0]    # not those made by hand
+        since = self.first[m.request] - LOOK_BACK
+        kinds, nodes, budget = self.most(since)
+        prices = self.cloud.options["prices"]
+        cost = sum(prices[x.kind] for x in alive)
+        of_type = sum(x.kind == m.kind for x in alive)
+        if of_type > kinds[m.kind]:
+            self.says(3, f"{of_type} machines of {m.kind} are billed, its max was {kinds[m.kind]}")
+        if len(alive) > nodes:
+            self.says(3, f"{len(alive)} machines are billed, max_nodes was {nodes}")
+        if cost > budget + 1e-6:
+            self.says(3, f"{cost:.2f} $/h are billed, max_cost_per_hour was {budget}")
+        self.bought_twice(m, alive)
+
+    def sound(self, m):
+        """Would anybody count on it?  Then nothing is bought for what it can hold."""
+        if m.blame or m.phase or not m.told or m.id in self.head.drained_at:
+            return False
+        if m.id in self.head.nodes:
+            return m.id in self.head.alive()
+        return time.monotonic() - m.born < NEVER_JOINS - 1
+
+    def bought_twice(self, new, alive):
+        kind = "gpu" if new.kind.startswith("gpu") else "cpu"
+        back = SLOW_BACK if any("die" in f for f in self.cloud.faults) else LOOK_BACK
+        since = self.first[new.request] - back
+        need = max((n[kind] for at, n in list(self.need) if at >= since), default=0)
+        with self.head.lock:
+            have = [m for m in alive if m.request != new.request and m.kind.startswith(kind) and self.sound(m)]
+        mine = sum(m.request == new.request for m in alive)
+        if need and len(have) + mine > need:
+            self.says(5, f"{mine} of {new.kind} bought ({new.request}) beside {len(have)}, and no more than {need} were ever needed")
+        if not need:
+            self.says(5, f"{new.request} was bought, and nothing was needed")
+
+    # ---- law 2
+
+    def acknowledged(self, owner, what):
+        self.asked[owner] = [what]
+
+    def maybe(self, owner, what):
+        self.asked.setdefault(owner, [(0, 0)]).append(what)
+
+    def standing(self, requests):
+        """What the daemon says it was asked for: {owner: (gpu, cpu)}."""
+        for owner, may in list(self.asked.items()):
+            if requests.get(owner, (0, 0)) not in may:
+                self.says(2, f"the request of {owner} is {requests.get(owner)}, acknowledged was {may}")
+        for owner in requests.keys() - self.asked.keys():
+            self.says(2, f"a request of {owner} that nobody made")
+
+    # ---- laws 4, 6 and 7, in calms
+
+    def known(self, nodes):
+        ids = {n["cloud_id"] for n in nodes}
+        for m in self.cloud.alive():
+            if m.id not in ids and time.monotonic() - m.born > 60:
+                self.says(4, f"{m.id} lives and is not in the ledger")
+
+    def wanted(self):
+        """{kind: machines}, when each owner's request is known."""
+        return {kind: sum(may[0][i] for may in self.asked.values()) for i, kind in enumerate(("gpu", "cpu"))}
