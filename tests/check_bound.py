@@ -19,7 +19,7 @@ from plan_world import (DEVICES, INF, ONE, WHOLE_ONLY, fits, matches, new_row,
 NANO = 10**9
 MICRO = 10**6
 SEARCH = 200000        # steps of one search; then the bound it began with counts
-FORCED = {"outdated", "over_max_of_type", "over_max_nodes", "over_budget_end", "host_group_incomplete"}
+FORCED = {"outdated", "asked_to_end", "over_max_of_type", "over_max_nodes", "over_budget_end", "host_group_incomplete"}
 
 
 # ---- the most that a machine can hold

@@ -506,6 +506,10 @@ class Check:
                 if not w.end_outdated or not any(
                         x.outdated or x.type not in w.types for x in mine):
                     self.say(f"{n.id} is not outdated")
+            elif p["why"] == "asked_to_end":
+                if not any(x.asked_to_end for x in w.nodes if x is n or
+                           (n.unit and (x.unit, x.type) == (n.unit, n.type))):
+                    self.say(f"nobody asked to end {n.id}")
             elif p["why"] == "consolidated":
                 self.consolidated(n)
             elif p["why"] not in ("over_max_of_type", "host_group_incomplete", "over_max_nodes",

@@ -201,6 +201,11 @@ class Node:
         free = row_of(n.get("available", n.get("total"))) if joined \
             else dict(self.total)
         self.free = {k: min(v, self.total.get(k, 0)) for k, v in free.items()}
+        self.asked_to_end = bool(n.get("asked_to_end"))
+        if n.get("cordoned"):  # what is in use is there, nothing is free
+            self.total = {k: v - self.free.get(k, 0) if joined else 0
+                          for k, v in self.total.items()}
+            self.free = dict.fromkeys(self.total, 0)
         self.labels = labels_of(
             n.get("total"), own_labels(n),
             labels_of(t.resources, t.labels) if t else {},

@@ -207,11 +207,38 @@ void drop_request(struct exchange *ex)
     control_send(ex, p, request_drop_answer);
 }
 
-/* ---- protection */
+/* ---- what a user says of a node */
 
-static void protect_answer(struct exchange *ex)
+struct mark {
+    enum command_kind kind;
+    const char *key, *on, *off; /* of the reply */
+};
+
+static const struct mark marks[] = {
+    {COMMAND_PROTECT, "protected", "%s is not ended until it is unprotected",
+     "%s may be ended again"},
+    {COMMAND_CORDON, "cordoned",
+     "nothing new is planned onto %s; it is ended when it is idle, like any "
+     "other",
+     "%s is used again"},
+    {COMMAND_DRAIN, "asked_to_end",
+     "%s is drained and ended; `davit why` says how far it is",
+     "%s is not to be ended any more, unless its drain was accepted already"},
+};
+
+static const struct mark *mark_of(enum command_kind kind)
+{
+    size_t i = 0;
+
+    while (i + 1 < sizeof marks / sizeof *marks && marks[i].kind != kind)
+        i++;
+    return &marks[i];
+}
+
+static void mark_answer(struct exchange *ex)
 {
     const struct command *cmd = &ex->pending->cmd;
+    const struct mark *m = mark_of(cmd->kind);
     struct buf b;
     struct out o;
 
@@ -220,17 +247,14 @@ static void protect_answer(struct exchange *ex)
     reply_begin(&b, &o);
     out_object(&o, NULL);
     out_str(&o, "node", cmd->machine);
-    out_bool(&o, "protected", cmd->on);
-    out_strf(&o, "text",
-             cmd->on ? "%s is not ended until it is unprotected"
-                     : "%s may be ended again",
-             cmd->machine);
+    out_bool(&o, m->key, cmd->on);
+    out_strf(&o, "text", cmd->on ? m->on : m->off, cmd->machine);
     out_close(&o);
     exchange_reply(ex, 200, &b, "application/json");
 }
 
 /* The API takes any name of a node; the loop knows ours alone. */
-static void protect(struct exchange *ex, bool on)
+static void mark_send(struct exchange *ex, enum command_kind kind, bool on)
 {
     struct status_page *page = exchange_page(ex);
     struct view v;
@@ -243,16 +267,17 @@ static void protect(struct exchange *ex, bool on)
     i = node_find(&v, ex->arg);
     if (i == NONE) {
         exchange_error(ex, 404, "NOT_FOUND", ex->arg,
-                       "there is no node of this name; see /v1/nodes");
+                       "there is no node of this name%s; see /v1/nodes",
+                       view_hint(&v, ex->arg, true));
     } else if (v.snapshot->nodes[i].unmanaged || v.snapshot->nodes[i].head) {
         exchange_error(ex, 400, "INVALID", ex->arg,
                        "this node is %s: it is never ended anyway",
                        v.snapshot->nodes[i].head ? "the Ray head" : "not ours");
     } else {
-        p = pending_new(ex->server->pending, COMMAND_PROTECT);
+        p = pending_new(ex->server->pending, kind);
         p->cmd.machine = arena_strdup(&p->cmd.arena, v.snapshot->nodes[i].id);
         p->cmd.on = on;
-        control_send(ex, p, protect_answer);
+        control_send(ex, p, mark_answer);
     }
     view_done(&v);
     status_unref(page);
@@ -260,12 +285,32 @@ static void protect(struct exchange *ex, bool on)
 
 void protect_node(struct exchange *ex)
 {
-    protect(ex, true);
+    mark_send(ex, COMMAND_PROTECT, true);
 }
 
 void unprotect_node(struct exchange *ex)
 {
-    protect(ex, false);
+    mark_send(ex, COMMAND_PROTECT, false);
+}
+
+void cordon_node(struct exchange *ex)
+{
+    mark_send(ex, COMMAND_CORDON, true);
+}
+
+void uncordon_node(struct exchange *ex)
+{
+    mark_send(ex, COMMAND_CORDON, false);
+}
+
+void drain_node(struct exchange *ex)
+{
+    mark_send(ex, COMMAND_DRAIN, true);
+}
+
+void undrain_node(struct exchange *ex)
+{
+    mark_send(ex, COMMAND_DRAIN, false);
 }
 
 /* ---- reload */

@@ -217,7 +217,8 @@ route_fn get_audit;
 route_fn get_status, get_nodes, get_node, get_why, get_snapshot; /* reads.c */
 route_fn get_requests, get_request, get_metrics, get_openapi, get_page;
 route_fn put_request, drop_request; /* changes.c */
-route_fn protect_node, unprotect_node, post_reload;
+route_fn protect_node, unprotect_node, cordon_node, uncordon_node, drain_node,
+    undrain_node, post_reload;
 route_fn post_apply, post_release, post_adopt, adopt_node,
     forget_node;               /* held.c */
 route_fn post_plan;            /* whatif.c */

@@ -6,8 +6,10 @@
  */
 #include <string.h>
 
+#include "../base/suggest.h"
 #include "../model/accel.h"
 #include "../model/amount.h"
+#include "../model/meant.h"
 #include "view.h"
 
 const char *view_amount(struct view *v, uint32_t column, int64_t a)
@@ -106,6 +108,29 @@ static const char *fits_alone(const struct view *v, uint32_t bundle)
     }
 }
 
+/* "; did you mean GPU?" of a resource that no node type has, or "". */
+static const char *meant_text(struct view *v, uint32_t column)
+{
+    const char *name = view_str(v, v->s->columns[column].name);
+    const char **there = ARENA_ARRAY(&v->arena, const char *, v->s->n_columns);
+    const char *right = resource_meant(name);
+    uint32_t n = 0;
+
+    for (uint32_t c = 0; c < v->s->n_columns; c++) {
+        bool has = false;
+
+        for (uint32_t t = 0; t < v->s->n_types && !has; t++)
+            has = pb_row(v->s, v->s->types[t].row)[c] > 0;
+        if (has && c == column)
+            return "";
+        if (has)
+            there[n++] = view_str(v, v->s->columns[c].name);
+    }
+    if (!right)
+        right = suggest_within(name, there, n, strlen(name) > 4 ? 2 : 0);
+    return right ? arena_printf(&v->arena, "; did you mean %s?", right) : "";
+}
+
 static const char *nearest_text(struct view *v, uint32_t bundle,
                                 const struct pb_type *t,
                                 const struct pb_shape *shape)
@@ -120,10 +145,10 @@ static const char *nearest_text(struct view *v, uint32_t bundle,
     buf_init(&b, 4096);
     for (uint32_t c = 0; c < v->s->n_columns; c++)
         if (needs[c] > has[c])
-            buf_printf(&b, "%s%s (%s needed, %s there)",
-                       b.n ? " and " : " lacks ",
-                       view_str(v, v->s->columns[c].name),
-                       view_amount(v, c, needs[c]), view_amount(v, c, has[c]));
+            buf_printf(
+                &b, "%s%s (%s needed, %s there%s)", b.n ? " and " : " lacks ",
+                view_str(v, v->s->columns[c].name), view_amount(v, c, needs[c]),
+                view_amount(v, c, has[c]), meant_text(v, c));
     for (uint32_t i = 0; i < sel->n_terms; i++) {
         const struct pb_term *term = &v->s->terms[sel->first_term + i];
         const char *value = view_label(v, o->first_label, o->n_labels,

@@ -185,10 +185,11 @@ const char *outcome_text(struct view *v, const char *owner,
         return arena_printf(&v->arena, "%s asks for nothing", owner);
     if (x->satisfied)
         return arena_printf(
-            &v->arena, "satisfied: %s place on nodes that are ready",
+            &v->arena, "satisfied: %s place on nodes that are ready%s",
             all == 1
                 ? "the bundle has its"
-                : arena_printf(&v->arena, "all %llu bundles have their", all));
+                : arena_printf(&v->arena, "all %llu bundles have their", all),
+            view_displaces_text(v, mine));
     buf_init(&b, 8192);
     if (x->sum.placed)
         buf_printf(
@@ -208,6 +209,7 @@ const char *outcome_text(struct view *v, const char *owner,
         buf_printf(&b, ", ready in about %s", view_span(v, x->eta_ms));
     unplaced_text(&b, v, mine, x->sum.waiting, all, false);
     unplaced_text(&b, v, mine, x->sum.infeasible, all, true);
+    buf_str(&b, view_displaces_text(v, mine));
     return view_take(v, &b);
 }
 
@@ -308,6 +310,9 @@ void outcome_write(struct out *o, const char *key, struct view *v,
     write_unplaced(o, v, mine, "waiting_for", false);
     write_launches(o, v, mine);
     out_micros(o, "cost_per_hour", x.cost_micros_hour);
+    out_micros(o, "adds_per_hour",
+               x.cost_micros_hour + view_displaces_cost(v, mine));
+    view_displaces(o, v, mine);
     out_seconds_or_null(o, "eta_s", x.eta_ms);
     out_time(o, "expires_at", expires_ms);
     if (cleared)

@@ -42,8 +42,13 @@ static void reply_view(struct exchange *ex, write_fn *fn, const char *missing)
     if (render(ex, page, fn, &b)) {
         exchange_reply(ex, 200, &b, "application/json");
     } else {
+        struct view v;
+
         buf_done(&b);
-        exchange_error(ex, 404, "NOT_FOUND", ex->arg, "%s", missing);
+        view_open(&v, page);
+        exchange_error(ex, 404, "NOT_FOUND", ex->arg, "%s%s", missing,
+                       view_hint(&v, ex->arg, false));
+        view_done(&v);
     }
     status_unref(page);
 }
@@ -203,9 +208,10 @@ static bool write_why(struct out *o, struct view *v, struct exchange *ex)
 
 void get_why(struct exchange *ex)
 {
-    reply_view(ex, write_why,
-               "neither a node nor an owner has this name; see /v1/nodes and "
-               "/v1/request_resources");
+    reply_view(
+        ex, write_why,
+        "no node, node type, owner, pod or placement group has this name; "
+        "see /v1/nodes and /v1/request_resources");
 }
 
 static bool write_requests(struct out *o, struct view *v, struct exchange *ex)

@@ -44,6 +44,10 @@ int64_t view_node_price(const struct view *v, uint32_t row); /* -1 unknown */
 /* The shape of the alternative taken, or of the first one. */
 const struct pb_shape *view_shape(const struct view *v, uint32_t bundle,
                                   uint32_t alt);
+/* What a ready node is there for: work runs on it, or nothing does and a request
+ * or waiting work counts on it, or neither. */
+enum view_use { USE_BUSY, USE_HELD, USE_IDLE, USES };
+enum view_use view_use(const struct view *v, uint32_t row);
 bool view_counts(enum machine_state s); /* for max: not stopping, not gone */
 
 /* ---- pieces that several views share */
@@ -73,6 +77,24 @@ bool view_improving(const struct view *v, uint32_t launch);
 void view_states(struct out *o, const uint32_t *count);
 /* "types": node types with their offers. */
 void view_types(struct out *o, struct view *v);
+
+/* ---- why/displaced.c: whose place was taken */
+/* What an owner's bundles took from others by this plan, and what that costs. */
+int64_t view_displaces_cost(struct view *v, const bool *mine);
+void view_displaces(struct out *o, struct view *v, const bool *mine);
+/* "; it takes the place of alice: 1 x v100 for it, the bill rises by 11.44 $/h",
+ * or "". */
+const char *view_displaces_text(struct view *v, const bool *mine);
+/* Sentences on who displaced the owner, or was displaced by it. */
+void view_displaced_lines(struct out *o, struct view *v, const char *owner);
+
+/* ---- why/hint.c, why/type.c */
+/* "; did you mean t4-1c9e-0?" for a name that no node has (and no type, owner or
+ * demand), or "". */
+const char *view_hint(struct view *v, const char *name, bool nodes_only);
+bool view_has_type(const struct view *v, const char *name);
+/* Sentences: how many of it there are, and why there are not more. */
+void view_type_lines(struct out *o, struct view *v, const char *name);
 
 /* ---- obstacle.c: why a bundle has no place */
 void view_obstacle(struct out *o, struct view *v, uint32_t refusal);

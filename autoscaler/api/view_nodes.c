@@ -22,6 +22,18 @@ static const char *demand_text(struct view *v, uint32_t demand)
                         id[0] ? arena_printf(&v->arena, ", %s", id) : "");
 }
 
+enum view_use view_use(const struct view *v, uint32_t row)
+{
+    const struct plan_node *p = view_verdict(v, row);
+
+    if (v->snapshot->nodes[row].idle_ms < 0)
+        return USE_BUSY;
+    return p && (p->why == REASON_KEEP_REQUEST ||
+                 p->why == REASON_KEEP_DEMAND || p->n_placements > 0)
+               ? USE_HELD
+               : USE_IDLE;
+}
+
 static const char *why_text(struct view *v, uint32_t row)
 {
     const struct snap_node *n = &v->snapshot->nodes[row];
@@ -69,12 +81,25 @@ static const char *why_text(struct view *v, uint32_t row)
     }
 }
 
+/* ", cordoned by ann", or "". */
+static const char *cordon_text(struct view *v, const struct snap_node *n)
+{
+    bool known = n->asked_by && *n->asked_by;
+
+    if (!n->cordoned && !n->asked_to_end)
+        return "";
+    return arena_printf(&v->arena, "; %s%s%s",
+                        n->asked_to_end ? "asked to end" : "cordoned",
+                        known ? " by " : "", known ? n->asked_by : "");
+}
+
 /* A refused drain is named beside the reason that keeps the node now. */
 const char *view_why_text(struct view *v, uint32_t row)
 {
     const struct snap_node *n = &v->snapshot->nodes[row];
     const struct plan_node *p = view_verdict(v, row);
-    const char *text = why_text(v, row);
+    const char *text = arena_printf(&v->arena, "%s%s", why_text(v, row),
+                                    cordon_text(v, n));
 
     if (n->hold != REASON_KEEP_REFUSED || !n->note || !n->note[0] || !p ||
         p->why == REASON_KEEP_REFUSED)
@@ -139,6 +164,10 @@ void node_write(struct out *o, const char *key, struct view *v, uint32_t row)
     out_bool(o, "unmanaged", n->unmanaged);
     out_bool(o, "outdated", n->outdated);
     out_bool(o, "protected", n->hold == REASON_KEEP_PROTECTED);
+    out_bool(o, "cordoned", n->cordoned);
+    out_bool(o, "asked_to_end", n->asked_to_end);
+    out_str(o, "asked_by", n->asked_by);
+    out_str(o, "because", n->because);
     view_why_node(o, "why", v, row);
     out_micros_or_null(o, "price_per_hour", price);
     out_time(o, "created_at", n->created_ms);
@@ -147,7 +176,7 @@ void node_write(struct out *o, const char *key, struct view *v, uint32_t row)
     else
         out_null(o, "age_s");
     out_time(o, "since_at", n->since_ms);
-    if (n->idle_ms >= 0 && n->state == STATE_READY)
+    if (n->state == STATE_READY && view_use(v, row) == USE_IDLE)
         out_int(o, "idle_ms", n->idle_ms);
     else
         out_null(o, "idle_ms");

@@ -3,6 +3,8 @@
  */
 #include <string.h>
 
+#include "../model/amount.h"
+#include "../model/bill.h"
 #include "view.h"
 
 #define LISTED_MAX 100
@@ -92,7 +94,8 @@ static void write_limits(struct out *o, const struct snap_limits *l)
 
 static void write_nodes(struct out *o, struct view *v)
 {
-    uint32_t by[STATE_COUNT] = {0}, total = 0, busy = 0, idle = 0;
+    uint32_t by[STATE_COUNT] = {0}, total = 0, cordoned = 0;
+    uint32_t use[USES] = {0};
 
     for (uint32_t i = 0; i < v->snapshot->n_nodes; i++) {
         const struct snap_node *n = &v->snapshot->nodes[i];
@@ -101,8 +104,9 @@ static void write_nodes(struct out *o, struct view *v)
             continue;
         by[n->state]++;
         total += n->state != STATE_GONE;
+        cordoned += n->cordoned;
         if (n->state == STATE_READY)
-            *(n->idle_ms < 0 ? &busy : &idle) += 1;
+            use[view_use(v, i)]++;
     }
     out_object(o, "nodes");
     out_uint(o, "total", total);
@@ -110,10 +114,44 @@ static void write_nodes(struct out *o, struct view *v)
     out_uint(o, "starting",
              by[STATE_INTENDED] + by[STATE_REQUESTED] + by[STATE_STARTING]);
     out_uint(o, "leaving", by[STATE_DRAINING] + by[STATE_STOPPING]);
-    out_uint(o, "busy", busy);
-    out_uint(o, "idle", idle);
+    out_uint(o, "busy", use[USE_BUSY]);
+    out_uint(o, "held", use[USE_HELD]);
+    out_uint(o, "idle", use[USE_IDLE]);
+    out_uint(o, "cordoned", cordoned);
     view_states(o, by);
     out_close(o);
+}
+
+/* What the planner counts on a cordoned node is what is in use. */
+static void resources_add(const struct view *v, const struct pb_node *x,
+                          int64_t *total, int64_t *available)
+{
+    const struct snap_node *n = &v->snapshot->nodes[x->from];
+
+    for (uint32_t c = 0; c < v->s->n_columns; c++) {
+        const char *name = view_str(v, v->s->columns[c].name);
+
+        total[c] += n->cordoned ? qtys_amount(&n->total, name)
+                                : pb_row(v->s, x->total)[c];
+        available[c] += n->cordoned ? qtys_amount(&n->available, name)
+                                    : pb_row(v->s, x->available)[c];
+    }
+}
+
+/* Nobody tells what runs there: what the plan has there is in use. */
+static void placed_take(struct view *v, uint32_t node, int64_t *available)
+{
+    const struct plan_node *p = &v->plan->nodes[node];
+
+    for (uint32_t i = 0; i < p->n_placements; i++) {
+        const struct plan_placement *q =
+            &v->plan->placements[p->first_placement + i];
+        const int64_t *need = pb_row(v->s,
+                                     view_shape(v, q->bundle, q->alt)->row);
+
+        for (uint32_t c = 0; c < v->s->n_columns; c++)
+            available[c] -= amount_times(need[c], q->count);
+    }
 }
 
 static void write_resources(struct out *o, struct view *v)
@@ -125,13 +163,11 @@ static void write_resources(struct out *o, struct view *v)
     for (uint32_t i = 0; i < v->s->n_nodes; i++) {
         const struct pb_node *x = &v->s->nodes[i];
 
-        if (x->template_room ||
-            (x->state != STATE_READY && x->state != STATE_DRAINING))
+        if (x->state != STATE_READY && x->state != STATE_DRAINING)
             continue;
-        for (uint32_t c = 0; c < n; c++) {
-            total[c] += pb_row(v->s, x->total)[c];
-            available[c] += pb_row(v->s, x->available)[c];
-        }
+        resources_add(v, x, total, available);
+        if (x->template_room)
+            placed_take(v, i, available);
     }
     out_object(o, "resources");
     for (uint32_t c = 0; c < n; c++) {
@@ -150,6 +186,22 @@ static void write_resources(struct out *o, struct view *v)
 static bool same_owner(const struct pb_demand *a, const struct pb_demand *b)
 {
     return a->owner == b->owner && a->source == b->source;
+}
+
+/* Placed on nodes that are on their way. */
+static uint64_t booting_bundles(const struct view *v)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < v->s->n_nodes; i++) {
+        const struct plan_node *p = &v->plan->nodes[i];
+
+        if (v->s->nodes[i].state >= STATE_READY)
+            continue;
+        for (uint32_t k = 0; k < p->n_placements; k++)
+            sum += v->plan->placements[p->first_placement + k].count;
+    }
+    return sum;
 }
 
 /* Owners are few, demands may be many: sums per (owner, source). */
@@ -176,6 +228,7 @@ static void write_demand(struct out *o, struct view *v)
     }
     out_object(o, "demand");
     tally_write(o, &all);
+    out_uint(o, "booting", booting_bundles(v));
     out_array(o, "owners");
     for (uint32_t k = 0; k < owners.n; k++) {
         const struct pb_demand *d = &v->s->demands[owners.v[k].demand];
@@ -252,6 +305,34 @@ static void write_fleet(struct out *o, const struct plan *p)
         bound > 0 ? (int64_t)((cost - bound) * 1e4 / bound + 0.5) * 10000 : -1);
 }
 
+/* Whose it is: what nobody's bundles take is idle, or work that runs there. */
+static void write_bill(struct out *o, struct view *v)
+{
+    struct bill b;
+
+    bill_make(v->snapshot, v->s, v->plan, true, &v->arena, &b);
+    out_micros(o, "idle_per_hour", b.idle_micros_hour);
+    out_array(o, "owners");
+    for (uint32_t i = 0; i < b.n_owners; i++) {
+        out_object(o, NULL);
+        out_str(o, "owner", b.owners[i].owner);
+        out_micros(o, "per_hour", b.owners[i].micros_hour);
+        out_close(o);
+    }
+    out_close(o);
+    out_array(o, "offers");
+    for (uint32_t i = 0; i < b.n_offers; i++) {
+        out_object(o, NULL);
+        out_str(o, "type", b.offers[i].type);
+        out_str(o, "provider", b.offers[i].provider);
+        out_bool(o, "spot", b.offers[i].spot);
+        out_uint(o, "nodes", b.offers[i].nodes);
+        out_micros(o, "per_hour", b.offers[i].micros_hour);
+        out_close(o);
+    }
+    out_close(o);
+}
+
 static void write_cost(struct out *o, struct view *v)
 {
     int64_t now = 0, ended = 0;
@@ -269,6 +350,7 @@ static void write_cost(struct out *o, struct view *v)
     out_micros(o, "now_per_hour", now);
     out_micros(o, "planned_per_hour", now - ended + v->plan->cost_micros_hour);
     write_fleet(o, v->plan);
+    write_bill(o, v);
     out_close(o);
 }
 

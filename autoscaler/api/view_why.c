@@ -46,6 +46,8 @@ static void node_text(struct out *o, struct view *v, uint32_t row)
              n->since_ms > 0 ? view_time(v, n->since_ms) : "");
     if (price > 0)
         out_strf(o, NULL, "It costs %s $/h.", view_money(v, price));
+    if (n->because && *n->because)
+        out_strf(o, NULL, "It was bought because %s.", n->because);
     for (uint32_t i = 0; p && i < p->n_placements && i < 8; i++) {
         const struct plan_placement *q =
             &v->plan->placements[p->first_placement + i];
@@ -216,6 +218,7 @@ static void owner_text(struct out *o, struct view *v, const char *name)
                  outcome_text(v, name, &x));
     else if (has_request(v, name))
         out_strf(o, NULL, "The request of %s is not planned for yet.", name);
+    view_displaced_lines(o, v, name);
     for (uint32_t b = 0; b < v->s->n_bundles && listed < 16; b++) {
         const struct pb_demand *d = &v->s->demands[v->s->bundles[b].demand];
         const char *id = view_str(v, d->id);
@@ -229,12 +232,60 @@ static void owner_text(struct out *o, struct view *v, const char *name)
     }
 }
 
+/* The demand of pods is called KIND/NAMESPACE/NAME, of the pod or of what made it
+ * ("ReplicaSet/default/web-7d9f"), and then perhaps "#" and what tells its shapes
+ * apart.  The name may be all of it, end with it, or be of a pod that such a
+ * controller made ("web-7d9f-x2x4q"). */
+static bool id_fits(const char *id, const char *name)
+{
+    size_t all = strcspn(id, "#"), n = strlen(name), last = all;
+
+    if (!n || !all)
+        return false;
+    if (n <= all && strncmp(id + all - n, name, n) == 0 &&
+        (n == all || id[all - n - 1] == '/'))
+        return true;
+    while (last > 0 && id[last - 1] != '/')
+        last--;
+    if (strchr(name, '/')) /* NAMESPACE/POD */
+        while (last > 1 && id[last - 2] != '/')
+            last--;
+    return last > 0 && n > all - last + 1 &&
+           strncmp(name, id + last, all - last) == 0 && name[all - last] == '-';
+}
+
+/* Does some demand have this id? */
+static bool demand_known(const struct view *v, const char *name)
+{
+    for (uint32_t d = 0; d < v->s->n_demands; d++)
+        if (id_fits(view_str(v, v->s->demands[d].id), name))
+            return true;
+    return false;
+}
+
+static void demand_text(struct out *o, struct view *v, const char *name)
+{
+    uint32_t listed = 0;
+
+    for (uint32_t b = 0; b < v->s->n_bundles && listed < 16; b++) {
+        const struct pb_demand *d = &v->s->demands[v->s->bundles[b].demand];
+        const char *id = view_str(v, d->id);
+
+        if (!id_fits(id, name))
+            continue;
+        out_strf(o, NULL, "%s %s of %s: %s.", source_name(d->source), id,
+                 view_str(v, d->owner), bundle_text(v, b));
+        listed++;
+    }
+}
+
 bool why_write(struct out *o, struct view *v, const char *name)
 {
     uint32_t row = node_find(v, name);
-    bool owner = owner_known(v, name);
+    bool owner = owner_known(v, name), type = view_has_type(v, name);
+    bool demand = !owner && demand_known(v, name);
 
-    if (row == NONE && !owner)
+    if (row == NONE && !owner && !type && !demand)
         return false;
     out_object(o, NULL);
     out_str(o, "name", name);
@@ -244,7 +295,16 @@ bool why_write(struct out *o, struct view *v, const char *name)
         node_text(o, v, row);
     if (owner)
         owner_text(o, v, name);
+    if (demand)
+        demand_text(o, v, name);
+    if (type)
+        view_type_lines(o, v, name);
     out_close(o);
+    if (type) {
+        out_array(o, "type");
+        view_type_lines(o, v, name);
+        out_close(o);
+    }
     if (row != NONE)
         node_write(o, "node", v, row);
     if (owner)

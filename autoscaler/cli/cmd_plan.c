@@ -13,7 +13,9 @@
 #include "../codec/codec.h"
 #include "../config/config.h"
 #include "../plan/planner.h"
+#include "bundle.h"
 #include "cli.h"
+#include "look/plan_text.h"
 #include "whatif.h"
 
 enum { MOST = 64, FLAGS = JSON_INDENT(1) | JSON_REAL_PRECISION(15) };
@@ -115,11 +117,12 @@ static enum status request_add(struct snapshot *f, char **texts, int n,
         v[i] = f->demands[i];
     for (int i = 0; i < n; i++) {
         struct snap_bundle *b = ARENA_NEW(a, struct snap_bundle);
-        json_t *json = NULL;
-        enum status s = codec_parse(texts[i], strlen(texts[i]), &json, &err);
+        json_t *json = bundle_parse(texts[i], a);
+        enum status s;
 
-        if (s == ST_OK)
-            s = codec_bundle_read(json, "--request", a, b, &err);
+        if (!json)
+            return ST_INVALID; /* told */
+        s = codec_bundle_read(json, "--request", a, b, &err);
         json_decref(json);
         if (s != ST_OK) {
             buf_printf(errors, "%s\n", err.text);
@@ -135,51 +138,6 @@ static enum status request_add(struct snapshot *f, char **texts, int n,
     f->demands = v;
     f->n_demands += (uint32_t)n;
     return ST_OK;
-}
-
-static void print_fleet(const struct plan *p)
-{
-    double cost = (double)p->fleet_cost_micros_hour / 1e6;
-    double bound = (double)p->fleet_bound_micros_hour / 1e6;
-
-    printf("this fleet costs %.4f $/h; no fleet could do it under %.4f", cost,
-           bound);
-    if (bound > 0)
-        printf(": gap %.2f %%", (cost - bound) * 100 / bound);
-    putchar('\n');
-}
-
-static void print_people(const struct problem *s, const struct plan *p)
-{
-    double cost = (double)p->cost_micros_hour / 1e6;
-    double bound = (double)p->bound_micros_hour / 1e6;
-    uint32_t waiting = 0, infeasible = 0;
-
-    for (uint32_t i = 0; i < p->n_launches; i++) {
-        const struct plan_launch *l = &p->launches[i];
-        const struct pb_offer *o = &s->offers[l->offer];
-        printf("launch  %5u  %-24s %-12s %-10s %10.4f/h  %s\n", l->count,
-               s->str[s->types[o->type].name], s->str[o->zone],
-               o->spot ? "spot" : "on-demand",
-               (double)o->price_micros_hour * l->count / 1e6,
-               reason_code(l->why));
-    }
-    for (uint32_t i = 0; i < s->n_nodes; i++)
-        if (p->nodes[i].action != NODE_KEEP)
-            printf("%-7s        %-36s %s\n",
-                   p->nodes[i].action == NODE_END ? "end" : "undrain",
-                   s->str[s->nodes[i].id], reason_code(p->nodes[i].why));
-    for (uint32_t i = 0; i < s->n_bundles; i++) {
-        waiting += p->bundles[i].waiting;
-        infeasible += p->bundles[i].infeasible;
-    }
-    printf("%u to launch, %u to end, %u bundles waiting, %u infeasible, %.4f/h",
-           p->n_launched, p->n_ended, waiting, infeasible, cost);
-    if (bound > 0)
-        printf(" (at least %.4f/h: gap %.2f %%)", bound,
-               (cost - bound) * 100 / bound);
-    putchar('\n');
-    print_fleet(p);
 }
 
 /* A plan as text and back: numbers as a file has them. */
@@ -270,7 +228,8 @@ static void change_print(const struct work *w, const struct work *changed,
         json_print(all);
         json_decref(all);
     } else {
-        print_people(changed->now, &changed->plan);
+        plan_text_print(changed->snapshot, changed->now, &changed->plan,
+                        stdout);
         printf("\nwith");
         for (int i = 0; i < n; i++)
             printf(" %s", sets[i]);
@@ -310,7 +269,7 @@ static int plan_run(const char *path, char **requests, int n_requests,
             if (json)
                 json_print(w.written);
             else
-                print_people(w.now, &w.plan);
+                plan_text_print(w.snapshot, w.now, &w.plan, stdout);
             rc = replay_print(&w, json);
         } else if (work_change(&w, sets, n_sets, &changed, path, &errors) ==
                    ST_OK) {
@@ -344,7 +303,8 @@ static int run(void)
 
 static const struct cli_option options[] = {
     {"request", 'r', "BUNDLE", .many = &args.requests, .most = MOST,
-     .help = "adds a bundle to hold, as JSON; may be repeated"},
+     .help = "adds a bundle to hold, as `davit request` takes it; may be "
+             "repeated"},
     {"set", 's', "PATH=VALUE", .many = &args.sets, .most = MOST,
      .help = "changes a value of the snapshot first and shows what that "
              "changes; may be repeated"},
@@ -362,8 +322,8 @@ static const struct cli_option words[] = {
     {0}};
 
 static const struct cli_example examples[] = {
-    {"davit plan davit.yaml -r '{\"GPU\":1,\"accelerator_type\":\"T4\"}'",
-     "what would be launched for a T4"},
+    {"davit plan davit.yaml -r GPU=1,accelerator_type=T4*2",
+     "what would be launched for two T4s"},
     {"davit plan --set limits.idle_timeout=5m record.json",
      "what another idle timeout had changed"},
     {"davit plan --set node_types.t4.price=0.2 --set nodes.n1.idle_ms=90000 "

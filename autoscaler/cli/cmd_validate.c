@@ -266,7 +266,7 @@ static const struct cli_option options[] = {
 
 static const struct cli_option words[] = {
     {"FILE", .many = &args.files, .takes = TAKES_FILE,
-     .help = "configurations"},
+     .help = "a configuration; - is standard input"},
     {0}};
 
 const struct cli_command cli_validate = {
@@ -278,4 +278,5 @@ const struct cli_command cli_validate = {
     .details =
         "Davit's own YAML, a Ray cluster YAML (available_node_types), a "
         "podTypes list, a KubeRay RayCluster manifest, or a machine catalogue. "
-        "Each mistake is reported with file, line and column.\n"};
+        "Each mistake is reported with file, line and column: all that `davit "
+        "run` would refuse, in one run, of the file and of all plug-ins.\n"};

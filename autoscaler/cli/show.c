@@ -7,12 +7,9 @@
 #include <string.h>
 
 #include "client.h"
+#include "look/rows.h"
+#include "look/text.h"
 #include "table.h"
-
-static char *money(struct arena *a, double v)
-{
-    return arena_printf(a, "%.4g", v);
-}
 
 static char *number(struct arena *a, int64_t v)
 {
@@ -49,16 +46,17 @@ static uint32_t types_print(const json_t *status, struct arena *a)
         if (*text_of(type, "unavailable"))
             states = arena_printf(a, "%s%s%s", states, *states ? ", " : "",
                                   text_of(type, "unavailable"));
-        table_row(&t, *text_of(type, "unavailable") ? YELLOW : PLAIN,
-                  (const char *[]){
-                      text_of(type, "name"), text_of(type, "provider"),
-                      number(a, count_of(type, "nodes")),
-                      number(a, count_of(type, "planned")),
-                      number(a, count_of(type, "min")), limit(a, type, "max"),
-                      arena_printf(a, "%s%s",
-                                   flag_of(type, "price_estimated") ? "~" : "",
-                                   money(a, number_of(type, "price_per_hour"))),
-                      states});
+        table_row(
+            &t, *text_of(type, "unavailable") ? YELLOW : PLAIN,
+            (const char *[]){
+                text_of(type, "name"), text_of(type, "provider"),
+                number(a, count_of(type, "nodes")),
+                number(a, count_of(type, "planned")),
+                number(a, count_of(type, "min")), limit(a, type, "max"),
+                arena_printf(a, "%s%s",
+                             flag_of(type, "price_estimated") ? "~" : "",
+                             dollars(a, number_of(type, "price_per_hour"))),
+                states});
     }
     return table_print(&t, stdout, 2);
 }
@@ -133,6 +131,49 @@ static uint32_t problems_print(const json_t *s)
     return lines;
 }
 
+/* "$12.90/h of $25/h, $9,417 a month at this pace" */
+static const char *cost_text(const json_t *limits, const json_t *cost,
+                             struct arena *a)
+{
+    const json_t *most = json_object_get(limits, "max_cost_per_hour");
+    double now = number_of(cost, "now_per_hour");
+
+    return arena_printf(
+        a, "%s/h%s%s, %s a month at this pace", dollars(a, now),
+        json_is_number(most) ? " of " : "",
+        json_is_number(most)
+            ? arena_printf(a, "%s/h", dollars(a, json_number_value(most)))
+            : "",
+        dollars(a, now * HOURS_A_MONTH));
+}
+
+/* "use    3/16 CPU, 1/2 GPU, 20Gi/60Gi memory" of all nodes that have joined. */
+static uint32_t usage_print(const json_t *s, struct arena *a)
+{
+    static const char *const first[] = {"CPU", "GPU", "memory"};
+    const json_t *all = json_object_get(s, "resources"), *r;
+    const char *name, *line = "";
+
+    for (size_t i = 0; i < 3; i++)
+        if ((r = json_object_get(all, first[i])))
+            line = arena_printf(a, "%s%s%s/%s %s", line, *line ? ", " : "",
+                                quantity(a, first[i], number_of(r, "used")),
+                                quantity(a, first[i], number_of(r, "total")),
+                                first[i]);
+    json_object_foreach((json_t *)all, name, r) {
+        if (strcmp(name, "CPU") == 0 || strcmp(name, "GPU") == 0 ||
+            strcmp(name, "memory") == 0 || strstr(name, "node:") ||
+            strcmp(name, "object_store_memory") == 0)
+            continue;
+        line = arena_printf(a, "%s%s%s/%s %s", line, *line ? ", " : "",
+                            quantity(a, name, number_of(r, "used")),
+                            quantity(a, name, number_of(r, "total")), name);
+    }
+    if (*line)
+        printf("use    %s\n", line);
+    return *line != '\0';
+}
+
 uint32_t status_print(const json_t *s, struct arena *a)
 {
     const json_t *n = json_object_get(s, "nodes");
@@ -140,7 +181,7 @@ uint32_t status_print(const json_t *s, struct arena *a)
     const json_t *head = json_object_get(s, "head");
     const json_t *cost = json_object_get(s, "cost");
     bool ready = flag_of(s, "ready");
-    uint32_t lines = 3;
+    uint32_t lines = 4;
 
     printf("%s%s%s  %s%s%s  up %s, davit %s\n", colour(BOLD),
            text_of(s, "cluster"), colour(PLAIN), colour(ready ? GREEN : RED),
@@ -153,16 +194,19 @@ uint32_t status_print(const json_t *s, struct arena *a)
                                    : text_of(head, "problem"));
         lines++;
     }
-    printf("nodes  %lld ready (%lld busy, %lld idle), %lld starting, %lld "
-           "leaving; $%s/h\n",
-           (long long)count_of(n, "ready"), (long long)count_of(n, "busy"),
-           (long long)count_of(n, "idle"), (long long)count_of(n, "starting"),
-           (long long)count_of(n, "leaving"),
-           money(a, number_of(cost, "now_per_hour")));
-    printf("demand %lld bundles: %lld placed, %lld on nodes to come, %lld "
-           "waiting, %s%lld infeasible%s\n",
-           (long long)count_of(d, "bundles"), (long long)count_of(d, "placed"),
-           (long long)count_of(d, "launched"),
+    printf(
+        "nodes  %lld ready (%lld busy, %lld held, %lld idle), %lld starting, "
+        "%lld leaving\n",
+        (long long)count_of(n, "ready"), (long long)count_of(n, "busy"),
+        (long long)count_of(n, "held"), (long long)count_of(n, "idle"),
+        (long long)count_of(n, "starting"), (long long)count_of(n, "leaving"));
+    printf("cost   %s\n", cost_text(json_object_get(s, "limits"), cost, a));
+    lines += usage_print(s, a);
+    printf("demand %lld bundles: %lld on ready nodes, %lld on nodes to come, "
+           "%lld waiting, %s%lld infeasible%s\n",
+           (long long)count_of(d, "bundles"),
+           (long long)(count_of(d, "placed") - count_of(d, "booting")),
+           (long long)(count_of(d, "launched") + count_of(d, "booting")),
            (long long)count_of(d, "waiting"),
            count_of(d, "infeasible") ? colour(RED) : "",
            (long long)count_of(d, "infeasible"), colour(PLAIN));
@@ -181,31 +225,10 @@ uint32_t status_print(const json_t *s, struct arena *a)
 
 uint32_t nodes_print(const json_t *nodes, struct arena *a)
 {
-    static const char *const columns[] = {"NODE", "TYPE", "ZONE", "STATE",
-                                          ">AGE", ">$/H", "WHY",  NULL};
-    const json_t *node;
-    struct table t;
-    size_t i;
+    const struct rows all = rows_of(nodes, &(struct rows_query){.type = NULL},
+                                    a);
 
-    table_init(&t, a, columns);
-    json_array_foreach(json_object_get(nodes, "nodes"), i, node) {
-        const json_t *why = json_object_get(node, "why");
-        const char *state = text_of(node, "state");
-        enum colour c = strcmp(state, "ready") == 0                  ? PLAIN
-                        : strcmp(text_of(why, "action"), "end") == 0 ? DIM
-                                                                     : YELLOW;
-        table_row(
-            &t, c,
-            (const char *[]){
-                /* an unmanaged node's id is Ray's, 56 digits */
-                arena_printf(a, "%.*s", flag_of(node, "unmanaged") ? 12 : 64,
-                             text_of(node, "id")),
-                flag_of(node, "head") ? "(head)" : text_of(node, "type"),
-                text_of(node, "zone"), state, span(a, number_of(node, "age_s")),
-                money(a, number_of(node, "price_per_hour")),
-                text_of(why, "text")});
-    }
-    return table_print(&t, stdout, 0);
+    return rows_table(&all, false, a);
 }
 
 uint32_t why_print(const json_t *why, struct arena *a)

@@ -66,26 +66,65 @@ void table_row(struct table *t, enum colour c, const char *const *cells)
     VEC_PUSH(t->arena, &t->colours, c);
 }
 
+/* A cell in so many columns; "…" stands for what is cut off. */
+static const char *fitted(struct arena *a, const char *cell, int room)
+{
+    size_t n = strlen(cell);
+
+    if (width(cell) <= room || room < 2)
+        return cell;
+    return arena_printf(a, "%.*s\u2026",
+                        (int)terminal_cut(cell, n, (unsigned)room - 1), cell);
+}
+
+/* One row as a line, without its end. */
+static const char *line_of(const struct table *t, uint32_t r, const int *widths,
+                           int indent)
+{
+    const char *line = arena_printf(t->arena, "%*s", indent, "");
+
+    for (uint32_t i = 0; i < t->n_columns; i++) {
+        bool last = i + 1 == t->n_columns;
+        const char *cell = fitted(t->arena, t->rows.v[r][i], widths[i]);
+        int pad = widths[i] - width(cell);
+
+        line = arena_printf(
+            t->arena, "%s%*s%s%*s%s", line, t->right[i] ? pad : 0, "", cell,
+            t->right[i] || last ? 0 : pad, "", last ? "" : "  ");
+    }
+    return line;
+}
+
+/* The last column gives way first, down to a few letters; then the line is cut. */
+static void widths_fit(const struct table *t, int indent, int *widths)
+{
+    int room = (int)terminal_width(), all = indent, least = 12;
+    int *last = &widths[t->n_columns - 1];
+
+    for (uint32_t i = 0; i < t->n_columns; i++)
+        all += widths[i] + (i ? 2 : 0);
+    if (room && all > room && *last > least)
+        *last = *last - (all - room) > least ? *last - (all - room) : least;
+}
+
 uint32_t table_print(const struct table *t, FILE *out, int indent)
 {
     int widths[TABLE_COLUMNS] = {0};
+    unsigned room = terminal_width();
 
     for (uint32_t r = 0; r < t->rows.n; r++)
         for (uint32_t i = 0; i < t->n_columns; i++)
             if (width(t->rows.v[r][i]) > widths[i])
                 widths[i] = width(t->rows.v[r][i]);
+    widths_fit(t, indent, widths);
     for (uint32_t r = 0; r < t->rows.n; r++) {
-        fprintf(out, "%*s%s", indent, "", colour(t->colours.v[r]));
-        for (uint32_t i = 0; i < t->n_columns; i++) {
-            const char *cell = t->rows.v[r][i];
-            int pad = widths[i] - width(cell);
-            bool last = i + 1 == t->n_columns;
-            fprintf(out, "%*s%s%*s", t->right[i] ? pad : 0, "", cell,
-                    t->right[i] || last ? 0 : pad, "");
-            if (!last)
-                fputs("  ", out);
-        }
-        fprintf(out, "%s\n", colour(PLAIN));
+        const char *line = line_of(t, r, widths, indent);
+        size_t n = strlen(line);
+
+        if (room)
+            n = terminal_cut(line, n, room);
+        fprintf(out, "%s%.*s%s\n", colour(t->colours.v[r]), (int)n, line,
+                colour(PLAIN));
     }
     return t->rows.n;
 }

@@ -28,7 +28,9 @@ struct table {
 void table_init(struct table *t, struct arena *a, const char *const *headings);
 /* Exactly n_columns texts, copied. */
 void table_row(struct table *t, enum colour c, const char *const *cells);
-/* Writes it, each line after `indent` blanks; returns the number of lines. */
+/* Writes it, each line after `indent` blanks; returns the number of lines.  On a
+ * terminal, and with $COLUMNS, no line is wider than that: the last column is
+ * shortened, then the line is cut. */
 uint32_t table_print(const struct table *t, FILE *out, int indent);
 
 /* "12s", "4m10s", "3h02m", "5d04h". */

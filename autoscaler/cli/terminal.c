@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "../base/text.h"
@@ -163,6 +164,82 @@ const char *colour(enum colour c)
     const char *no = getenv("NO_COLOR");
 
     return terminal() && !(no && *no) ? marks[c] : "";
+}
+
+static unsigned number_of(const char *name)
+{
+    const char *text = getenv(name);
+    long n = text ? strtol(text, NULL, 10) : 0;
+
+    return n > 0 && n < 10000 ? (unsigned)n : 0;
+}
+
+static struct winsize size_now(void)
+{
+    struct winsize w = {0};
+
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) != 0)
+        w = (struct winsize){0};
+    return w;
+}
+
+unsigned terminal_width(void)
+{
+    unsigned n = number_of("COLUMNS");
+
+    return n ? n : size_now().ws_col;
+}
+
+unsigned terminal_height(void)
+{
+    unsigned n = number_of("LINES");
+
+    return n ? n : size_now().ws_row;
+}
+
+size_t terminal_cut(const char *text, size_t n, unsigned width)
+{
+    size_t i = 0;
+
+    for (unsigned at = 0; i < n; i++) {
+        if (text[i] == MARK && i + 1 < n) {
+            i++;
+            continue;
+        }
+        if (((unsigned char)text[i] & 0xc0) == 0x80)
+            continue;
+        if (at++ == width)
+            break;
+    }
+    return i;
+}
+
+static void raw(const char *code)
+{
+    fflush(stdout);
+    put(&streams[0], code, strlen(code));
+    drain(&streams[0]);
+}
+
+void terminal_screen(bool own)
+{
+    raw(own ? "\033[?1049h\033[?25l" : "\033[?25h\033[?1049l");
+}
+
+void terminal_paint(const char *text)
+{
+    unsigned width = terminal_width(), height = terminal_height(), lines = 0;
+
+    raw("\033[H");
+    for (const char *p = text; *p && (!height || lines + 1 < height); lines++) {
+        size_t n = strcspn(p, "\n");
+
+        fwrite(p, 1, width ? terminal_cut(p, n, width) : n, stdout);
+        fputs(colour(PLAIN), stdout);
+        raw("\033[K\n");
+        p += n + (p[n] == '\n');
+    }
+    raw("\033[J");
 }
 
 void terminal_up(unsigned lines)

@@ -8,10 +8,20 @@
 #include <time.h>
 
 #include "../base/clock.h"
+#include "look/screen.h"
+#include "look/wait.h"
 #include "show.h"
 #include "table.h"
 
 enum { EVERY_MS = 500 };
+
+/* Two answers of one moment, and how many lines show them. */
+struct look {
+    json_t *status, *nodes;
+    uint32_t lines;
+    char last[256];
+    json_t *seen; /* by node: the state that was printed last */
+};
 
 static bool satisfied(const json_t *status, const char *owner, bool *infeasible)
 {
@@ -43,47 +53,71 @@ static char *summary(const json_t *status, struct arena *a)
         (long long)count_of(d, "infeasible"));
 }
 
-int watch(struct client *c, const char *owner, double seconds)
+static int look_at(struct client *c, struct look *l)
+{
+    int rc = client_call(c, "GET", "/v1/status", NULL, &l->status);
+
+    if (rc != EXIT_OK)
+        return rc;
+    rc = client_call(c, "GET", "/v1/nodes", NULL, &l->nodes);
+    if (rc != EXIT_OK)
+        json_decref(l->status);
+    return rc;
+}
+
+static void look_away(struct look *l)
+{
+    json_decref(l->status);
+    json_decref(l->nodes);
+}
+
+static void line_print(const struct client *c, struct look *l, struct arena *a)
+{
+    const char *now = summary(l->status, a);
+
+    if (strcmp(l->last, now) == 0)
+        return;
+    snprintf(l->last, sizeof l->last, "%s", now);
+    if (c->json)
+        json_dumpf(l->status, stdout, JSON_COMPACT);
+    puts(c->json ? "" : l->last);
+}
+
+/* For an owner that waits. */
+static void wait_show(const struct client *c, struct look *l, const char *owner,
+                      struct arena *a)
+{
+    if (c->json)
+        return; /* its end is what is asked for */
+    if (!terminal()) {
+        wait_changes(l->status, l->nodes, owner, l->seen, a);
+        return;
+    }
+    if (l->lines)
+        terminal_up(l->lines);
+    l->lines = wait_print(l->status, l->nodes, owner, a);
+}
+
+static int wait_for(struct client *c, const char *owner, double seconds,
+                    struct look *l)
 {
     int64_t end = clock_mono_ms() + (int64_t)(seconds * 1000);
-    char last[256] = "";
-    uint32_t lines = 0;
 
     for (;;) {
-        json_t *status, *nodes;
         struct arena a = {0};
         bool infeasible = false, done;
-        int rc = client_call(c, "GET", "/v1/status", NULL, &status);
+        int rc = look_at(c, l);
 
         if (rc != EXIT_OK)
             return rc;
-        rc = client_call(c, "GET", "/v1/nodes", NULL, &nodes);
-        if (rc != EXIT_OK) {
-            json_decref(status);
-            return rc;
-        }
-        done = owner && satisfied(status, owner, &infeasible);
-        if (c->json && owner) {
-            ; /* its end is what is asked for */
-        } else if (!c->json && terminal()) {
-            if (lines)
-                terminal_up(lines);
-            lines = status_print(status, &a);
-            putchar('\n');
-            lines += 1 + nodes_print(nodes, &a);
-        } else if (strcmp(last, summary(status, &a)) != 0) {
-            snprintf(last, sizeof last, "%s", summary(status, &a));
-            if (c->json)
-                json_dumpf(status, stdout, JSON_COMPACT);
-            puts(c->json ? "" : last);
-        }
+        done = satisfied(l->status, owner, &infeasible);
+        wait_show(c, l, owner, &a);
         fflush(stdout);
-        json_decref(status);
-        json_decref(nodes);
+        look_away(l);
         arena_done(&a);
         if (done)
             return EXIT_OK;
-        if (owner && infeasible)
+        if (infeasible)
             return EXIT_NO;
         if (seconds > 0 && clock_mono_ms() >= end) {
             fprintf(stderr, "davit: not satisfied within %g s\n", seconds);
@@ -91,4 +125,48 @@ int watch(struct client *c, const char *owner, double seconds)
         }
         nanosleep(&(struct timespec){0, EVERY_MS * 1000000L}, NULL);
     }
+}
+
+static int follow(struct client *c, struct look *l, bool paints)
+{
+    int rc;
+
+    while ((rc = look_at(c, l)) == EXIT_OK) {
+        struct arena a = {0};
+
+        if (paints) {
+            screen_begin();
+            status_print(l->status, &a);
+            putchar('\n');
+            nodes_print(l->nodes, &a);
+            screen_paint();
+        } else {
+            line_print(c, l, &a);
+        }
+        fflush(stdout);
+        look_away(l);
+        arena_done(&a);
+        if (paints && screen_wait(EVERY_MS) < 0)
+            return EXIT_OK;
+        if (!paints)
+            nanosleep(&(struct timespec){0, EVERY_MS * 1000000L}, NULL);
+    }
+    return rc;
+}
+
+int watch(struct client *c, const char *owner, double seconds)
+{
+    struct look l = {.seen = json_object()};
+    bool paints = !owner && !c->json && terminal();
+    int rc;
+
+    if (paints)
+        screen_open();
+    rc = owner ? wait_for(c, owner, seconds, &l) : follow(c, &l, paints);
+    if (paints)
+        screen_close();
+    if (paints && rc != EXIT_OK)
+        fputs("davit: the daemon does not answer any more\n", stderr);
+    json_decref(l.seen);
+    return rc;
 }

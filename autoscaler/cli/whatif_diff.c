@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "client.h"
+#include "look/text.h"
 #include "whatif.h"
 
 /* Launches are summed by offer: how they are bundled is no difference. */
@@ -151,6 +152,7 @@ void whatif_print(const json_t *diff, FILE *out)
 {
     double before = number_of(json_object_get(diff, "before"), "cost_per_hour");
     double after = number_of(json_object_get(diff, "after"), "cost_per_hour");
+    struct arena a = {0};
     const json_t *e;
     size_t i;
 
@@ -168,7 +170,8 @@ void whatif_print(const json_t *diff, FILE *out)
     count_print(out, diff, "waiting", "waiting");
     count_print(out, diff, "infeasible", "infeasible");
     if (before != after) {
-        fprintf(out, "%-14s %.4f/h -> %.4f/h", "new machines", before, after);
+        fprintf(out, "%-14s %s/h -> %s/h", "new machines", dollars(&a, before),
+                dollars(&a, after));
         if (before > 0)
             fprintf(out, " (%+.1f %%)", (after - before) * 100 / before);
         fputc('\n', out);
@@ -178,4 +181,5 @@ void whatif_print(const json_t *diff, FILE *out)
     else if (!json_array_size(json_object_get(diff, "launches")) &&
              !json_array_size(json_object_get(diff, "nodes")))
         fputs("the same actions; only what lies where or why differs\n", out);
+    arena_done(&a);
 }

@@ -21,6 +21,8 @@ static const struct field fields[] = {
     {"head", FIELD_BOOL, AT(head)},
     {"unmanaged", FIELD_BOOL, AT(unmanaged)},
     {"outdated", FIELD_BOOL, AT(outdated)},
+    {"cordoned", FIELD_BOOL, AT(cordoned)},
+    {"asked_to_end", FIELD_BOOL, AT(asked_to_end)},
     {"host_group", FIELD_TEXT, AT(host_group)},
     {"progress_ms", FIELD_I64, AT(progress_ms), .max = TIME_MAX},
     {"idle_ms", FIELD_I64, AT(idle_ms), .min = -1, .max = TIME_MAX,
@@ -38,6 +40,8 @@ static const struct field fields[] = {
     {"provider", FIELD_TEXT, AT(provider)},
     {"request_id", FIELD_TEXT, AT(request_id)},
     {"note", FIELD_TEXT, AT(note)},
+    {"asked_by", FIELD_TEXT, AT(asked_by)},
+    {"because", FIELD_TEXT, AT(because)},
 };
 #undef AT
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "../base/alloc.h"
+#include "../base/hash.h"
 #include "file.h"
 #include "override.h"
 #include "raw.h"
@@ -118,6 +119,9 @@ static enum status origin_parse(const struct origin *o, struct config **ret,
     *ret = NULL;
     c->memory = memory;
     c->path = arena_strdup(&memory->arena, o->path);
+    c->digest = HASH_SEED;
+    for (size_t i = 0; i < o->n; i++)
+        c->digest = hash_number(c->digest, (unsigned char)o->text[i]);
     diag.path = c->path;
     defaults_set(c);
     generation_read(c, o, &diag);

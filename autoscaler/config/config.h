@@ -53,6 +53,7 @@ enum conf_dialect {
 struct config {
     struct shared *memory; /* all of it, this struct too */
     const char *path;
+    uint64_t digest; /* of the text */
     enum conf_dialect dialect;
     const char *cluster;
     const char *head_type;      /* another dialect's type of the head,

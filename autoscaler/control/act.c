@@ -136,6 +136,8 @@ static void machine_intend(struct acting *d, const char *request, uint32_t i,
     m->price_micros_hour = o->price_estimated ? -1 : o->price_micros_hour;
     m->needed_ms = d->a->env->now_ms;
     m->previous = l ? placed_text(d, l) : NULL;
+    m->because = l ? displacing_because(d->a->displacing, now, d->plan, l)
+                   : NULL;
     bought_for(d, l, m);
     fleet_touch(fleet, m);
 }

@@ -9,6 +9,7 @@
 #define CONTROL_ACT_H
 
 #include "ends.h"
+#include "report/displacing.h"
 #include "snapshot_take.h"
 
 struct act {
@@ -18,6 +19,7 @@ struct act {
     const struct providers *providers;
     const struct sources *sources;
     struct ends *ends;
+    const struct displacing *displacing;
 };
 
 /* waits: launches that are not final are left out.  Machines intended. */

@@ -15,7 +15,9 @@
 enum command_kind {
     COMMAND_REQUEST_PUT,
     COMMAND_REQUEST_DROP,
-    COMMAND_PROTECT,
+    COMMAND_PROTECT, /* a machine is not ended, */
+    COMMAND_CORDON,  /* gets nothing new, */
+    COMMAND_DRAIN,   /* is drained and ended; on, or taken back */
     COMMAND_RELOAD,
     COMMAND_APPLY,  /* a held configuration, or a provider's new place */
     COMMAND_ADOPT,  /* held machines are ours; machine "" : all of them */
@@ -34,9 +36,9 @@ struct command {
     const char *body;          /* PUT: canonical JSON of the request */
     struct snap_demand demand; /* PUT: what body says */
     int64_t expires_ms;        /* PUT: wall, 0 never */
-    const char *machine;       /* PROTECT, ADOPT, FORGET: our id */
-    bool on;                   /* PROTECT */
-    const char *by;            /* who asks, for events; "" or NULL: not known */
+    const char *machine; /* PROTECT, CORDON, DRAIN, ADOPT, FORGET: our id */
+    bool on;             /* PROTECT, CORDON, DRAIN */
+    const char *by;      /* who asks, for events; "" or NULL: not known */
     /* answer */
     uint32_t count; /* ADOPT, FORGET, RELEASE: machines */
     enum status status;

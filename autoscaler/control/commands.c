@@ -3,7 +3,10 @@
  */
 #include "commands.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "../base/alloc.h"
 
 _Static_assert((int)MAIL_COMMAND == (int)COMMAND_MAIL, "the API posts it");
 
@@ -12,31 +15,93 @@ static const char *asker(const struct command *cmd)
     return cmd->by && *cmd->by ? cmd->by : "nobody known";
 }
 
-static void protect(struct env *env, struct ledger *l, struct command *cmd)
+static void protect(struct env *env, struct machine *m,
+                    const struct command *cmd)
 {
-    struct machine *m = fleet_by_id(&l->fleet, cmd->machine);
-
-    if (!m) {
-        cmd->status = err_set(&cmd->err, ST_NOT_FOUND, "no node \"%s\"",
-                              cmd->machine);
-        return;
-    }
     if (m->protected != cmd->on)
         emit(env, cmd->on ? "node.protected" : "node.unprotected", m->id, "",
              "by %s", asker(cmd));
     m->protected = cmd->on;
+}
+
+static void asked_by(struct machine *m, const struct command *cmd)
+{
+    free(m->asked_by);
+    m->asked_by = m->cordoned || m->asked_to_end ? mem_strdup(asker(cmd))
+                                                 : NULL;
+}
+
+static void drain(struct env *env, struct machine *m, struct command *cmd)
+{
+    if (cmd->on && m->protected) {
+        cmd->status = err_set(&cmd->err, ST_INVALID,
+                              "%s is protected: allow its end first (`davit "
+                              "unprotect %s`)",
+                              m->id, m->id);
+        return;
+    }
+    if (m->asked_to_end != cmd->on)
+        emit(env, cmd->on ? "node.asked" : "node.unasked", m->id, "",
+             cmd->on ? "to be drained and ended, by %s"
+                     : "its end is not asked for any more, by %s",
+             asker(cmd));
+    m->asked_to_end = cmd->on;
+    if (cmd->on)
+        m->hold_until_ms = 0; /* a refused drain is asked again at once */
+    asked_by(m, cmd);
+}
+
+/* Back to use: its end is not asked for any more either. */
+static void cordon(struct env *env, struct machine *m, struct command *cmd)
+{
+    if (m->cordoned != cmd->on)
+        emit(env, cmd->on ? "node.cordoned" : "node.uncordoned", m->id, "",
+             "by %s", asker(cmd));
+    m->cordoned = cmd->on;
+    if (!cmd->on && m->asked_to_end)
+        drain(env, m, cmd);
+    asked_by(m, cmd);
+}
+
+/* What a user says of a machine. */
+static void mark(struct env *env, struct ledger *l, struct command *cmd)
+{
+    struct machine *m = fleet_by_id(&l->fleet, cmd->machine);
+
+    if (!m || m->state == STATE_GONE) {
+        cmd->status = err_set(&cmd->err, ST_NOT_FOUND, "no node \"%s\"",
+                              cmd->machine);
+        return;
+    }
+    if (cmd->kind == COMMAND_PROTECT)
+        protect(env, m, cmd);
+    else if (cmd->kind == COMMAND_CORDON)
+        cordon(env, m, cmd);
+    else
+        drain(env, m, cmd);
     fleet_touch(&l->fleet, m);
 }
 
 /* A held configuration, or a provider that is elsewhere at the start. */
+/* The first provider that is not where its machines are; NULL: none. */
+static const struct provider_state *elsewhere_first(const struct providers *p)
+{
+    for (uint32_t i = 0; i < p->all.n; i++)
+        if (p->all.v[i]->elsewhere)
+            return p->all.v[i];
+    return NULL;
+}
+
 static void apply(struct commands *c, struct command *cmd)
 {
-    bool elsewhere = false;
+    bool elsewhere = elsewhere_first(c->providers);
+    const struct provider_state *still;
 
-    for (uint32_t i = 0; i < c->providers->all.n; i++)
-        elsewhere = elsewhere || c->providers->all.v[i]->elsewhere;
     if (elsewhere)
         providers_check_places(c->providers, true);
+    still = elsewhere_first(c->providers);
+    if (still)
+        cmd->status = err_set(&cmd->err, ST_INVALID, "%s", still->problem);
     if (elsewhere || c->conf->held)
         emit(c->env, "config.approved", c->conf->path, "", "by %s", asker(cmd));
     if (c->conf->held)
@@ -122,7 +187,9 @@ void commands_fold(struct commands *c, struct mail *mail)
     switch (cmd->kind) {
     case COMMAND_REQUEST_PUT:
     case COMMAND_REQUEST_DROP: requests_fold(c->requests, cmd); break;
-    case COMMAND_PROTECT: protect(c->env, c->ledger, cmd); break;
+    case COMMAND_PROTECT:
+    case COMMAND_CORDON:
+    case COMMAND_DRAIN: mark(c->env, c->ledger, cmd); break;
     case COMMAND_RELOAD:
         emit(c->env, "config.asked", "", "", "a reload, by %s", asker(cmd));
         configuration_reload(c->conf, 0);
@@ -143,7 +210,8 @@ static bool must_wait(const struct commands *c, const struct command *cmd)
     case COMMAND_REQUEST_DROP:
         return ledger_waits(c->ledger, "request", cmd->owner);
     case COMMAND_PROTECT:
-        return ledger_waits(c->ledger, "machine", cmd->machine);
+    case COMMAND_CORDON:
+    case COMMAND_DRAIN: return ledger_waits(c->ledger, "machine", cmd->machine);
     case COMMAND_RELOAD:
     case COMMAND_APPLY:
     case COMMAND_ADOPT:

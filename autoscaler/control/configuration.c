@@ -95,9 +95,17 @@ void configuration_refuse(struct configuration *c, const char *why)
     stay(c, why, false);
 }
 
-void configuration_hold(struct configuration *c, const char *why)
+void configuration_hold(struct configuration *c, const struct config *conf,
+                        const char *why)
 {
     stay(c, why, true);
+    c->held_digest = conf->digest;
+}
+
+bool configuration_approved(const struct configuration *c,
+                            const struct config *conf)
+{
+    return c->approved && c->held_digest == conf->digest;
 }
 
 void configuration_approve(struct configuration *c)

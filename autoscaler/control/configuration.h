@@ -22,7 +22,8 @@ struct configuration {
     int64_t loaded_ms;      /* wall */
     char *problem;          /* why the last one was refused; "" ; heap */
     bool held;              /* the problem is one that a person may overrule, */
-    bool approved;          /* and did, of what is read next */
+    uint64_t held_digest;   /* of its text */
+    bool approved;          /* and did, of that text */
     bool wanted;            /* somebody asked for a reload */
     int64_t settled_ms;     /* mono: a changed file settles first; 0 */
     bool reading;           /* the source is with a worker */
@@ -49,9 +50,14 @@ enum status configuration_read(const struct configuration *c,
 /* It stays as it is, for this reason. */
 void configuration_refuse(struct configuration *c, const char *why);
 /* The same until a person approves of it (`davit apply`). */
-void configuration_hold(struct configuration *c, const char *why);
-/* It is read again, and taken over whatever it would end. */
+void configuration_hold(struct configuration *c, const struct config *conf,
+                        const char *why);
+/* It is read again and, if it is what was held, taken over whatever it would
+ * end. */
 void configuration_approve(struct configuration *c);
+/* Is that it? */
+bool configuration_approved(const struct configuration *c,
+                            const struct config *conf);
 /* Takes conf. */
 void configuration_replace(struct configuration *c, struct config *conf);
 

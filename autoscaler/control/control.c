@@ -174,6 +174,7 @@ static void carry_out(struct control *c, struct status_page *page,
             env_wake_mono(&c->env, c->env.mono_ms);
         return;
     }
+    displacing_take(&c->displacing, page->now, page->plan);
     waits = improvement_waits(&c->improvement, page->plan);
     n = act(&c->act, taken, page->now, page->plan, waits);
     improvement_step(&c->improvement, page, waits, n > 0);
@@ -184,6 +185,7 @@ static void carry_out(struct control *c, struct status_page *page,
 static void show(struct control *c, struct status_page *page)
 {
     stops_show(&c->known, &c->ends, page);
+    displacing_show(&c->displacing, page);
     publish(&c->known, &c->board, page); /* the API reads this, nothing else */
     spending_page(&c->spending, page);
     if (c->record)

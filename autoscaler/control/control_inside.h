@@ -15,6 +15,7 @@
 #include "observe.h"
 #include "record.h"
 #include "reload.h"
+#include "report/displacing.h"
 #include "report/kube_texts.h"
 #include "report/unplaced.h"
 #include "send.h"
@@ -41,6 +42,7 @@ struct control {
     struct act act;
     struct send send;
     struct unplaced unplaced;
+    struct displacing displacing;
     struct kube_texts kube_texts;
     struct spending spending;
     struct status_board board;

@@ -42,7 +42,9 @@ static void join(struct control *c)
                               &c->sources,  &c->requests,
                               &c->previous, &c->improvement};
     c->ends = (struct ends){env, l, conf, &c->sources, .held = 0};
-    c->act = (struct act){env, l, conf, &c->providers, &c->sources, &c->ends};
+    c->displacing = (struct displacing){.env = env};
+    c->act = (struct act){env,         l,        conf,          &c->providers,
+                          &c->sources, &c->ends, &c->displacing};
     c->send = (struct send){env,           l,          conf, &c->requests,
                             &c->providers, &c->sources};
     c->unplaced.env = env;
@@ -74,6 +76,7 @@ static enum status stored_open(struct control *c, struct buf *errors)
                           &err);
     if (s == ST_OK) {
         env_load_events(&c->env);
+        ends_open(&c->ends);
         spending_open(&c->spending, &c->env);
     } else
         buf_printf(errors, "%s: %s\n", path, err.text);

@@ -3,17 +3,50 @@
  */
 #include "ends.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../base/alloc.h"
 #include "settle.h"
 
-enum { WINDOW_MS = 600000 };
+#define RECENT_KEY "ends/recent"
+enum { WINDOW_MS = 600000, RECENT_MAX = 65536 };
+
+/* A clock that was set meanwhile makes none of them a thing to come. */
+void ends_open(struct ends *e)
+{
+    struct arena a = {0};
+    const char *text = "";
+    long long at;
+    unsigned n;
+    int used;
+
+    journal_value(e->env->journal, RECENT_KEY, &a, &text, NULL);
+    for (; sscanf(text, "%lld:%u %n", &at, &n, &used) == 2; text += used)
+        VEC_PUSH(
+            NULL, &e->recent,
+            ((struct ends_then){at < e->env->now_ms ? at : e->env->now_ms, n}));
+    arena_done(&a);
+}
 
 void ends_close(struct ends *e)
 {
     free(e->recent.v);
+}
+
+static void recent_write(struct ends *e)
+{
+    struct buf b;
+
+    buf_init(&b, RECENT_MAX);
+    for (uint32_t i = 0; i < e->recent.n; i++)
+        buf_printf(&b, "%lld:%u ", (long long)e->recent.v[i].at_ms,
+                   e->recent.v[i].n);
+    /* The commit tells when it fails. */
+    journal_put_value(e->env->journal, RECENT_KEY, b.n ? b.s : "", NULL);
+    buf_done(&b);
+    e->unwritten = false;
 }
 
 /* ---- the brake */
@@ -30,13 +63,26 @@ static uint32_t machines_there(const struct fleet *f)
 
 static uint32_t recent_count(struct ends *e)
 {
-    uint32_t kept = 0;
+    uint32_t kept = 0, n = 0;
 
     for (uint32_t i = 0; i < e->recent.n; i++)
-        if (e->env->now_ms - e->recent.v[i] < WINDOW_MS)
+        if (e->env->now_ms - e->recent.v[i].at_ms < WINDOW_MS) {
+            n += e->recent.v[i].n;
             e->recent.v[kept++] = e->recent.v[i];
+        }
     e->recent.n = kept;
-    return kept;
+    return n;
+}
+
+static void recent_add(struct ends *e)
+{
+    struct ends_then *last = e->recent.n ? &e->recent.v[e->recent.n - 1] : NULL;
+
+    if (last && last->at_ms == e->env->now_ms)
+        last->n++;
+    else
+        VEC_PUSH(NULL, &e->recent, ((struct ends_then){e->env->now_ms, 1}));
+    e->unwritten = true;
 }
 
 static uint32_t most_of(const struct ends *e, const struct config *conf,
@@ -70,7 +116,7 @@ static bool brake_lets(struct ends *e)
     }
     if (e->shut || recent >= most_of(e, e->conf->now, recent))
         return false;
-    VEC_PUSH(NULL, &e->recent, e->env->now_ms);
+    recent_add(e);
     return true;
 }
 
@@ -91,6 +137,7 @@ static bool is_confirmed(const struct ends *e, const struct machine *m,
     case REASON_END_IDLE:
         /* a source is asked; without one the request that needed it ended */
         return e->sources->n || !m->adopted || m->adopted == ADOPTED_BY_PERSON;
+    case REASON_END_ASKED: return true;
     case REASON_END_CONSOLIDATE: return true; /* has a pace of its own */
     default: return false;
     }
@@ -150,6 +197,7 @@ bool machine_end(struct ends *e, struct machine *m, enum reason why)
 
 void ends_planned(struct ends *e)
 {
+    e->unwritten = e->recent.n > 0;
     for (uint32_t i = 0; i < e->ledger->fleet.n; i++) {
         struct machine *m = e->ledger->fleet.v[i];
 
@@ -197,6 +245,8 @@ void ends_finish(struct ends *e)
     }
     if (e->env->now_ms - e->allowed_ms >= WINDOW_MS)
         e->allowed = 0;
+    if (e->unwritten)
+        recent_write(e);
 }
 
 void ends_release(struct ends *e, const char *by)

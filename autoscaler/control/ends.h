@@ -25,19 +25,29 @@
 #include "ledger.h"
 #include "sources/sources.h"
 
+/* Ends of one step that were not confirmed. */
+struct ends_then {
+    int64_t at_ms; /* wall */
+    uint32_t n;
+};
+
 struct ends {
     struct env *env;
     struct ledger *ledger;
     const struct configuration *conf;
     const struct sources *sources;
-    VEC(int64_t) recent; /* wall, of ends that were not confirmed; heap */
-    uint32_t allowed;    /* a person let so many go on, */
-    int64_t allowed_ms;  /* wall: then */
-    uint32_t held;       /* in this step: wanted, and not allowed */
-    uint32_t held_last;  /* in the step before */
-    bool shut;           /* from the first that was held to the release */
+    VEC(struct ends_then) recent; /* in the journal, too; heap */
+    bool unwritten;               /* it is not, as it is now */
+    uint32_t allowed;             /* a person let so many go on, */
+    int64_t allowed_ms;           /* wall: then */
+    uint32_t held;                /* in this step: wanted, and not allowed */
+    uint32_t held_last;           /* in the step before */
+    bool shut; /* from the first that was held to the release */
 };
 
+/* The fields before recent are set: reads what the journal has, so that a daemon
+ * that begins again and again does not let a tenth go each time. */
+void ends_open(struct ends *e);
 void ends_close(struct ends *e);
 /* A step begins. */
 void ends_begin(struct ends *e);

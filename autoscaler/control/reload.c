@@ -135,18 +135,43 @@ static uint32_t ends_of(const struct reloading *r, struct config *conf)
     return n;
 }
 
+/* Launches that are not answered are in the earlier place, if anywhere: to forget
+ * them would be to lose what they made. */
+static void unanswered_compare(const struct reloading *r,
+                               const struct provider_set *set, struct buf *ret)
+{
+    const struct ledger *l = r->known->ledger;
+
+    for (uint32_t i = 0; i < set->n; i++) {
+        const char *name = set->v[i]->conf->name, *was = ours_place(l, name);
+        uint32_t n = launches_unanswered(&l->fleet, name);
+
+        if (n && *was && strcmp(was, provider_place(set->v[i]->provider)) != 0)
+            buf_printf(ret,
+                       "it takes provider %s to another place, and %u launches "
+                       "in %s are not answered yet: `davit apply` again when a "
+                       "list has told, or `davit forget` them; ",
+                       name, n, was);
+    }
+}
+
 /* "" when it may be taken over without a person's word. */
 static void difference(const struct reloading *r, struct config *conf,
                        const struct provider_set *set, struct buf *ret)
 {
     uint32_t ends;
 
-    if (r->conf->approved || r->ends->env->dry_run)
+    if (r->ends->env->dry_run)
+        return;
+    unanswered_compare(r, set, ret);
+    if (ret->n || configuration_approved(r->conf, conf))
         return;
     places_compare(r, conf, set, ret);
     ends = ends_of(r, conf);
     if (ends > ends_most(r->ends, conf))
         buf_printf(ret, "its first plan would end %u machines; ", ends);
+    if (ret->n && r->conf->approved && !configuration_approved(r->conf, conf))
+        buf_str(ret, "it is another file than the one that was held; ");
     if (ret->n)
         buf_str(ret, "`davit apply` takes it over, the old file drops it");
 }
@@ -156,7 +181,7 @@ static void difference(const struct reloading *r, struct config *conf,
 static void take_over(const struct reloading *r, struct config *conf,
                       struct provider_set *set)
 {
-    bool approved = r->conf->approved;
+    bool approved = configuration_approved(r->conf, conf);
     uint32_t ends = approved ? ends_of(r, conf) : 0;
 
     providers_replace(r->providers, set);
@@ -191,7 +216,7 @@ void reload_if_due(const struct reloading *r)
         buf_clear(&errors);
         difference(r, conf, &set, &errors);
         if (errors.n) {
-            configuration_hold(c, errors.s);
+            configuration_hold(c, conf, errors.s);
             providers_drop(r->providers, &set);
             config_free(conf);
         } else {

@@ -238,6 +238,10 @@ static struct snap_node ledger_take(const struct taking *t,
         .note = arena_strdup(a, *m->cloud_holds ? m->cloud_holds : m->detail),
         .host_group = host_group_of(a, m, type),
         .progress_ms = m->progress_ms,
+        .cordoned = m->cordoned,
+        .asked_to_end = m->asked_to_end,
+        .asked_by = arena_strdup(a, m->asked_by ? m->asked_by : ""),
+        .because = arena_strdup(a, m->because ? m->because : ""),
         .previous = previous_of(previous, m),
     };
 }

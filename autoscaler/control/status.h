@@ -50,6 +50,14 @@ struct status_stop { /* what stops a part of us, and how it ends */
     bool failing; /* we are not ready while it lasts */
 };
 
+struct status_displaced { /* one owner lost places to another */
+    const char *owner, *by;
+    const char *node;     /* the first of the places */
+    const char *launches; /* bought for it: "1 x v100"; "": it waits */
+    uint32_t bundles;
+    int64_t at_ms, micros_hour;
+};
+
 struct status_held {
     void *what;
     void (*release)(void *what);
@@ -81,6 +89,8 @@ struct status_page {
     uint32_t n_failures;
     const struct status_stop *stops;
     uint32_t n_stops;
+    const struct status_displaced *displaced;
+    uint32_t n_displaced;
     bool insecure; /* an API server's certificate is not checked */
     const char *config_path, *config_problem; /* a reload that was refused */
     bool config_held;                         /* it waits for `davit apply` */

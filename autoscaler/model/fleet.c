@@ -56,6 +56,8 @@ void fleet_init(struct fleet *f)
 static void machine_free(struct machine *m)
 {
     free(m->previous);
+    free(m->because);
+    free(m->asked_by);
     free(m);
 }
 

@@ -75,6 +75,11 @@ struct machine {
     uint32_t launch_count;  /* how many its launch request asked for */
     bool drain_accepted;    /* the head agreed: no way back */
     bool protected;         /* a user protected it from being ended */
+    bool cordoned;          /* a user wants nothing new to be placed on it */
+    bool asked_to_end;      /* a user asked to drain and end it */
+    char *asked_by;         /* who asked for either, heap; NULL: nobody */
+    char *because;          /* whose request made its launch necessary, though
+                             * it is for another: a sentence, heap; NULL */
     char *previous;         /* what the plan that launched it put on it: JSON
                              * of codec_previous_write(), heap; NULL: nothing */
     /* not kept over a restart: */

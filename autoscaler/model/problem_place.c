@@ -184,6 +184,23 @@ static uint32_t row_within(struct builder *m, uint32_t available,
     return intern_add(&m->rows, m->row, n * sizeof *m->row, 1);
 }
 
+/* On a cordoned node there is what is in use, and nothing is free. */
+static void cordon(struct builder *m, struct pb_node *n)
+{
+    const uint32_t columns = m->s->n_columns;
+    const int64_t *total = m->rows.items[n->total].p;
+    const int64_t *free = m->rows.items[n->available].p;
+    uint32_t used;
+
+    for (uint32_t c = 0; c < columns; c++)
+        m->row[c] = n->template_room ? 0 : total[c] - free[c];
+    used = intern_add(&m->rows, m->row, columns * sizeof *m->row, 1);
+    memset(m->row, 0, columns * sizeof *m->row);
+    n->available = intern_add(&m->rows, m->row, columns * sizeof *m->row, 1);
+    n->total = used;
+    n->template_room = false;
+}
+
 static void make_node(struct builder *m, const struct snap_node *f,
                       struct pb_node *n)
 {
@@ -198,6 +215,7 @@ static void make_node(struct builder *m, const struct snap_node *f,
         .head = f->head,
         .unmanaged = f->unmanaged,
         .outdated = f->outdated,
+        .asked_to_end = f->asked_to_end,
         .spot = f->spot,
         .template_room = f->total.n == 0,
         .state = f->state,
@@ -216,6 +234,8 @@ static void make_node(struct builder *m, const struct snap_node *f,
                                          : &m->types[type]->resources;
     n->total = builder_row(m, total, false);
     n->available = row_within(m, builder_row(m, available, false), n->total);
+    if (f->cordoned)
+        cordon(m, n);
     make_devices(m, n, m->rows.items[n->total].p,
                  m->rows.items[n->available].p);
     if (type != NONE) {

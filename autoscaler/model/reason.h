@@ -58,6 +58,7 @@
     X(END_HOST_GROUP, "host_group_incomplete", \
       "another machine of its host group is lost") \
     X(END_TAKEN, "taken_back", "the cloud takes it back") \
+    X(END_ASKED, "asked_to_end", "a user asked to drain and end it") \
     /* why a node is kept */ \
     X(KEEP_HEAD, "head", "the head is never ended") \
     X(KEEP_BUSY, "busy", "it has work") \

@@ -182,9 +182,12 @@ struct snap_node {
     const char *id;   /* the ledger's, or the head's for a foreign one */
     const char *type; /* "" or a name no longer configured */
     const char *zone;
-    bool spot, head; /* head: the Ray head, never touched */
-    bool unmanaged;  /* not in our ledger: never ended */
-    bool outdated;   /* launched from another configuration */
+    bool spot, head;   /* head: the Ray head, never touched */
+    bool unmanaged;    /* not in our ledger: never ended */
+    bool outdated;     /* launched from another configuration */
+    bool cordoned;     /* nothing new is placed on it: of its room there is what
+                      * is in use */
+    bool asked_to_end; /* it is drained and ended, whatever runs on it */
     enum machine_state state;
     struct qtys total, available; /* n == 0 before it joined: the type's */
     struct pairs labels;
@@ -204,6 +207,9 @@ struct snap_node {
     const char *activity;            /* what it is doing, for a person; "" */
     /* shown, never decided on: */
     const char *cloud_id, *address, *ray_id, *provider, *request_id, *note;
+    /* Who asked for cordon or end, and whose request made it necessary; NULL or
+     * "": nobody. */
+    const char *asked_by, *because;
 };
 
 /* `count` nodes of this offer that a longer look at an earlier snapshot would

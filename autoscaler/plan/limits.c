@@ -22,10 +22,15 @@ bool limits_must_keep(const struct problem *s, const struct pb_node *n)
            (n->hold_until_ms == 0 || n->hold_until_ms > s->now_ms);
 }
 
-bool limits_outdated(const struct problem *s, const struct pb_node *n)
+static bool outdated(const struct problem *s, const struct pb_node *n)
 {
     return s->limits.end_outdated && !n->head && !n->unmanaged &&
            (n->outdated || n->type == NONE);
+}
+
+bool limits_must_go(const struct problem *s, const struct pb_node *n)
+{
+    return outdated(s, n) || (n->asked_to_end && !n->head && !n->unmanaged);
 }
 
 /* From the moment its launch leaves until it is known to have gone. */
@@ -43,7 +48,7 @@ bool limits_gives_room(const struct problem *s, const struct pb_node *n)
     if (n->state != STATE_DRAINING)
         return true;
     /* node.hold marks a drain that cannot be taken back. */
-    return !limits_outdated(s, n) && !n->unmanaged &&
+    return !limits_must_go(s, n) && !n->unmanaged &&
            !(limits_must_keep(s, n) && (n->hold == REASON_KEEP_DRAINING ||
                                         n->hold == REASON_KEEP_STOPPING));
 }

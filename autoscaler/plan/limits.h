@@ -27,7 +27,8 @@ bool limits_counts_for_type(const struct pb_node *n);
 bool limits_gives_room(const struct problem *s, const struct pb_node *n);
 /* Must it not be ended now (refused, protected)? */
 bool limits_must_keep(const struct problem *s, const struct pb_node *n);
-bool limits_outdated(const struct problem *s, const struct pb_node *n);
+/* Outdated, or a user asked for its end: it goes though there is work on it. */
+bool limits_must_go(const struct problem *s, const struct pb_node *n);
 
 void limits_count(struct candidate *d, const struct pb_node *n,
                   enum leaving ended);

@@ -226,9 +226,12 @@ void shrink_forced(const struct problem *s, struct arena *arena,
         verdicts[i].going = !limits_gives_room(s, &s->nodes[i]);
     end_partial(s, &u, verdicts);
     for (uint32_t i = 0; i < s->n_nodes; i++)
-        if (stays(&verdicts[i]) && limits_outdated(s, &s->nodes[i]) &&
+        if (stays(&verdicts[i]) && limits_must_go(s, &s->nodes[i]) &&
             shrink_may_end(s, &s->nodes[i]))
-            end_host_group(s, &u, i, REASON_END_OUTDATED, verdicts);
+            end_host_group(s, &u, i,
+                           s->nodes[i].asked_to_end ? REASON_END_ASKED
+                                                    : REASON_END_OUTDATED,
+                           verdicts);
     over_max(s, &u, order, arena, verdicts);
     over_budget(s, &u, order, verdicts);
 }

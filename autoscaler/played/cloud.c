@@ -267,9 +267,20 @@ void cloud_watch(struct cloud *c, const struct cloud_watch *w)
 /* What is over is over for the machines that it held up, too. */
 void cloud_weather(struct cloud *c, const struct cloud_weather *w)
 {
+    bool unread = w->down || w->auth || w->broken || w->lists_fail;
+
     c->weather = *w;
+    if (!unread)
+        c->unread_ms = 0;
+    else if (!c->unread_ms)
+        c->unread_ms = player_now_ms(c->player);
     for (uint32_t i = 0; !w->refuses_end && i < c->there.n; i++)
         c->there.v[i]->refuses_end = false;
+}
+
+int64_t cloud_unread_ms(const struct cloud *c)
+{
+    return c->unread_ms;
 }
 
 void cloud_spoil(struct cloud *c, uint32_t n, const struct cloud_weather *w)

@@ -88,6 +88,7 @@ struct cloud_weather {
     bool down;             /* every call fails at once (RETRY) */
     bool auth;             /* ... with AUTH */
     bool auth_ends;        /* terminate alone answers AUTH */
+    bool auth_launches;    /* likewise launch */
     bool broken;           /* ... with BROKEN */
     bool lists_fail;       /* list alone fails */
     uint32_t throttled;    /* answers THROTTLED */
@@ -98,18 +99,22 @@ struct cloud_weather {
     uint32_t hangs;        /* its answer comes after hang_ms */
     uint32_t end_hangs;    /* likewise, terminate alone; it has no effect */
     uint32_t hang_ms;
-    uint32_t cut_list;    /* OK, with half of the machines */
-    uint32_t partial;     /* a launch gives a part, and an error */
-    bool async;           /* launch says OK, and nothing of its machines */
-    bool invalid_ends;    /* terminate alone answers INVALID */
-    uint32_t list_lag_ms; /* a new machine is in no list before */
-    uint32_t stockout;    /* a bit for each offer: hash of type, zone, market */
-    uint32_t quota;       /* machines alive; 0: no limit */
-    bool invalid;         /* launches answer INVALID */
+    uint32_t cut_list;     /* OK, with half of the machines */
+    uint32_t partial;      /* a launch gives a part, and an error */
+    bool async;            /* launch says OK, and nothing of its machines */
+    uint32_t made_late_ms; /* launch says OK, and makes them so much later, at
+                            * most */
+    bool invalid_ends;     /* terminate alone answers INVALID */
+    uint32_t list_lag_ms;  /* a new machine is in no list before */
+    uint32_t stockout; /* a bit for each offer: hash of type, zone, market */
+    uint32_t quota;    /* machines alive; 0: no limit */
+    bool invalid;      /* launches answer INVALID */
     uint32_t start_fails, no_gpu, never_joins, refuses_end; /* new machines */
     uint32_t boot_factor; /* boots take so many times longer; 0: 1 */
 };
 void cloud_weather(struct cloud *c, const struct cloud_weather *w);
+/* Since when no list can go well, in its weather; 0: one can. */
+int64_t cloud_unread_ms(const struct cloud *c);
 /* The n-th call from now, and no other, meets that weather. */
 void cloud_spoil(struct cloud *c, uint32_t n, const struct cloud_weather *w);
 uint64_t cloud_faults(const struct cloud *c); /* calls and machines spoilt */

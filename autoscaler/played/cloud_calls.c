@@ -363,13 +363,14 @@ void asked_free(struct asked *a)
     free(a);
 }
 
-static void asked_later(struct asked *a, void (*comes)(void *arg))
+static void asked_later(struct asked *a, uint32_t most_ms,
+                        void (*comes)(void *arg))
 {
     struct cloud *c = a->cloud;
 
     a->next = c->late;
     c->late = a;
-    player_after(c->player, 1 + player_chance(c->player, LATE_MS), comes, a);
+    player_after(c->player, 1 + player_chance(c->player, most_ms), comes, a);
 }
 
 static void launch_comes_late(void *arg)
@@ -416,13 +417,20 @@ static int do_launch(void *self, struct davit_call *call,
     status = call_meets(h, call, true, &luck, e);
     if (status != DAVIT_OK)
         return status;
+    if (c->meets->auth_launches)
+        return fails(c, e, DAVIT_AUTH, "no right to launch machines");
     if (luck == LUCK_UNSEEN)
         return no_reply(c, e);
     a = launch_asked(h, l);
+    if (luck == LUCK_GOOD && c->meets->made_late_ms) {
+        c->faults++;
+        asked_later(a, c->meets->made_late_ms, launch_comes_late);
+        return DAVIT_OK;
+    }
     if (luck != LUCK_LATE)
         status = launch_comes(a, e);
     if (luck == LUCK_LATE || luck == LUCK_TWICE)
-        asked_later(a, launch_comes_late);
+        asked_later(a, LATE_MS, launch_comes_late);
     else
         asked_free(a);
     if (silent(luck))
@@ -465,7 +473,7 @@ static void ends_later(struct cloud *c, const char *const *ids, size_t n)
     a->ids = ARENA_ARRAY(&a->arena, const char *, n);
     for (size_t i = 0; i < n; i++)
         a->ids[i] = arena_strdup(&a->arena, ids[i]);
-    asked_later(a, ends_come_late);
+    asked_later(a, LATE_MS, ends_come_late);
 }
 
 static int terminate(void *self, struct davit_call *call,

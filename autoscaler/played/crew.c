@@ -30,7 +30,18 @@ struct crew {
     unsigned orphans, max_stuck;
 };
 
+enum { BUSY_MS = 60000 };
+
 static void task_begin(struct task *t);
+
+static struct due *after(struct player *p, int64_t ms,
+                         void (*happens)(void *arg), struct task *t)
+{
+    struct due *e = player_after(p, ms, happens, t);
+
+    e->computer = true;
+    return e;
+}
 
 static void task_unlink(struct task *t)
 {
@@ -71,9 +82,11 @@ static void task_answer(void *arg)
     crew_go_on(crew);
 }
 
-/* Most are quick; one in fifty takes its time. */
+/* Most are quick; one in fifty takes its time, more where much goes on. */
 static int64_t time_draw(struct player *p)
 {
+    if (p->busy && player_chance(p, 1000) < p->busy)
+        return 1 + player_chance(p, BUSY_MS);
     return 1 + player_chance(p, player_chance(p, 50) ? 200 : 20000);
 }
 
@@ -90,7 +103,7 @@ static void task_run(void *arg)
     p->running = before;
     if (t->takes_ms < 0)
         t->takes_ms = time_draw(p);
-    t->event = player_after(p, t->takes_ms, task_answer, t);
+    t->event = after(p, t->takes_ms, task_answer, t);
 }
 
 static void task_begin(struct task *t)
@@ -101,7 +114,7 @@ static void task_begin(struct task *t)
     if (player_chance(p, 2))
         task_run(t); /* a thread may be that quick */
     else
-        t->event = player_after(p, player_chance(p, 20), task_run, t);
+        t->event = after(p, player_chance(p, 20), task_run, t);
 }
 
 static void crew_submit(struct workers *w, struct job *job)
@@ -202,6 +215,6 @@ void player_wake(struct player_wait *w)
     t->wait = NULL;
     if (t->done) {
         player_cancel(t->event);
-        t->event = player_after(t->crew->player, 1, task_answer, t);
+        t->event = after(t->crew->player, 1, task_answer, t);
     }
 }

@@ -263,6 +263,10 @@ uint64_t head_faults(const struct head *h)
 void head_trouble(struct head *h, enum head_trouble t)
 {
     h->trouble = t;
+    if (head_answers(h))
+        h->silent_ms = 0;
+    else if (!h->silent_ms)
+        h->silent_ms = player_now_ms(h->player);
     if (t != HEAD_SILENT)
         head_changed(h);
 }
@@ -270,6 +274,11 @@ void head_trouble(struct head *h, enum head_trouble t)
 bool head_answers(const struct head *h)
 {
     return h->trouble == HEAD_WELL || h->trouble == HEAD_STALE;
+}
+
+int64_t head_silent_ms(const struct head *h)
+{
+    return h->silent_ms;
 }
 
 void head_lossy(struct head *h, uint32_t of_1000)

@@ -81,6 +81,7 @@ struct head {
     uint64_t version, nodes_ever, works_ever, faults;
     uint32_t session, waiting, running, lossy;
     enum head_trouble trouble;
+    int64_t silent_ms;
     VEC(struct joined *) machines; /* every one there was */
     struct hash by_id;
     VEC(struct node *) nodes; /* as a view shows them */

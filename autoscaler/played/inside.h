@@ -12,10 +12,13 @@ struct due {
     uint64_t order;
     void (*happens)(void *arg); /* NULL: taken back */
     void *arg;
+    bool computer; /* a program of the computer does it: not while it sleeps */
 };
 
 struct player {
     int64_t now_ms, wall_ms; /* wall: of the beginning */
+    int64_t slept_ms;
+    uint32_t busy; /* of 1,000 jobs */
     uint64_t chance, order;
     struct due **heap;
     uint32_t n, room;

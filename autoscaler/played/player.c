@@ -45,7 +45,9 @@ static int64_t wall_us(void *arg)
 
 static int64_t mono_us(void *arg)
 {
-    return ((const struct player *)arg)->now_ms * 1000;
+    const struct player *p = arg;
+
+    return (p->now_ms - p->slept_ms) * 1000;
 }
 
 static void sleep_ms(void *arg, int64_t ms)
@@ -98,13 +100,10 @@ static bool sooner(const struct due *a, const struct due *b)
     return a->at_ms != b->at_ms ? a->at_ms < b->at_ms : a->order < b->order;
 }
 
-struct due *player_after(struct player *p, int64_t ms,
-                         void (*happens)(void *arg), void *arg)
+static void heap_push(struct player *p, struct due *e)
 {
-    struct due *e = MEM_NEW(struct due);
     uint32_t i;
 
-    *e = (struct due){p->now_ms + ms, p->order++, happens, arg};
     if (p->n == p->room) {
         p->room = p->room ? 2 * p->room : 64;
         p->heap = mem_resize(p->heap, p->room, sizeof(struct due *));
@@ -112,6 +111,15 @@ struct due *player_after(struct player *p, int64_t ms,
     for (i = p->n++; i > 0 && sooner(e, p->heap[(i - 1) / 2]); i = (i - 1) / 2)
         p->heap[i] = p->heap[(i - 1) / 2];
     p->heap[i] = e;
+}
+
+struct due *player_after(struct player *p, int64_t ms,
+                         void (*happens)(void *arg), void *arg)
+{
+    struct due *e = MEM_NEW(struct due);
+
+    *e = (struct due){p->now_ms + ms, p->order++, happens, arg, false};
+    heap_push(p, e);
     return e;
 }
 
@@ -130,6 +138,38 @@ static struct due *heap_pop(struct player *p)
     if (p->n)
         p->heap[i] = last;
     return first;
+}
+
+static void due_happens(struct player *p, struct due *e)
+{
+    if (e->at_ms > p->now_ms)
+        p->now_ms = e->at_ms;
+    if (e->happens)
+        e->happens(e->arg);
+    free(e);
+}
+
+void player_sleep(struct player *p, int64_t ms)
+{
+    int64_t until = p->now_ms + ms;
+
+    while (p->n && p->heap[0]->at_ms < until) {
+        struct due *e = heap_pop(p);
+
+        if (e->computer) {
+            e->at_ms = until;
+            heap_push(p, e);
+        } else {
+            due_happens(p, e);
+        }
+    }
+    p->now_ms = until;
+    p->slept_ms += ms;
+}
+
+void player_busy(struct player *p, uint32_t of_1000)
+{
+    p->busy = of_1000;
 }
 
 void player_cancel(struct due *e)
@@ -156,16 +196,16 @@ static void mail_came(void *arg)
 static void happen_until(struct player *p, int64_t until_ms)
 {
     while (!p->mail && !p->broken && p->n && p->heap[0]->at_ms <= until_ms) {
-        struct due *e = heap_pop(p);
-
-        if (e->at_ms > p->now_ms)
-            p->now_ms = e->at_ms;
-        if (e->happens)
-            e->happens(e->arg);
-        free(e);
+        due_happens(p, heap_pop(p));
     }
     if (!p->mail && !p->broken && until_ms > p->now_ms)
         p->now_ms = until_ms;
+}
+
+/* Of a time on the clock of intervals. */
+static int64_t world_time(const struct player *p, int64_t mono_ms)
+{
+    return mono_ms == INT64_MAX ? mono_ms : mono_ms + p->slept_ms;
 }
 
 /* Those that have mail or are due; returns when the next one is. */
@@ -178,7 +218,7 @@ static int64_t loops_step(struct player *p, struct loop *v,
         if (v[i].mail || v[i].due_ms <= p->now_ms) {
             v[i].mail = false;
             p->who = i;
-            v[i].due_ms = control_step(c[i]);
+            v[i].due_ms = world_time(p, control_step(c[i]));
             ++*steps;
         }
         if (v[i].due_ms <= p->now_ms)

@@ -24,6 +24,11 @@ uint32_t player_chance(struct player *p, uint32_t n); /* 0 .. n - 1 */
 int64_t player_now_ms(const struct player *p);        /* since the beginning */
 /* Somebody sets the computer's wall clock; intervals go on. */
 void player_wall_step(struct player *p, int64_t ms);
+/* The computer sleeps for so long: the world goes on, and its wall clock; its
+ * programs and the clock of their intervals stand still. */
+void player_sleep(struct player *p, int64_t ms);
+/* So many of 1,000 jobs take up to a minute: a busy computer. */
+void player_busy(struct player *p, uint32_t of_1000);
 /* A daemon starts: its steady clock begins at the wall time of this moment. */
 void player_process_new(struct player *p);
 

@@ -41,7 +41,8 @@ static bool is_flag(const char *column)
 {
     return strcmp(column, "spot") == 0 || strcmp(column, "adopted") == 0 ||
            strcmp(column, "drain_accepted") == 0 ||
-           strcmp(column, "shielded") == 0;
+           strcmp(column, "shielded") == 0 || strcmp(column, "cordoned") == 0 ||
+           strcmp(column, "asked_to_end") == 0;
 }
 
 static bool is_json(const char *column)

@@ -36,7 +36,7 @@ struct column {
     }
 
 /* All of struct machine but its last part, which starts afresh with the
- * process.  A new one goes at the end: 0 or "" in rows that lack it.  0.1 knows
+ * process.  A new one goes before words: 0 or "" in rows that lack it.  0.1 knows
  * those up to "holds", and leaves later ones as they were in rows it writes. */
 static const struct column columns[] = {
     COLUMN(id, TEXT),
@@ -67,6 +67,10 @@ static const struct column columns[] = {
     COLUMN(drain_accepted, BOOL),
     COLUMN_AS(protected, "shielded", BOOL),
     COLUMN_AS(previous, "holds", HEAP_TEXT),
+    COLUMN(cordoned, BOOL),
+    COLUMN(asked_to_end, BOOL),
+    COLUMN(asked_by, HEAP_TEXT),
+    COLUMN(because, HEAP_TEXT),
     {"words", WORDS, 0, 0}, /* what three of them mean: words.c */
 };
 #define N_COLUMNS ((int)(sizeof columns / sizeof columns[0]))
@@ -321,6 +325,8 @@ static bool read_machine(struct journal *j, sqlite3_stmt *s, struct machine *m)
     for (int i = 0; i < N_COLUMNS; i++)
         if (!read_column(j, s, i, m)) {
             free(m->previous);
+            free(m->asked_by);
+            free(m->because);
             odd_note(j, "machine", db_text(s, 0),
                      "%s \"%.60s\" cannot be read: the row is left as it is",
                      columns[i].name, db_text(s, i));

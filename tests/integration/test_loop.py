@@ -283,7 +283,7 @@ def test_infeasible_is_told_at_once_and_the_rest_is_served(tmp_path):
 def test_commands_for_people_and_programs(tmp_path):
     with Daemon(tmp_path, config()) as d:
         out = d.cli("request", "--owner", "me", "GPU=1,accelerator_type=T4*2", "--wait", "60s")
-        assert "2 ready" in out
+        assert out.count(" ready, made ") == 2, out
         assert len(json.loads(d.cli("nodes", "--json"))["nodes"]) == 2
         assert "t4" in d.cli("status") and "me" in d.cli("why", "me")
         assert "request" in d.cli("why", d.nodes()[0]["id"])

@@ -126,11 +126,11 @@ class Daemon:
         assert status in expect, (status, reply)
         return reply
 
-    def cli(self, *args, expect=0):
+    def cli(self, *args, expect=0, stream="stdout"):
         p = subprocess.run([DAVIT, *args], cwd=self.dir, capture_output=True, text=True, timeout=PATIENCE,
                            env=dict(self.env, DAVIT_URL=self.url))
         assert p.returncode == expect, (p.returncode, p.stdout, p.stderr)
-        return p.stdout
+        return getattr(p, stream)
 
     # ---- see
 

@@ -30,7 +30,6 @@ FOR_TESTS = {
     "provider_running_here": "what a log line says of a worker, seen on that worker",
     "provider_set_tap": "the contract suite looks at each launch and at what came of it",
     "ray_view_parse": "recorded views, the fuzzer's too, without a head",
-    "view_obstacle_text": "each obstacle's sentence",
 }
 # A room that is there for simulations, many of which are tests: their use counts.
 SIMULATED = "autoscaler/played/"

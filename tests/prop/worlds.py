@@ -91,6 +91,10 @@ def node(rng, i, types):
     if rng.random() < 0.08:
         n["outdated"] = True
     if rng.random() < 0.08:
+        n["cordoned"] = True
+    if rng.random() < 0.06:
+        n["asked_to_end"] = True
+    if rng.random() < 0.08:
         n["hold"] = rng.choice(["stale_view", "drain_refused", "protected"])
         if rng.random() < 0.5:
             n["hold_until_ms"] = NOW + rng.choice([-1000, 60000])

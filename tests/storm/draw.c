@@ -14,6 +14,8 @@
 #include "base/buf.h"
 #include "script.h"
 
+enum { KINDS = 26 }; /* of weather */
+
 struct drawing {
     uint64_t chance;
     struct script *s;
@@ -151,6 +153,17 @@ static uint32_t often(struct drawing *d)
     return one_in(d, 4) ? 1000 : between(d, 10, 600);
 }
 
+/* Where buying twice shows: lists that lag, most calls lost on their way. */
+static void plain_draw(struct drawing *d, struct cloud_weather *w)
+{
+    if (one_in(d, 2))
+        w->list_lag_ms = between(d, SETTLE_MS / 2, SETTLE_MS);
+    if (one_in(d, 4)) {
+        w->lost_request = between(d, 500, 900);
+        w->lost_reply = 1000 - w->lost_request;
+    }
+}
+
 /* One kind, sometimes two at once. */
 static struct cloud_weather weather_draw(struct drawing *d)
 {
@@ -160,7 +173,7 @@ static struct cloud_weather weather_draw(struct drawing *d)
         uint32_t kind;
 
         do
-            kind = below(d, 24);
+            kind = below(d, KINDS);
         while (!(d->kinds >> kind & 1));
         switch (kind) {
         case 0: w.down = true; break;
@@ -192,9 +205,13 @@ static struct cloud_weather weather_draw(struct drawing *d)
         case 20: w.no_gpu = often(d); break;
         case 21: w.never_joins = often(d); break;
         case 22: w.refuses_end = often(d); break;
+        case 23: w.auth_launches = true; break;
+        case 24: w.made_late_ms = between(d, 10 * SECOND, 2 * MINUTE); break;
         default: w.boot_factor = between(d, 2, 40); break;
         }
     } while (one_in(d, 3));
+    if (d->s->plain)
+        plain_draw(d, &w);
     return w;
 }
 
@@ -259,6 +276,7 @@ static void happening_draw(struct drawing *d, struct happening *h)
         h->b = below(d, 2);
         break;
     case HAPPENS_SECOND: h->a = one_in(d, 2); break;
+    case HAPPENS_SLEEPS: h->a = lasts(d, SECOND, 5 * HOUR); break;
     default: break;
     }
 }
@@ -275,7 +293,7 @@ static bool has_place(const struct drawing *d, enum happening_kind k)
     case HAPPENS_ADDED: return !d->s->plain;
     case HAPPENS_FILE: return d->edits;
     case HAPPENS_SPOILS: return false; /* nth.c */
-    case HAPPENS_SECOND: return false; /* until machines have owners */
+    case HAPPENS_SECOND: return !d->s->plain;
     default: return true;
     }
 }
@@ -298,7 +316,7 @@ static void rates_draw(struct drawing *d)
     }
     do
         d->kinds = (uint32_t)next(d) & (uint32_t)next(d);
-    while (!(d->kinds & 0xffffff));
+    while (!(d->kinds & ((1u << KINDS) - 1)));
 }
 
 static enum happening_kind kind_draw(struct drawing *d)
@@ -354,6 +372,9 @@ void script_draw(struct script *s, uint64_t seed)
     if (d.edits)
         edits_draw(&d, f);
     o->settings = s->files[0];
+    o->pause_ms = one_in(&d, 2) ? 0 : lasts(&d, 5 * MINUTE, HOUR);
+    o->busy = one_in(&d, 4) ? between(&d, 10, 300) : 0;
+    s->leave = one_in(&d, 2);
     rates_draw(&d);
     list_draw(&d);
 }

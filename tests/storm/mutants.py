@@ -15,12 +15,14 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 C = "autoscaler/control/"
-# law, name, file, what stands there, what the mutant has
+# law, name, file, what stands there, what the mutant has; or tuples of both
 MUTANTS = [
     (1, "ends_unasked", C + "ends.c", "bool asks = e->sources->n > 0;", "bool asks = e->sources->n > 99;"),
     (1, "silence_is_consent", C + "sources/drain.c", "    m->tries++;\n    if (j->err.retry_after_ms > wait)",
      "    machine_to(s->ledger, m, STATE_STOPPING);\n    if (j->err.retry_after_ms > wait)"),
-    (1, "deadline_halved", C + "observe.c", "DRAIN_DEADLINE_MS + DRAIN_MARGIN_MS;", "DRAIN_DEADLINE_MS / 60;"),
+    (1, "deadline_halved", C + "observe.c", "    if (o->env->now_ms < until) {\n        env_wake_wall(o->env, until);\n        return;\n    }\n    machine_to(o->ledger, m, STATE_STOPPING);",
+     "    until = m->drain_since_ms + DRAIN_DEADLINE_MS / 60;\n    if (o->env->now_ms < until) {\n        env_wake_wall(o->env, until);\n        return;\n    }\n"
+     "    machine_to(o->ledger, m, STATE_STOPPING);"),
     (2, "request_not_written", C + "requests.c", "    journal_put_request(r->env->journal, &row, NULL);", "    (void)row, (void)r;"),
     (2, "drop_not_written", C + "requests.c", "    journal_drop_request(r->env->journal, cmd->owner, NULL);", "    (void)cmd;"),
     (2, "expires_early", C + "requests.c", "q->expires_ms > r->env->now_ms)", "q->expires_ms > r->env->now_ms + 600000)"),
@@ -45,10 +47,12 @@ MUTANTS = [
      "        m->retry_ms = e ? INT64_MAX : 0;\n        return false;"),
     (6, "joins_overlooked", C + "sources/joins.c", "if (h != source_of_machines(s))", "if (h != source_of_machines(s) || h->view->n_nodes > 2)"),
     (7, "auth_for_ever", "autoscaler/cloud/backoff.c", "[ST_AUTH] = {SCOPE_PROVIDER, 30 * 1000, 600 * 1000}", "[ST_AUTH] = {SCOPE_PROVIDER, 0, 0}"),
-    (7, "journal_for_ever", C + "ledger.c", "        l->journal_ok = true;\n        l->stale = false;\n        return true;",
+    (7, "journal_for_ever", C + "ledger.c", "        l->journal_ok = true;\n        l->pause_ms = 0;\n        l->stale = false;\n        return true;",
      "        l->stale = false;\n        return l->journal_ok;"),
-    (7, "hung_end_for_ever", C + "providers/answers.c", "enum status s = call->job.abandoned ? ST_RETRY : call->done[i];",
-     "enum status s = call->done[i];\n\n        if (call->job.abandoned)\n            continue;"),
+    (7, "hung_end_for_ever", C + "providers/answers.c",
+     ("enum status s = call->job.abandoned ? ST_RETRY : call->done[i];", "            m->busy = false;\n            m->tries++;"),
+     ("enum status s = call->done[i];\n\n        if (call->job.abandoned)\n            continue;", "            m->tries++;")),
+    (7, "stop_unseen", C + "publish.c", ".ready = provider_is_read(s),", ".ready = s->listed_ms > 0,"),
 ]
 # A wedge shows as a world that does not settle, a forgotten machine as one that
 # is bought again, or over a limit.
@@ -81,11 +85,14 @@ def mutant_try(tree, mutant, seeds, known):
     law, _, path, old, new = mutant
     with open(os.path.join(tree, path), encoding="utf-8") as f:
         text = f.read()
-    if text.count(old) != 1:
-        return f"{path} has its text {text.count(old)} times, not once"
+    mutated = text
+    for a, b in zip(old, new) if isinstance(old, tuple) else [(old, new)]:
+        if text.count(a) != 1:
+            return f"{path} has its text {text.count(a)} times, not once"
+        mutated = mutated.replace(a, b)
     try:
         with open(os.path.join(tree, path), "w", encoding="utf-8") as f:
-            f.write(text.replace(old, new))
+            f.write(mutated)
         built = run("make", "-s", "build/release/storm", cwd=tree)
         if built.returncode:
             return "it does not build: " + built.stdout[-300:]

@@ -14,6 +14,7 @@ enum {
     KNOWN_MS = 30 * SECOND,     /* who joined the head later may not be known */
     CHECK_MS = 20 * SECOND,     /* between two looks at law 4 */
     NEEDED_MS = 30 * MINUTE,    /* for so long a launch may still come in */
+    SHOWS_MS = 10 * MINUTE,     /* from a stop to /readyz */
     GRACE_MS = 90 * SECOND,     /* from unknown to known */
     END_COMES_MS = 15 * MINUTE, /* after a restart: an end that was asked for */
 };
@@ -358,6 +359,44 @@ static void owners_check(struct daemon *d, const struct status_page *page)
             owner_check(d, page, c, m);
 }
 
+/* ---- 7: what is stopped shows */
+
+static bool provider_shows(const struct status_page *page, const char *cloud)
+{
+    for (uint32_t i = 0; i < page->n_providers; i++) {
+        const char *name = page->providers[i].name;
+
+        if (name[strlen(name) - 1] == *cloud) /* "cloud-a", "pa" */
+            return !page->providers[i].ready;
+    }
+    return true; /* another file has it no more */
+}
+
+static bool is_overdue(const struct daemon *d, int64_t since_ms)
+{
+    int64_t now = world_now(d->world);
+
+    return since_ms && now - since_ms > SHOWS_MS &&
+           now - d->started_ms > SHOWS_MS &&
+           now - d->world->slept_ms > SHOWS_MS;
+}
+
+static void stops_check(struct daemon *d, const struct status_page *page)
+{
+    struct world *w = d->world;
+
+    for (uint32_t i = 0; i < w->n_clouds; i++)
+        if (is_overdue(d, cloud_unread_ms(w->clouds[i])) &&
+            !provider_shows(page, cloud_title(w->clouds[i])))
+            law_broken(w, LAW_WEDGE,
+                       "cloud %s: no list goes well, for long, "
+                       "and its provider is shown as ready",
+                       cloud_title(w->clouds[i]));
+    if (w->head && is_overdue(d, head_silent_ms(w->head)) && page->ray_ok)
+        law_broken(w, LAW_WEDGE,
+                   "the head does not answer, for long, and is shown as well");
+}
+
 /* ---- after each step */
 
 static void events_fold(struct daemon *d)
@@ -402,6 +441,7 @@ void observer_step(struct daemon *d)
         world_now(w) - d->started_ms > GRACE_MS) {
         w->checked_ms = world_now(w);
         owners_check(d, page);
+        stops_check(d, page);
     }
     status_unref(page);
 }

@@ -49,7 +49,7 @@ static void to_machine(struct world *w, const struct happening *h)
 static void start(struct world *w)
 {
     if (w->daemons[0].control || daemon_start(&w->daemons[0]) ||
-        disk_is_bad(w->disk))
+        disk_is_bad(w->disk) || disk_is_dead(w->disk))
         return;
     law_broken(w, LAW_STARTS, "%s", w->trouble);
 }
@@ -142,6 +142,7 @@ static void happens(struct world *w, const struct script *s,
             world_tasks(w, h->text, 1, h->a, h->b, h->c);
         break;
     case HAPPENS_FILE:
+        w->edits++;
         daemon_reload(&w->daemons[0], s->files[h->a % s->n_files]);
         break;
     case HAPPENS_KILLED: killed(w, h->a, h->b); break;
@@ -157,6 +158,10 @@ static void happens(struct world *w, const struct script *s,
         player_wall_step(w->player, h->b ? -(int64_t)h->a : h->a);
         break;
     case HAPPENS_SECOND: second(w, s, h->a); break;
+    case HAPPENS_SLEEPS:
+        player_sleep(w->player, h->a);
+        w->slept_ms = world_now(w);
+        break;
     case HAPPENS_CALM: calm(w); break;
     case HAPPENINGS: break;
     }
@@ -192,7 +197,8 @@ static const char *settles(struct world *w)
 
     while (!w->law && quiet < LOOKS && world_now(w) < until) {
         world_person(w, COMMAND_RELEASE); /* what asks is answered */
-        world_person(w, COMMAND_APPLY);
+        if (w->edits)
+            world_person(w, COMMAND_APPLY);
         world_person(w, COMMAND_ADOPT);
         live_until(w, world_now(w) + PIECE_MS);
         open = world_unsettled(w);
@@ -228,6 +234,9 @@ static void must_settle(struct world *w)
                    CALM_MOST_MS / HOUR, open);
         return;
     }
+    if (!world_asks(w) && world_alive(w))
+        law_broken(w, LAW_SETTLES, "nothing is asked for, and %u machines stay",
+                   world_alive(w));
     live_until(w, world_now(w) + REST_MS);
     if (world_changes(w) != changes)
         law_broken(w, LAW_SETTLES,
@@ -267,7 +276,10 @@ void script_play(const struct script *s, const bool *keep, bool trace,
     calm(&w);
     if (w.head)
         head_leave(w.head); /* users go home; what runs, runs */
-    if (s->n_files > 1)
+    if (s->leave)
+        for (uint32_t i = 0; i < OWNERS; i++)
+            world_ask(&w, i, "{\"bundles\": []}");
+    if (w.edits) /* else it heals without a reload */
         daemon_reload(&w.daemons[0], s->files[0]);
     must_settle(&w);
     *ret = (struct played){.law = w.law,

@@ -20,6 +20,8 @@
     X(down) \
     X(auth) \
     X(auth_ends) \
+    X(auth_launches) \
+    X(made_late_ms) \
     X(broken) \
     X(lists_fail) \
     X(throttled) \
@@ -85,10 +87,10 @@ void script_write(const struct script *s, FILE *f)
 
     fprintf(f,
             "world seed=%llu head=%d waits=%d boot=%u-%u end=%u clouds=%u "
-            "storm=%lld plain=%d edited=%d pause=%u\n",
+            "storm=%lld plain=%d edited=%d pause=%u busy=%u leave=%d\n",
             (unsigned long long)o->seed, o->head, o->waits, o->boot_least_ms,
             o->boot_most_ms, o->end_most_ms, o->clouds, (long long)s->storm_ms,
-            s->plain, s->edited, o->pause_ms);
+            s->plain, s->edited, o->pause_ms, o->busy, s->leave);
     for (uint32_t i = 0; i < s->n_files; i++)
         file_write(s->files[i], f);
     for (uint32_t i = 0; i < s->n; i++) {
@@ -120,14 +122,14 @@ static bool world_read(struct script *s, const char *line)
     struct world_opts *o = &s->world;
     unsigned long long seed;
     long long storm;
-    int head, waits, plain, edited;
+    int head, waits, plain, edited, leave = 0;
 
     if (sscanf(line,
                "world seed=%llu head=%d waits=%d boot=%u-%u end=%u clouds=%u "
-               "storm=%lld plain=%d edited=%d pause=%u",
+               "storm=%lld plain=%d edited=%d pause=%u busy=%u leave=%d",
                &seed, &head, &waits, &o->boot_least_ms, &o->boot_most_ms,
                &o->end_most_ms, &o->clouds, &storm, &plain, &edited,
-               &o->pause_ms) < 10) /* older ones say no pause */
+               &o->pause_ms, &o->busy, &leave) < 10) /* older ones end there */
         return false;
     o->seed = seed;
     o->head = head;
@@ -135,6 +137,7 @@ static bool world_read(struct script *s, const char *line)
     s->storm_ms = storm;
     s->plain = plain;
     s->edited = edited;
+    s->leave = leave;
     return true;
 }
 

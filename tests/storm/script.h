@@ -32,6 +32,7 @@
     X(DISK_FAILS, "disk-fails") /* a: disk changes from now */ \
     X(CLOCK, "clock")           /* a: ms, b: back */ \
     X(SECOND, "second")         /* a: the second daemon runs */ \
+    X(SLEEPS, "sleeps")         /* a: ms: the computer does */ \
     X(CALM, "calm")             /* all weather, trouble and disk faults end */
 
 enum happening_kind {
@@ -59,6 +60,7 @@ struct script {
     int64_t storm_ms; /* then all is calm, and must settle */
     bool plain;  /* one type, requests for whole machines of it: law 5 counts */
     bool edited; /* files change more than limits */
+    bool leave;  /* at the end all requests are taken back */
 };
 
 void script_free(struct script *s);

@@ -28,7 +28,7 @@ storm-seeds: $(B)/storm
 storm-nth: $(B)/storm  ## every outside call of twenty scenarios fails once in each of sixteen ways
 	@$(B)/storm --nth 1
 
-storm-mutants:  ## is the observer awake: 21 mutants of the loop, three per law, that storms must show
+storm-mutants:  ## is the observer awake: 22 mutants of the loop, three per law, that storms must show
 	@python3 tests/storm/mutants.py
 
 .PHONY: check-sequences check-found
@@ -39,4 +39,4 @@ check-found: $(B)/storm  ## worlds that broke a law once
 	@$(B)/storm --found $(sort $(wildcard tests/storm/found/*.script))
 
 check-storm: $(B)/storm  ## a fixed set of random worlds
-	@$(B)/storm --seeds 1-800
+	@$(B)/storm --seeds 1-2000

@@ -396,6 +396,16 @@ bool world_expects(struct world *w)
     return any;
 }
 
+bool world_asks(struct world *w)
+{
+    struct status_page *page = status_get(control_board(w->daemons[0].control));
+    bool any = !page || page->n_requests ||
+               (w->head && (head_running(w->head) || head_waiting(w->head)));
+
+    status_unref(page);
+    return any;
+}
+
 uint32_t world_changes(const struct world *w)
 {
     uint32_t n = 0;
@@ -424,6 +434,7 @@ void world_begin(struct world *w, const struct world_opts *o)
     w->digest = HASH_SEED;
     w->pause_ms = o->pause_ms;
     w->player = player_new(o->seed, BEGIN_MS);
+    player_busy(w->player, o->busy);
     w->disk = disk_new("played");
     if (o->head)
         w->head = head_new(w->player,

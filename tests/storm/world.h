@@ -80,10 +80,12 @@ struct world {
     bool plain;        /* law 5 counts: see script.h */
     uint32_t needed;   /* machines, in a plain world, and since when */
     int64_t needed_ms;
+    uint32_t edits;  /* files that were saved */
     uint64_t faults; /* beside those of clouds and head */
     uint32_t acknowledged, ended, tasks_lost, launched;
     bool unknown;       /* law 4: some machine is */
     int64_t checked_ms; /* law 4 was */
+    int64_t slept_ms;   /* the computer woke up then; 0 never slept */
     uint64_t digest, steps;
     int law; /* that was broken first; 0 none */
     char violation[512];
@@ -102,6 +104,7 @@ struct world_opts {
     uint32_t boot_least_ms, boot_most_ms, end_most_ms;
     uint32_t clouds;   /* their names: "a", "b", "c" */
     uint32_t pause_ms; /* see control/outside.h: what waits must say so */
+    uint32_t busy;     /* see player_busy() */
 };
 
 void world_begin(struct world *w, const struct world_opts *o);
@@ -136,6 +139,7 @@ struct cloud_machine *world_machine(const struct world *w, uint32_t i,
  * agree; else what has not. */
 const char *world_unsettled(struct world *w);
 bool world_expects(struct world *w); /* a request stands that will expire */
+bool world_asks(struct world *w);    /* for anything; with a daemon */
 uint32_t world_changes(const struct world *w); /* calls that change things */
 uint64_t world_faults(const struct world *w);
 

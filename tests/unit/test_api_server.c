@@ -110,7 +110,9 @@ static void fold(struct control *c, struct command *cmd)
                 sizeof c->owner[0] * (c->n - i));
         memmove(&c->body[i], &c->body[i + 1], sizeof c->body[0] * (c->n - i));
         break;
-    case COMMAND_PROTECT: c->protected_ = cmd->on; break;
+    case COMMAND_PROTECT:
+    case COMMAND_CORDON:
+    case COMMAND_DRAIN: c->protected_ = cmd->on; break;
     case COMMAND_RELOAD:
         cmd->status = err_set(&cmd->err, ST_INVALID, "davit.yaml:3:1: bad");
         break;
@@ -367,7 +369,7 @@ static void reads(void **state)
     expect("GET", "/v1/nodes/ddeeff", NULL, 200, "\"t4-1\"");
     expect("GET", "/v1/nodes/nope", NULL, 404, "nope");
     expect("GET", "/v1/why/t4-1", NULL, 200, "\"node\"");
-    expect("GET", "/v1/why/nobody", NULL, 404, "neither");
+    expect("GET", "/v1/why/nobody", NULL, 404, "no node, node type");
     expect("GET", "/v1/snapshot", NULL, 200, "\"node_types\"");
     expect("GET", "/v1/request_resources", NULL, 200, "\"requests\":[]");
     expect("GET", "/v1/request_resources/x", NULL, 404, "x");

@@ -179,7 +179,8 @@ static void status_counts(void **state)
     ints(r, "nodes.total", 3);
     ints(r, "nodes.ready", 2);
     ints(r, "nodes.starting", 1);
-    ints(r, "nodes.idle", 2);
+    ints(r, "nodes.idle", 1);
+    ints(r, "nodes.held", 1);
     texts(r, "types.1.name", "t4");
     ints(r, "types.1.nodes", 2);
     ints(r, "types.1.by_state.starting", 1);

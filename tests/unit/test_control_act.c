@@ -11,6 +11,7 @@
 
 static struct act acting;
 static struct ends ends;
+static struct displacing displacing;
 static struct send sending;
 
 static int start(void **state)
@@ -19,8 +20,9 @@ static int start(void **state)
     rig_start(RIG_CONFIG, NULL, 0);
     ends = (struct ends){&rig.env, &rig.ledger, &rig.conf, &rig.sources,
                          .held = 0};
-    acting = (struct act){&rig.env,       &rig.ledger,  &rig.conf,
-                          &rig.providers, &rig.sources, &ends};
+    displacing = (struct displacing){.env = &rig.env};
+    acting = (struct act){&rig.env,     &rig.ledger, &rig.conf,  &rig.providers,
+                          &rig.sources, &ends,       &displacing};
     sending = (struct send){&rig.env,      &rig.ledger,    &rig.conf,
                             &rig.requests, &rig.providers, &rig.sources};
     rig_site()->listed_ms = rig.env.now_ms;
@@ -224,6 +226,43 @@ static void test_brake(void **state)
     assert_true(rig_emitted("ends.released"));
 }
 
+static uint32_t ended_of(uint32_t machines)
+{
+    struct world *w = ending(7);
+    uint32_t n = 0;
+
+    for (int i = 0; i < 7; i++)
+        w->nodes[i].why = REASON_END_MAX_TYPE;
+    carry_out(w, false);
+    for (uint32_t i = 0; i < machines; i++)
+        n += rig.ledger.fleet.v[i]->state == STATE_STOPPING;
+    return n;
+}
+
+/* A daemon that begins again and again lets no more of them go. */
+static void test_brake_outlives_the_daemon(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        char id[8];
+
+        snprintf(id, sizeof id, "m%d", i);
+        rig_machine(id, STATE_READY, id);
+    }
+    assert_int_equal(ended_of(8), 1);
+    for (int again = 0; again < 3; again++) {
+        ends_close(&ends);
+        ends = (struct ends){&rig.env, &rig.ledger, &rig.conf, &rig.sources,
+                             .held = 0};
+        ends_open(&ends);
+        assert_int_equal(ended_of(8), 1);
+    }
+    rig_pass(600000);
+    ends_begin(&ends);
+    ends.shut = false;
+    assert_int_equal(ended_of(8), 2);
+}
+
 static void test_brake_holds(void **state)
 {
     uint32_t n = 0;
@@ -279,6 +318,7 @@ int main(void)
         TEST(test_ends_are_sent_together),
         TEST(test_brake),
         TEST(test_brake_holds),
+        TEST(test_brake_outlives_the_daemon),
         TEST(test_in_doubt_is_not_dropped),
     };
 

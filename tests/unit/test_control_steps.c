@@ -211,11 +211,48 @@ static void test_reload_held(void **state)
         assert_ptr_equal(rig.conf.now, was);
     }
     assert_true(rig_emitted("config.held"));
+    settings = dropped; /* saved after the person looked, and not read yet */
+    configuration_approve(&rig.conf);
+    reload_if_due(&reloading);
+    assert_true(rig.conf.held);
+    assert_ptr_equal(rig.conf.now, was);
+    if (!strstr(rig.conf.problem, "another file than the one that was held"))
+        fail_msg("%s", rig.conf.problem);
+    reload(lowered);
     configuration_approve(&rig.conf);
     reload_if_due(&reloading);
     assert_false(rig.conf.held);
     assert_ptr_not_equal(rig.conf.now, was);
     assert_int_equal(ends.allowed, 4);
+}
+
+/* What is not answered yet is not forgotten, whoever says so. */
+static void test_unanswered_stays_where_it_is(void **state)
+{
+    static const char same[] =
+        "cluster: c\nproviders: {rig: {}}\n"
+        "node_types: {t: {provider: rig, resources: {CPU: 4, GPU: 1}, "
+        "price: 1, max: 9}}\n";
+    const struct config *was = rig.conf.now;
+    struct machine *m = rig_machine("m", STATE_INTENDED, "");
+
+    (void)state;
+    m->maybe.doubt = true;
+    ours_move(&rig.ledger, "rig", "another place");
+    for (int approved = 0; approved < 2; approved++) {
+        if (approved)
+            configuration_approve(&rig.conf);
+        reload(same);
+        assert_true(rig.conf.held);
+        assert_ptr_equal(rig.conf.now, was);
+        if (!strstr(rig.conf.problem, "1 launches in another place are not"))
+            fail_msg("%s", rig.conf.problem);
+    }
+    m->maybe.doubt = false; /* it was refused */
+    configuration_approve(&rig.conf);
+    reload(same);
+    assert_false(rig.conf.held);
+    assert_ptr_not_equal(rig.conf.now, was);
 }
 
 static void test_changed_file_settles(void **state)
@@ -336,6 +373,7 @@ int main(void)
         TEST(test_reload),
         TEST(test_reload_refused),
         TEST(test_reload_held),
+        TEST(test_unanswered_stays_where_it_is),
         TEST(test_changed_file_settles),
         TEST(test_request_expires),
         TEST(test_request_is_refused),

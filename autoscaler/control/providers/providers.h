@@ -86,8 +86,10 @@ enum status providers_open(struct providers *p, const struct config *conf,
 void providers_replace(struct providers *p, struct provider_set *set);
 /* Closes a set that is not taken over. */
 void providers_drop(struct providers *p, struct provider_set *set);
+/* Those of which nobody knows what came of them. */
+uint32_t launches_unanswered(const struct fleet *f, const char *provider);
 /* Holds those whose machines are in another place than the settings say;
- * approved: these machines are forgotten. */
+ * approved: these machines are forgotten, if all launches there are answered. */
 void providers_check_places(struct providers *p, bool approved);
 /* Closes those of earlier generations whose last call is back. */
 void providers_close_retired(struct providers *p);

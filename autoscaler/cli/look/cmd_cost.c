@@ -1,0 +1,148 @@
+/*
+ * cmd_cost.c - what is paid: now, a month at this pace, by owner, type, provider.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../client.h"
+#include "../table.h"
+#include "text.h"
+
+struct line {
+    const char *name;
+    int64_t nodes; /* -1: not counted */
+    double per_hour;
+};
+
+struct lines {
+    VEC(struct line) all;
+};
+
+static void line_add(struct arena *a, struct lines *l, const char *name,
+                     int64_t nodes, double per_hour)
+{
+    for (uint32_t i = 0; i < l->all.n; i++)
+        if (strcmp(l->all.v[i].name, name) == 0) {
+            l->all.v[i].nodes += nodes;
+            l->all.v[i].per_hour += per_hour;
+            return;
+        }
+    VEC_PUSH(a, &l->all, ((struct line){name, nodes, per_hour}));
+}
+
+static int dearest_first(const void *x, const void *y)
+{
+    const struct line *a = x, *b = y;
+
+    if (a->per_hour != b->per_hour)
+        return a->per_hour < b->per_hour ? 1 : -1;
+    return strcmp(a->name, b->name);
+}
+
+static void lines_print(struct arena *a, struct lines *l, const char *heading,
+                        double all)
+{
+    const char *const columns[] = {heading,    ">NODES", ">$/H",
+                                   ">$/MONTH", ">%",     NULL};
+    struct table t;
+
+    if (!l->all.n)
+        return;
+    qsort(l->all.v, l->all.n, sizeof *l->all.v, dearest_first);
+    table_init(&t, a, columns);
+    for (uint32_t i = 0; i < l->all.n; i++) {
+        const struct line *x = &l->all.v[i];
+
+        table_row(
+            &t, PLAIN,
+            (const char *[]){
+                x->name,
+                x->nodes < 0 ? ""
+                             : arena_printf(a, "%lld", (long long)x->nodes),
+                dollars(a, x->per_hour),
+                dollars(a, x->per_hour * HOURS_A_MONTH),
+                all > 0 ? arena_printf(a, "%.0f", x->per_hour * 100 / all)
+                        : ""});
+    }
+    putchar('\n');
+    table_print(&t, stdout, 0);
+}
+
+static void head_print(const json_t *status, struct arena *a)
+{
+    const json_t *cost = json_object_get(status, "cost");
+    const json_t *most = json_object_get(json_object_get(status, "limits"),
+                                         "max_cost_per_hour");
+    double now = number_of(cost, "now_per_hour");
+    double then = number_of(cost, "planned_per_hour");
+
+    printf("%s/h now, %s a month at this pace", dollars(a, now),
+           dollars(a, now * HOURS_A_MONTH));
+    if (json_is_number(most))
+        printf("; %s/h at most", dollars(a, json_number_value(most)));
+    putchar('\n');
+    if (then != now)
+        printf("%s/h once the plan is carried out\n", dollars(a, then));
+    printf("%s/h of it is idle\n",
+           dollars(a, number_of(cost, "idle_per_hour")));
+}
+
+static void cost_print(const json_t *status, struct arena *a)
+{
+    const json_t *cost = json_object_get(status, "cost"), *v;
+    struct lines owners = {{0}}, types = {{0}}, providers = {{0}};
+    double now = number_of(cost, "now_per_hour");
+    size_t i;
+
+    json_array_foreach(json_object_get(cost, "owners"), i, v)
+        line_add(a, &owners, text_of(v, "owner"), -1, number_of(v, "per_hour"));
+    json_array_foreach(json_object_get(cost, "offers"), i, v) {
+        int64_t n = count_of(v, "nodes");
+
+        line_add(a, &types,
+                 flag_of(v, "spot")
+                     ? arena_printf(a, "%s (spot)", text_of(v, "type"))
+                     : text_of(v, "type"),
+                 n, number_of(v, "per_hour"));
+        line_add(a, &providers, text_of(v, "provider"), n,
+                 number_of(v, "per_hour"));
+    }
+    if (number_of(cost, "idle_per_hour") > 0)
+        line_add(a, &owners, "(idle)", -1, number_of(cost, "idle_per_hour"));
+    head_print(status, a);
+    lines_print(a, &owners, "OWNER", now);
+    lines_print(a, &types, "TYPE", now);
+    lines_print(a, &providers, "PROVIDER", now);
+}
+
+static int run(void)
+{
+    struct arena a = {0};
+    struct client c;
+    json_t *status;
+    int rc;
+
+    if (!client_open(&c))
+        return EXIT_USAGE;
+    rc = client_call(&c, "GET", "/v1/status", NULL, &status);
+    if (rc == EXIT_OK && c.json)
+        cli_json(json_object_get(status, "cost"));
+    else if (rc == EXIT_OK)
+        cost_print(status, &a);
+    json_decref(status);
+    arena_done(&a);
+    client_done(&c);
+    return rc;
+}
+
+const struct cli_command cli_cost = {
+    .name = "cost",
+    .help = "what is paid, and for whom: by owner, node type and provider",
+    .common = client_options,
+    .run = run,
+    .details =
+        "List prices, of all machines that are not gone. An owner bears what "
+        "its bundles take of a node, by the resource of which they take the "
+        "largest part; \"running\" is work whose owner Ray and Kubernetes do "
+        "not tell. A month has 730 hours.\n"};

@@ -1,0 +1,52 @@
+/*
+ * text.c - see text.h.
+ */
+#include "text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../../model/amount.h"
+
+/* "1,234,567" */
+static char *thousands(struct arena *a, double v)
+{
+    char digits[40];
+    size_t n = (size_t)snprintf(digits, sizeof digits, "%.0f", fabs(v));
+    char *out = arena_alloc(a, n + n / 3 + 2), *to = out;
+
+    if (v < 0 && strcmp(digits, "0") != 0)
+        *to++ = '-';
+    for (size_t i = 0; i < n && n < sizeof digits; i++) {
+        *to++ = digits[i];
+        if (i + 1 < n && (n - i - 1) % 3 == 0)
+            *to++ = ',';
+    }
+    *to = '\0';
+    return out;
+}
+
+char *dollars(struct arena *a, double v)
+{
+    const char *sign = v < 0 ? "-" : "";
+    double size = fabs(v);
+
+    if (size < 0.00005)
+        return arena_strdup(a, "$0");
+    if (size < 0.1)
+        return arena_printf(a, "%s$%.4f", sign, size);
+    if (size < 999.995)
+        return arena_printf(a, "%s$%.2f", sign, size);
+    return arena_printf(a, "%s$%s", sign, thousands(a, size));
+}
+
+char *quantity(struct arena *a, const char *resource, double v)
+{
+    char text[40];
+    int64_t amount;
+
+    if (!amount_from_double(v, &amount))
+        return arena_strdup(a, "?");
+    return arena_strdup(a, amount_pretty(resource, amount, text, sizeof text));
+}

@@ -1,0 +1,18 @@
+/*
+ * text.h - amounts of money and of resources, for people.
+ *
+ * Texts lie in the arena.  Thread: any.
+ */
+#ifndef CLI_LOOK_TEXT_H
+#define CLI_LOOK_TEXT_H
+
+#include "../../base/arena.h"
+
+enum { HOURS_A_MONTH = 730 }; /* as clouds' price pages count */
+
+/* "$13,190", "$12.90", "$0.73", "$0.0042": never an exponent. */
+char *dollars(struct arena *a, double v);
+/* "16Gi", "1.5": as people write it in a request. */
+char *quantity(struct arena *a, const char *resource, double v);
+
+#endif
