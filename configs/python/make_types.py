@@ -33,8 +33,8 @@ class Types:
     def of(self, schema, name):
         """The type of one schema; a record in it gets the name `name`."""
         if "$ref" in schema:
-            ref = schema["$ref"].rsplit("/", 1)[1]
-            return f'"{ref}"'
+            whole, *inside = schema["$ref"].split("/schemas/")[1].split("/properties/")  # or a record in one
+            return f'"{whole}{"".join(map(title, inside))}"'
         if "anyOf" in schema:
             return union([self.of(s, name) for s in schema["anyOf"]])
         if "enum" in schema:

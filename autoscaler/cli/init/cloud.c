@@ -27,10 +27,10 @@ static bool settings(struct found *f, const char *provider,
             fprintf(stderr, "davit: --set %s: must be KEY=VALUE\n", sets->v[i]);
             return false;
         }
-        init_option(f, p,
-                    arena_strndup(&f->arena, sets->v[i],
-                                  (size_t)(equals - sets->v[i])),
-                    equals + 1);
+        init_option(
+            f, p,
+            arena_strndup(&f->arena, sets->v[i], (size_t)(equals - sets->v[i])),
+            equals + 1);
         if (!*f->cluster && strncmp(sets->v[i], "cluster=", 8) == 0)
             f->cluster = equals + 1;
     }
@@ -107,17 +107,17 @@ static void describe(struct found *f, struct init_pool *p,
         if (!accel_type_of_resource(q.name))
             VEC_PUSH(&f->arena, &p->resources, q);
         else
-            p->accelerator =
-                arena_strdup(&f->arena, accel_type_of_resource(q.name));
+            p->accelerator = arena_strdup(&f->arena,
+                                          accel_type_of_resource(q.name));
     }
     for (uint32_t i = 0; i < o->labels.n && !p->seen; i++)
         label(f, p, &o->labels.v[i]);
     for (uint32_t i = 0; i < o->taints.n && !p->seen; i++) {
         const struct taint *t = &o->taints.v[i];
-        VEC_PUSH(&f->arena, &p->taints,
-                 arena_printf(&f->arena, "%s%s%s:%s", t->key,
-                              *t->value ? "=" : "", t->value,
-                              effect_text(t->effect)));
+        VEC_PUSH(
+            &f->arena, &p->taints,
+            arena_printf(&f->arena, "%s%s%s:%s", t->key, *t->value ? "=" : "",
+                         t->value, effect_text(t->effect)));
     }
     if (*o->zone && !init_has_zone(p, o->zone))
         VEC_PUSH(&f->arena, &p->zones, arena_strdup(&f->arena, o->zone));
@@ -145,12 +145,14 @@ static void pool(struct found *f, const char *provider, const char *name,
     if (p->resources.n == 0) {
         struct qty one = {"CPU", 10000};
         VEC_PUSH(&f->arena, &p->resources, one);
-        INIT_UNKNOWN(f, "pool %s: the cloud does not say what its machines "
-                        "have; put machine: or resources: in",
+        INIT_UNKNOWN(f,
+                     "pool %s: the cloud does not say what its machines "
+                     "have; put machine: or resources: in",
                      name);
     }
     if (has_gpu(p) && !*p->accelerator)
-        INIT_UNKNOWN(f, "node_types.%s.accelerator_type: which GPU it is", name);
+        INIT_UNKNOWN(f, "node_types.%s.accelerator_type: which GPU it is",
+                     name);
     INIT_FOUND(f, "pool %s of %s, %u zones", name, provider, p->zones.n);
     INIT_UNKNOWN(f, "node_types.%s.max: how many machines at most", name);
     p->seen = 0; /* how many there are now nobody said */

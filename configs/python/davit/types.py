@@ -116,6 +116,14 @@ class Launch(TypedDict):
     waits: Optional[str]
 
 
+class RequestReplyDisplaces(TypedDict):
+    owner: str
+    source: "Source"
+    node: str
+    bundles: int
+    cost_per_hour: float
+
+
 class RequestReply(TypedDict):
     owner: str
     cleared: bool
@@ -129,6 +137,8 @@ class RequestReply(TypedDict):
     waiting_for: List["Unplaced"]
     launches: List["Launch"]
     cost_per_hour: float
+    adds_per_hour: float
+    displaces: List["RequestReplyDisplaces"]
     eta_s: Optional[float]
     expires_at: Optional[str]
     text: str
@@ -181,6 +191,10 @@ Node = TypedDict("Node", {
     "unmanaged": bool,
     "outdated": bool,
     "protected": bool,
+    "cordoned": bool,
+    "asked_to_end": bool,
+    "asked_by": str,
+    "because": str,
     "why": "Why",
     "price_per_hour": Optional[float],
     "created_at": Optional[str],
@@ -199,10 +213,22 @@ Node = TypedDict("Node", {
 })
 
 
-class NodeList(TypedDict):
+class NodeListGroups(TypedDict):
+    name: str
+    nodes: int
+    by_state: Dict[str, int]
+    cost_per_hour: float
+
+
+class _NodeList(TypedDict):
     tick: int
     total: int
+    matched: int
     nodes: List["Node"]
+
+
+class NodeList(_NodeList, total=False):
+    groups: List["NodeListGroups"]
 
 
 class Offer(TypedDict):
@@ -297,7 +323,9 @@ class StatusNodes(TypedDict):
     starting: int
     leaving: int
     busy: int
+    held: int
     idle: int
+    cordoned: int
     by_state: Dict[str, int]
 
 
@@ -324,6 +352,7 @@ class StatusDemand(TypedDict):
     launched: int
     waiting: int
     infeasible: int
+    booting: int
     owners: List["StatusDemandOwners"]
 
 
@@ -345,12 +374,28 @@ class StatusPlan(TypedDict):
     work: int
 
 
+class StatusCostOwners(TypedDict):
+    owner: str
+    per_hour: float
+
+
+class StatusCostOffers(TypedDict):
+    type: str
+    provider: str
+    spot: bool
+    nodes: int
+    per_hour: float
+
+
 class StatusCost(TypedDict):
     now_per_hour: float
     planned_per_hour: float
     fleet_per_hour: float
     fleet_bound_per_hour: float
     fleet_gap_percent: Optional[float]
+    idle_per_hour: float
+    owners: List["StatusCostOwners"]
+    offers: List["StatusCostOffers"]
 
 
 class StatusConfig(TypedDict):
@@ -445,6 +490,7 @@ class _WhyReply(TypedDict):
 
 
 class WhyReply(_WhyReply, total=False):
+    type: List[str]
     node: "Node"
     owner: "WhyOwner"
 
@@ -484,6 +530,202 @@ AuditEntry = TypedDict("AuditEntry", {
     "code": int,
 })
 
+OverviewCostMonth = TypedDict("OverviewCostMonth", {
+    "from": str,
+    "to": str,
+    "seen_from": Optional[str],
+    "seen_s": float,
+    "spent": float,
+    "forecast": float,
+    "limit": Optional[float],
+})
+
+
+class OverviewCost(TypedDict):
+    now_per_hour: float
+    idle_per_hour: float
+    unowned_per_hour: float
+    max_per_hour: Optional[float]
+    fleet_per_hour: float
+    bound_per_hour: float
+    gap_percent: Optional[float]
+    month: "OverviewCostMonth"
+
+
+class OverviewDemand(TypedDict):
+    bundles: int
+    placed: int
+    launched: int
+    waiting: int
+    infeasible: int
+
+
+class OverviewWaiting(TypedDict):
+    owner: str
+    source: str
+    id: str
+    bundles: int
+    infeasible: bool
+    need: str
+    since: Optional[str]
+    reason: str
+    text: str
+
+
+class OverviewNext(TypedDict):
+    what: Literal["launch", "ready", "leaving", "end"]
+    type: str
+    node: str
+    count: int
+    at: Optional[str]
+    last_at: Optional[str]
+    late: bool
+    owner: str
+    reason: str
+    text: str
+    cost_per_hour: float
+
+
+class OverviewTypes(TypedDict):
+    name: str
+    provider: str
+    resources: "Resources"
+    nodes: int
+    min: int
+    max: Optional[int]
+    by_state: Dict[str, int]
+    planned: int
+    price_per_hour: float
+    price_estimated: bool
+    cost_per_hour: float
+    boot_s: Optional[float]
+    held: str
+
+
+class OverviewOwners(TypedDict):
+    owner: str
+    sources: List[str]
+    bundles: int
+    placed: int
+    launched: int
+    waiting: int
+    infeasible: int
+    cost_per_hour: float
+    created_at: Optional[str]
+    expires_at: Optional[str]
+
+
+class Overview(TypedDict):
+    cluster: str
+    version: str
+    tick: int
+    at: str
+    started_at: str
+    ready: bool
+    problems: List[str]
+    cost: "OverviewCost"
+    nodes: "StatusNodes"
+    unused_nodes: int
+    max_nodes: Optional[int]
+    demand: "OverviewDemand"
+    waiting: List["OverviewWaiting"]
+    waiting_more: int
+    next: List["OverviewNext"]
+    next_more: int
+    types: List["OverviewTypes"]
+    types_more: int
+    owners: List["OverviewOwners"]
+    owners_more: int
+
+
+class HistorySlots(TypedDict):
+    at: str
+    seen_s: float
+    spent: float
+    cost_per_hour: Optional[float]
+    nodes: int
+    waiting: int
+    launched: int
+    ended: int
+
+
+class History(TypedDict):
+    step_s: int
+    slots: List["HistorySlots"]
+
+
+class DecisionListDecisionsOthers(TypedDict):
+    type: str
+    zone: str
+    spot: bool
+    more_per_hour: float
+    reason: str
+    text: str
+
+
+class DecisionListDecisions(TypedDict):
+    id: int
+    at: str
+    what: Literal["launch", "end"]
+    type: str
+    zone: str
+    spot: bool
+    count: int
+    node: str
+    reason: str
+    text: str
+    owner: str
+    source: str
+    demand: str
+    change_per_hour: float
+    before_per_hour: float
+    others: List["DecisionListDecisionsOthers"]
+
+
+class DecisionList(TypedDict):
+    decisions: List["DecisionListDecisions"]
+    next: int
+
+
+class WhatIfInNodeTypesValue(TypedDict, total=False):
+    price: float
+    max: float
+    min: float
+
+
+class WhatIfIn(TypedDict, total=False):
+    node_types: Dict[str, "WhatIfInNodeTypesValue"]
+    max_cost_per_hour: Optional[float]
+    max_nodes: Optional[float]
+    request: Any
+
+
+class WhatIfSums(TypedDict):
+    machines_launched: int
+    machines_ended: int
+    bundles: int
+    placed: int
+    launched: int
+    waiting: int
+    infeasible: int
+    cost_per_hour: float
+    bound_per_hour: float
+
+
+class WhatIfReplyTypes(TypedDict):
+    type: str
+    launched_before: int
+    launched_after: int
+    ended_before: int
+    ended_after: int
+
+
+class WhatIfReply(TypedDict):
+    before: "WhatIfSums"
+    after: "WhatIfSums"
+    types: List["WhatIfReplyTypes"]
+    request: Any
+
 
 class EventList(TypedDict):
     events: List["Event"]
@@ -494,6 +736,18 @@ class EventList(TypedDict):
 class Protect(TypedDict):
     node: str
     protected: bool
+    text: str
+
+
+class Cordon(TypedDict):
+    node: str
+    cordoned: bool
+    text: str
+
+
+class Drain(TypedDict):
+    node: str
+    asked_to_end: bool
     text: str
 
 
