@@ -310,6 +310,43 @@ class Failure(TypedDict):
     at: str
 
 
+class ShadowSum(TypedDict):
+    spent: float
+    node_hours: float
+    waited_bundle_s: float
+
+
+class ShadowSide(TypedDict):
+    nodes: int
+    cost_per_hour: float
+    waiting_bundles: int
+    spent: float
+    node_hours: float
+    waited_bundle_s: float
+
+
+class ShadowHour(TypedDict):
+    at: str
+    looked_at_s: float
+    present: "ShadowSum"
+    davit: "ShadowSum"
+    would_launch: int
+    would_end: int
+
+
+class Shadow(TypedDict):
+    since_at: Optional[str]
+    looked_at_s: float
+    present: "ShadowSide"
+    davit: "ShadowSide"
+    saved: float
+    saved_ratio: Optional[float]
+    would_launch: int
+    would_end: int
+    hours: List["ShadowHour"]
+    notes: List[str]
+
+
 class StatusLimits(TypedDict):
     max_nodes: Optional[int]
     idle_timeout_s: Optional[float]
@@ -417,6 +454,7 @@ class Status(TypedDict):
     started_at: str
     uptime_s: float
     ready: bool
+    shadow: bool
     problems: List[str]
     head: "Head"
     limits: "StatusLimits"

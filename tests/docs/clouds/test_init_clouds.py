@@ -49,6 +49,7 @@ def test_eks(tmp_path):
             assert side.rejected() == []
         finally:
             Eks.close()
+            Eks.cloud = None  # the next test starts its own
     assert got["node_types"][name]["resources"]["GPU"] == 1 and got["providers"]["eks"]["region"] == "us-east-1"
 
 
