@@ -65,6 +65,7 @@ SUITES = {
     "hostile": pytest("tests/hostile", real=True, before=NETNS),
     "page": pytest("tests/page", real=True, before=NETNS),
     "prometheus": pytest("tests/prometheus", real=True),  # not in a namespace: setup.sh may have to fetch it
+    "pyclient": pytest("tests/pyclient", real=True),
     "docs": pytest("tests/docs", "--ignore=tests/docs/clouds", real=True, before=NETNS),
     "docs-clouds": pytest("tests/docs/clouds", python=CLOUDS_PY, real=True, before=NETNS),
     "shadow": pytest("tests/shadow", real=True, before=NETNS),
@@ -88,7 +89,7 @@ LANES = [
     ["lint", "sequences", "storm-found", "storm", "catalogue", "simulate", "ray-cases", "ray-cases-random", "unit", "fuzz", "contract", "exec", "prop"],
     ["k8s"],
     ["k8s-pods"],
-    ["integration", "clouds-aks", "hardening", "docs"],
+    ["integration", "clouds-aks", "hardening", "pyclient", "docs"],
     ["e2e", "clouds-eks", "page"],
     ["shadow", "ray-head", "e2e-gke", "clouds-gke", "fuzz-guided", "packages", "docs-clouds"],
     ["e2e-eks", "e2e-aks", "clouds-ec2", "e2e-vms", "hostile", "prometheus", "storm-real"],

@@ -5,6 +5,7 @@
 #   setup.sh build    the compiler's needs only
 #   setup.sh test     the tests and real Ray
 #   setup.sh clouds   the tests, the clouds' SDKs and servers
+#   setup.sh types    what judges and builds the Python client
 #   setup.sh page     Chromium, and prints the path of axe-core, fetched once by npm
 #   setup.sh helm     prints the path of helm, built once from Go modules
 #   setup.sh k8s      the same, and prints the folder of a Kubernetes control plane's programs,
@@ -114,6 +115,7 @@ page) axe ;;
 prometheus) prometheus ;;
 test) environment tests/requirements.txt ;;
 clouds) environment tests/requirements-clouds.txt ;;
+types) environment tests/requirements-types.txt ;;
 k8s)
     tests/k8s/helm/build.sh >/dev/null
     tests/k8s/bins/build.sh

@@ -65,6 +65,7 @@ def eks(folder):
             assert side.rejected() == []
         finally:
             Eks.close()
+            Eks.cloud = None  # the next test starts its own
 
 
 @contextlib.contextmanager

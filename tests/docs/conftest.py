@@ -10,7 +10,7 @@ from lib import ROOT
 from pages import Run
 
 NOT_RUN = []
-ALL_PAGES = sorted(str(p.relative_to(ROOT)) for where in ("*.md", "docs/*.md", "docs/guides/*.md", "providers/*/README.md")
+ALL_PAGES = sorted(str(p.relative_to(ROOT)) for where in ("*.md", "docs/*.md", "docs/guides/*.md", "providers/*/README.md", "configs/python/README.md")
                    for p in ROOT.glob(where))
 # Their servers need the clouds' own Python packages.
 CLOUD_PAGES = [p for p in ALL_PAGES if re.search("<!-- docs: with (eks|gke|aks) -->", (ROOT / p).read_text())]

@@ -23,7 +23,7 @@ HIDE = ("DAVIT_", "RAY_", "AWS_", "AZURE_", "GOOGLE_", "GCE_", "CLOUDSDK_", "KUB
 def environment(tree, folder, path):
     """A login's, and what says where the tree is, which lies in another root."""
     local = tree / "usr/local"
-    return {**without(*HIDE), "HOME": str(folder), "PATH": f"{local}/bin:{path}", "DAVIT_PLUGIN_DIR": f"{local}/lib/davit",
+    return {**without(*HIDE), "HOME": str(folder), "PATH": f"{local}/bin:{path}",
             "PKG_CONFIG_PATH": f"{local}/share/pkgconfig", "PKG_CONFIG_SYSROOT_DIR": str(tree), "TERM": "dumb", "LC_ALL": "C.UTF-8"}
 
 
@@ -123,7 +123,7 @@ class Run:
             f.write(text)
 
     def command(self, command, notes):
-        text = f"( cd {ROOT} && {command.text.rstrip()}\n)" if "in the checkout" in notes else command.text
+        text = f"( cd {ROOT} && HOME={pathlib.Path.home()} && {command.text.rstrip()}\n)" if "in the checkout" in notes else command.text
         end = time.monotonic() + PATIENCE
         while True:
             code, printed = self.shell.run(text)

@@ -17,6 +17,7 @@ check() {
 for lint in layers folders purity rings unused docs version; do
     check "${DAVIT_PYTHON:-python3}" tests/lint/$lint.py
 done
+check "${DAVIT_PYTHON:-python3}" configs/python/make_types.py --check
 check bash tests/lint/banned.sh
 check bash tests/lint/format.sh
 echo "lint: $passed passed, $failed failed"

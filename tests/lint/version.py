@@ -17,6 +17,7 @@ SAYERS = [
     ("configs/kubernetes/Dockerfile", r"-t davit:(\d[\w.]+)"),
     ("docs/kubernetes.md", r"davit:(\d[\w.]+)"),
     ("docs/openapi.json", r'^ {4}"version": "(\S+)"'),
+    ("configs/python/pyproject.toml", r'^version = "(\S+)"'),
     ("CHANGELOG.md", r"\A(?:.*?)^## (\d\S+) - \d{4}-\d\d-\d\d$"),
 ]
 

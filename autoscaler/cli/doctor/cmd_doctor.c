@@ -15,11 +15,12 @@
 #include "../../base/clock.h"
 #include "../../cloud/offer_check.h"
 #include "../../wire/ray/ray.h"
+#include "../ask.h"
 #include "../cli.h"
 #include "../kuberay.h"
 #include "doctor.h"
 
-enum { PATIENCE_MS = 20000, MAIL_LISTED = 1 };
+enum { PATIENCE_MS = 20000 };
 
 void finding_add(struct checkup *c, enum finding f, const char *what,
                  const char *fmt, ...)
@@ -42,27 +43,6 @@ void finding_add(struct checkup *c, enum finding f, const char *what,
 
 /* ---- plug-ins and credentials: one list call shows whether they work */
 
-static struct call *call_one(struct provider *p, enum call_op op)
-{
-    struct mailbox box;
-    struct workers *w;
-    struct mail *mail;
-    struct call *call = call_new(p, op, MAIL_LISTED);
-    struct timespec t = {.tv_nsec = 5000000};
-    int64_t end = clock_mono_ms() + PATIENCE_MS;
-
-    mailbox_init(&box, NULL, NULL);
-    w = workers_new(1, 0, &box);
-    call_submit(w, call, PATIENCE_MS);
-    while (!(mail = mailbox_take(&box)) && clock_mono_ms() < end)
-        nanosleep(&t, NULL);
-    if (!mail)
-        return NULL; /* it hangs; the process ends soon */
-    workers_free(w, PATIENCE_MS);
-    mailbox_done(&box);
-    return call;
-}
-
 static void type_differs(void *arg, const char *type, const char *text)
 {
     char what[64];
@@ -74,7 +54,7 @@ static void type_differs(void *arg, const char *type, const char *text)
 /* Is what could be bought what the configuration says it is? */
 static void offers_look(struct checkup *c, struct provider *p)
 {
-    struct call *call = call_one(p, CALL_OFFERS);
+    struct call *call = ask_provider(p, CALL_OFFERS, PATIENCE_MS);
     struct arena arena = {0};
 
     if (!call) {
@@ -119,7 +99,7 @@ static void provider_check(struct checkup *c, const struct conf_provider *conf)
         return;
     }
     buf_done(&errors);
-    call = call_one(p, CALL_LIST);
+    call = ask_provider(p, CALL_LIST, PATIENCE_MS);
     if (!call) {
         finding_add(c, FINDING_BAD, what,
                     "its list does not come back within %d s",

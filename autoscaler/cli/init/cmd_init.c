@@ -15,8 +15,16 @@
 
 static struct {
     const char *from, *ray, *kubeconfig, *context, *cluster, *output;
+    const char *provider;
+    struct cli_list sets, pools;
     bool force;
-} args = {"", "", "", "", "", "davit.yaml", false};
+} args = {.from = "",
+          .ray = "",
+          .kubeconfig = "",
+          .context = "",
+          .cluster = "",
+          .output = "davit.yaml",
+          .provider = ""};
 
 /* ---- what the finders share */
 
@@ -84,8 +92,9 @@ static void examples(struct found *f)
         VEC_PUSH(&f->arena, &p->resources, cpu);
         p->note = "a Ray node on this computer, for a first try";
         p->max = 2;
-        INIT_UNKNOWN(f, "who launches machines for Ray: `local` starts Ray "
-                        "nodes on this computer; then gke, eks, aks or exec");
+        INIT_UNKNOWN(f,
+                     "who launches machines for Ray: `local` starts Ray "
+                     "nodes on this computer; then ec2, gke, eks, aks or exec");
         return;
     }
     init_provider_of(f, "sim");
@@ -104,9 +113,14 @@ static bool look(struct found *f)
     const char *ray = *args.ray               ? args.ray
                       : getenv("RAY_ADDRESS") ? getenv("RAY_ADDRESS")
                                               : "127.0.0.1:6379";
-    bool alone = *args.from && !*args.ray && !*args.kubeconfig;
+    bool alone = (*args.from || *args.provider) && !*args.ray &&
+                 !*args.kubeconfig && !*args.context;
 
+    f->cluster = args.cluster;
     if (*args.from && !init_file(f, args.from))
+        return false;
+    if (*args.provider &&
+        !init_cloud(f, args.provider, &args.sets, &args.pools))
         return false;
     if (!alone)
         init_ray(f, ray, *args.ray);
@@ -171,8 +185,20 @@ static int write_out(const char *text)
     return good ? EXIT_OK : EXIT_INPUT;
 }
 
+/* What options cannot say of one another; EXIT_OK. */
+static int options_check(void)
+{
+    if (*args.provider && !args.pools.n)
+        return cli_usage(&cli_init, "--provider needs --pool: the clouds' "
+                                    "plug-ins list no pools");
+    if (!*args.provider && (args.pools.n || args.sets.n))
+        return cli_usage(&cli_init, "--pool and --set need --provider");
+    return EXIT_OK;
+}
+
 static int init_run(void)
 {
+    int wrong = options_check();
     struct found f = {.cluster = "",
                       .ray = "",
                       .kubeconfig = "",
@@ -184,6 +210,8 @@ static int init_run(void)
     const char *text;
     int rc = EXIT_INPUT;
 
+    if (wrong)
+        return wrong;
     buf_init(&errors, 1 << 20);
     if (catalogue_load(&f.arena, "", &catalogue, &errors) == ST_OK) {
         f.catalogue = catalogue;
@@ -215,6 +243,13 @@ static const struct cli_option options[] = {
              "~/.kube/config"},
     {"context", 0, .text = &args.context, .value = "NAME",
      .help = "which context of it"},
+    {"provider", 'p', .text = &args.provider, .value = "NAME",
+     .help = "gke, eks, aks: describes the pools of --pool, with its own "
+             "credentials"},
+    {"set", 's', .many = &args.sets, .value = "KEY=VALUE",
+     .help = "a setting of that provider: region=us-east-1"},
+    {"pool", 0, .many = &args.pools, .value = "NAME",
+     .help = "a pool of that provider"},
     {"cluster", 'c', .text = &args.cluster, .value = "NAME",
      .help = "the name that machines are marked with"},
     {"output", 'o', .text = &args.output, .takes = TAKES_FILE,
@@ -235,4 +270,6 @@ const struct cli_command cli_init = {
     .examples = (const struct cli_example[]){
         {"davit init", "from what answers on this machine"},
         {"davit init --from cluster.yaml", "from Ray's own configuration"},
+        {"davit init -p eks -s region=us-east-1 -s cluster=c1 --pool gpu",
+         "from a cloud's own word on its pool"},
         {0}}};

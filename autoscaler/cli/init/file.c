@@ -87,9 +87,9 @@ bool init_file(struct found *f, const char *path)
         type(f, &c->types[i]);
     }
     INIT_FOUND(f, "%s: %u node types", path, c->n_types);
-    if (c->dialect == DIALECT_RAY)
-        INIT_UNKNOWN(f, "who launches the machines: Ray's own launchers make "
-                        "bare ones; use gke, eks, aks or exec in place of sim");
+    if (c->n_types && strcmp(c->types[0].fact.provider, "sim") == 0)
+        INIT_UNKNOWN(f, "who launches the machines: sim only pretends; use "
+                        "ec2, gke, eks, aks or exec in its place");
     if (!*c->ray_address)
         INIT_UNKNOWN(f, "where the Ray head is: head: {ray: {address: "
                         "HOST:6379}}");

@@ -11,6 +11,7 @@
 
 #include "../../config/catalogue.h"
 #include "../../model/snapshot.h"
+#include "../cli.h"
 
 struct init_provider {
     const char *name;
@@ -70,6 +71,11 @@ bool init_nodes(struct found *f, const char *kubeconfig, const char *context,
 /* A file of another program: its types and limits; false after a message. */
 bool init_file(struct found *f, const char *path);
 
+/* Pools of a cloud by their names, as its plug-in describes them; sets are the
+ * provider's settings, KEY=VALUE.  False after a message. */
+bool init_cloud(struct found *f, const char *provider,
+                const struct cli_list *sets, const struct cli_list *pools);
+
 /* pools.c: what a node's labels say of its pool and its cloud. */
 struct node_facts {
     const char *provider, *pool, *machine, *accelerator, *zone, *region;
@@ -78,6 +84,8 @@ struct node_facts {
 };
 void init_node_facts(struct arena *a, const char *provider_id,
                      const struct pairs *labels, struct node_facts *ret);
+/* A label of the system's or the cloud's, which its owner did not choose. */
+bool init_label_is_systems(const char *key);
 /* The provider's settings as far as a node and the context tell. */
 void init_node_provider(struct found *f, const char *provider_id,
                         const struct pairs *labels,

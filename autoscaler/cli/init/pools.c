@@ -26,8 +26,7 @@ static const char *first_of(const struct pairs *l, const char *const *keys)
     return "";
 }
 
-/* A label of the system's or the cloud's, which its owner did not choose. */
-static bool is_systems(const char *key)
+bool init_label_is_systems(const char *key)
 {
     static const char *const domains[] = {
         "kubernetes.io", "k8s.io",    "google.com",   "amazonaws.com",
@@ -89,7 +88,7 @@ void init_node_facts(struct arena *a, const char *provider_id,
                 strcmp(label(l, "kubernetes.azure.com/scalesetpriority"),
                        "spot") == 0};
     for (uint32_t i = 0; i < l->n; i++)
-        if (!is_systems(l->v[i].key))
+        if (!init_label_is_systems(l->v[i].key))
             VEC_PUSH(a, &ret->labels, l->v[i]);
 }
 
