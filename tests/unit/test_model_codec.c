@@ -556,9 +556,9 @@ static void the_example_in_the_documentation(void **state)
     assert_non_null(file);
     assert_true(fread(text, 1, (1 << 16) - 1, file) > 0);
     fclose(file);
-    begin = strstr(text, "```json\n");
+    begin = strstr(text, "```json snapshot.json\n");
     assert_non_null(begin);
-    begin += 8;
+    begin = strchr(begin, '\n') + 1;
     end = strstr(begin, "```");
     *end = '\0';
     if (read_snapshot(begin, &f) != ST_OK)
