@@ -35,7 +35,7 @@ test-tools: all $(B)/test_sequences $(B)/storm $(B)/bench_plan $(B)/lp_solve $(B
 
 K8S = tests/setup.sh test >/dev/null && DAVIT_K8S_BINS=$$(tests/setup.sh k8s) && export DAVIT_K8S_BINS
 BUILD = $(MAKE) -s $(if $(filter -j%,$(MAKEFLAGS)),,-j$$(nproc))
-CHECK = py=$$(tests/setup.sh test) && clouds=$$(tests/setup.sh clouds) && $(BUILD) test-tools && DAVIT_PYTHON=$$py/bin/python DAVIT_CLOUDS_PYTHON=$$clouds/bin/python PATH="$$py/bin:$$PATH" $$py/bin/python tests/check.py
+CHECK = py=$$(tests/setup.sh test) && clouds=$$(tests/setup.sh clouds) && DAVIT_AXE=$$(tests/setup.sh page) && export DAVIT_AXE && $(BUILD) test-tools && DAVIT_PYTHON=$$py/bin/python DAVIT_CLOUDS_PYTHON=$$clouds/bin/python PATH="$$py/bin:$$PATH" $$py/bin/python tests/check.py
 
 .PHONY: check check-fast check-ray check-k8s check-clouds
 check:  ## everything, real Ray and a real Kubernetes control plane included, set-up too
@@ -62,6 +62,11 @@ format:  ## the C tree as clang-format 14 has it; tests/lint/format.sh asks
 .PHONY: bench
 bench:  ## latency, memory and rate of the daemon, with real Ray
 	@py=$$(tests/setup.sh test) && $(MAKE) -s all $(B)/tests/plugins/davit-stamp.so && PATH="$$py/bin:$$PATH" PYTHONPATH=tests tests/netns.sh $$py/bin/python tests/bench/bench_loop.py
+
+.PHONY: reproducible
+reproducible: deb  ## builds what is committed again, in another folder, and compares the packages byte for byte
+	@in=$$(mktemp -d) && trap 'rm -rf "$$in"' EXIT && git archive HEAD | tar -x -C "$$in" && \
+		CCACHE_DISABLE=1 $(MAKE) -s -C "$$in" SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) deb >/dev/null && cmp "$$in/$(DEB)" $(DEB) && sha256sum $(DEB)
 
 .PHONY: hostile
 hostile:  ## ten minutes of each kind of hostile client (HOSTILE_S=600), and the rest of tests/hostile

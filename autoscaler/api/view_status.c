@@ -28,6 +28,10 @@ uint32_t problems_write(struct out *o, const char *key, struct view *v)
     uint32_t n = 0;
 
     out_array(o, key);
+    if (p->shadow && ++n)
+        out_str(o, NULL,
+                "this is a shadow: nothing is launched, drained or ended; its "
+                "nodes are virtual (`davit shadow report`)");
     if (p->ray_address[0] && !p->ray_ok && ++n)
         out_strf(o, NULL, "the Ray head at %s cannot be read: %s",
                  p->ray_address,
@@ -92,7 +96,7 @@ static void write_limits(struct out *o, const struct snap_limits *l)
     out_close(o);
 }
 
-static void write_nodes(struct out *o, struct view *v)
+void view_node_counts(struct out *o, struct view *v)
 {
     uint32_t by[STATE_COUNT] = {0}, total = 0, cordoned = 0;
     uint32_t use[USES] = {0};
@@ -431,10 +435,11 @@ void status_write(struct out *o, struct view *v)
     out_time(o, "started_at", p->started_ms);
     out_seconds(o, "uptime_s", v->snapshot->now_ms - p->started_ms);
     out_bool(o, "ready", view_ready(v));
+    out_bool(o, "shadow", p->shadow);
     problems_write(o, "problems", v);
     write_head(o, p);
     write_limits(o, &v->snapshot->limits);
-    write_nodes(o, v);
+    view_node_counts(o, v);
     view_types(o, v);
     write_resources(o, v);
     write_demand(o, v);

@@ -65,6 +65,12 @@ int64_t clock_mono_ms(void)
     return clock_mono_us() / 1000;
 }
 
+/* A simulation's computer does not sleep. */
+int64_t clock_boot_ms(void)
+{
+    return now == &real ? read_us(CLOCK_BOOTTIME) / 1000 : clock_mono_ms();
+}
+
 int64_t clock_steady_ms(void)
 {
     pthread_once(&begun, steady_begin);

@@ -3,6 +3,8 @@
  *
  * wall: since 1970, for people and for other machines; may jump.
  * mono: for every interval (back-off, deadlines); never jumps.
+ * boot: as mono, and goes on while the computer sleeps (CLOCK_BOOTTIME); for
+ * what others count on meanwhile, such as a lease.
  * steady: the wall time at the start of this process plus what mono counted
  * since.  It never jumps, so that records which are kept and shown as times
  * (idle since, ready at, expires at) may be subtracted from one another.
@@ -18,6 +20,7 @@
 
 int64_t clock_wall_ms(void);
 int64_t clock_mono_ms(void);
+int64_t clock_boot_ms(void);
 int64_t clock_steady_ms(void);
 int64_t clock_mono_us(void);
 void clock_sleep_ms(int64_t ms);

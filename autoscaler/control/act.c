@@ -34,7 +34,7 @@ struct acting {
 struct offer_sum {
     uint32_t n;      /* machines */
     enum reason why; /* of the first */
-    uint32_t demand;
+    uint32_t demand, launch;
 };
 
 /* A request id whose machines' ids are free as well. */
@@ -142,6 +142,28 @@ static void machine_intend(struct acting *d, const char *request, uint32_t i,
     fleet_touch(fleet, m);
 }
 
+static void launch_tell(const struct acting *d, const char *type,
+                        const struct offer_sum *sum, const char *for_whom)
+{
+    struct env *env = d->a->env;
+    const struct pb_offer *o = &d->now->offers[d->offer];
+    const char *provider = d->now->str[d->now->types[o->type].provider];
+    const char *zone = d->now->str[o->zone];
+    char would[128];
+
+    if (env->shadow)
+        emit(env, "would.launch", type, reason_code(sum->why),
+             "%u from %s%s%s for %s; before it %s", sum->n, provider,
+             *zone ? " in " : "", zone, for_whom,
+             shadow_text(env->shadow, would, sizeof would));
+    else
+        emit(env, "launch", type, reason_code(sum->why),
+             "%u from %s%s%s for %s", sum->n, provider, *zone ? " in " : "",
+             zone, for_whom);
+    if (env->shadow)
+        shadow_counted(env->shadow, sum->n, 0);
+}
+
 /* The machines of the offer, as one launch. */
 static void intend(struct acting *d, uint32_t offer,
                    const struct offer_sum *sum)
@@ -153,20 +175,20 @@ static void intend(struct acting *d, uint32_t offer,
     const char *for_whom = sum->demand == NONE
                                ? "the minimum"
                                : now->str[now->demands[sum->demand].owner];
-    char request[REQUEST_ID_MAX];
+    char request[REQUEST_ID_MAX], first[48];
 
     d->offer = offer;
     d->at = d->given = 0;
     ids_make(d, provider, type, request, sizeof request);
     for (uint32_t i = 0; i < sum->n; i++)
         machine_intend(d, request, i, sum->n, sum->why);
+    snprintf(first, sizeof first, "%.26s-%.8s-0", type, request + MARK_LENGTH);
+    decision_launch(d->a->decisions, now, d->plan, sum->launch, sum->n, first);
     atomic_fetch_add(&d->a->env->metrics.launches, sum->n);
     figure_count(&d->a->env->metrics.figures, FIGURE_LAUNCHED, sum->n,
                  FIGURE_LABELS_(type, provider, o->spot ? "spot" : "on-demand",
                                 reason_code(sum->why)));
-    emit(d->a->env, "launch", type, reason_code(sum->why),
-         "%u from %s%s%s for %s", sum->n, provider,
-         *now->str[o->zone] ? " in " : "", now->str[o->zone], for_whom);
+    launch_tell(d, type, sum, for_whom);
 }
 
 static uint32_t launches_intend(struct acting *d)
@@ -189,6 +211,7 @@ static uint32_t launches_intend(struct acting *d)
         if (s->n == 0) {
             s->why = l->why;
             s->demand = l->demand;
+            s->launch = i;
         }
         s->n += n;
         all += n;
@@ -244,8 +267,6 @@ uint32_t act(struct act *a, const struct taken *taken,
     struct acting d = {
         .a = a, .taken = taken, .now = now, .plan = plan, .waits = waits};
 
-    if (a->env->dry_run)
-        return 0;
     if (plan->n_launches || plan->n_ended)
         atomic_fetch_add(&a->env->metrics.plans, 1);
     ends_begin(a->ends);
@@ -261,5 +282,6 @@ uint32_t act(struct act *a, const struct taken *taken,
         node_act(a, m, &plan->nodes[i]);
     }
     ends_finish(a->ends);
+    decisions_ends(a->decisions, taken, now, a->env->now_ms);
     return launches_intend(&d);
 }

@@ -43,8 +43,8 @@ static void join(struct control *c)
                               &c->previous, &c->improvement};
     c->ends = (struct ends){env, l, conf, &c->sources, .held = 0};
     c->displacing = (struct displacing){.env = env};
-    c->act = (struct act){env,         l,        conf,          &c->providers,
-                          &c->sources, &c->ends, &c->displacing};
+    c->act = (struct act){env,         l,        conf,           &c->providers,
+                          &c->sources, &c->ends, &c->displacing, &c->decisions};
     c->send = (struct send){env,           l,          conf, &c->requests,
                             &c->providers, &c->sources};
     c->unplaced.env = env;
@@ -76,10 +76,14 @@ static enum status stored_open(struct control *c, struct buf *errors)
                           &err);
     if (s == ST_OK) {
         env_load_events(&c->env);
+        history_load(&c->history);
         ends_open(&c->ends);
         spending_open(&c->spending, &c->env);
-    } else
+        if (c->env.shadow)
+            shadow_restore(c->env.shadow, &c->ledger.fleet, c->env.journal);
+    } else {
         buf_printf(errors, "%s: %s\n", path, err.text);
+    }
     return s;
 }
 
@@ -133,6 +137,11 @@ static void started_emit(struct control *c)
         &c->env, "daemon.started", conf->cluster, "",
         "davit %s, %u node types, %u machines and %u requests from the journal",
         DAVIT_VERSION, conf->n_types, c->ledger.fleet.n, c->requests.all.n);
+    if (c->env.shadow)
+        emit(&c->env, "shadow.started", conf->cluster, "",
+             "this is a shadow: no machine is launched or ended, nothing is "
+             "drained, nothing is written anywhere but to %s",
+             c->ledger.path);
     if (c->opts.replay_http_dir)
         emit(&c->env, "http.replayed", conf->cluster, "",
              "no cloud is asked: answers come from %s",
@@ -163,11 +172,13 @@ enum status control_new(const struct control_opts *o, struct config *conf,
     *ret = NULL;
     c->opts = *o;
     c->env.outside = &c->opts.outside;
-    c->env.dry_run = o->dry_run;
+    c->env.shadow = o->shadow;
     env_begin(&c->env);
     c->env.started_ms = c->env.now_ms;
     mailbox_init(&c->env.inbox, NULL, NULL);
     event_ring_init(&c->env.events, 1);
+    history_init(&c->history, &c->env);
+    decisions_init(&c->decisions);
     status_board_init(&c->board);
     configuration_open(&c->configuration, &c->env, o->config_path, o->source,
                        conf);
@@ -230,7 +241,11 @@ void control_free(struct control *c)
         (c->opts.ha && !ha_stop(c->opts.ha)))
         leave(c);
     control_fold(c); /* frees what was still under way */
+    if (c->env.journal)
+        history_end(&c->history);
     spending_close(&c->spending);
+    if (c->env.shadow && c->env.journal)
+        shadow_save(c->env.shadow, c->env.journal, c->env.mono_ms);
     /* What came last is promised only when it is on disk. */
     if (c->env.journal && send_commit(&c->send) && c->opts.ha)
         ha_copy_rest(c->opts.ha, c->env.journal);
@@ -247,6 +262,8 @@ void control_free(struct control *c)
     record_close(c->record);
     status_board_done(&c->board);
     event_ring_done(&c->env.events);
+    history_done(&c->history);
+    decisions_done(&c->decisions);
     figures_done(&c->env.metrics.figures);
     mailbox_done(&c->env.inbox);
     configuration_close(&c->configuration);
@@ -267,6 +284,21 @@ struct status_board *control_board(struct control *c)
 struct event_ring *control_events(struct control *c)
 {
     return &c->env.events;
+}
+
+struct history *control_history(struct control *c)
+{
+    return &c->history;
+}
+
+struct decisions *control_decisions(struct control *c)
+{
+    return &c->decisions;
+}
+
+struct shadow *control_shadow(struct control *c)
+{
+    return c->env.shadow;
 }
 
 struct metrics *control_metrics(struct control *c)

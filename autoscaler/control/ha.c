@@ -43,6 +43,8 @@ struct ha {
     pthread_mutex_t lock;
     pthread_cond_t wake;
     bool keeping, stopping;
+    atomic_int_least64_t until_boot_ms, renewed_wall_ms; /* of the lease */
+    bool unsure; /* told so; control thread */
     /* the copy; control thread */
     struct workers *worker;
     bool writing;
@@ -153,6 +155,35 @@ static void deposed(const char *why)
     _exit(EXIT_DEPOSED);
 }
 
+/* One try; what it says is for ha_leads(). */
+static enum status lease_try(struct ha *h, struct err *err)
+{
+    int64_t wall = clock_wall_ms();
+    enum status s = kube_lease_try(h->lease, clock_boot_ms(), err);
+
+    if (s == ST_OK) {
+        atomic_store(&h->renewed_wall_ms, wall);
+        atomic_store(&h->until_boot_ms, kube_lease_until(h->lease));
+    }
+    return s;
+}
+
+bool ha_leads(struct ha *h)
+{
+    int64_t wall = clock_wall_ms() - atomic_load(&h->renewed_wall_ms);
+    bool leads = clock_boot_ms() < atomic_load(&h->until_boot_ms) &&
+                 wall < h->lease_ms;
+
+    if (leads == h->unsure)
+        log_warn(leads ? "the lease %s/%s is ours still"
+                       : "the lease %s/%s may be another's: this computer "
+                         "slept, or its clock was set; nothing is launched or "
+                         "ended before it is renewed",
+                 h->space, h->name);
+    h->unsure = !leads;
+    return leads;
+}
+
 static void *keep(void *arg)
 {
     struct ha *h = arg;
@@ -161,7 +192,7 @@ static void *keep(void *arg)
 
     while (!rest(h, failing ? every / 4 + 1 : every)) {
         struct err err = {0};
-        enum status s = kube_lease_try(h->lease, clock_mono_ms(), &err);
+        enum status s = lease_try(h, &err);
 
         if (s == ST_OK) {
             if (failing)
@@ -171,7 +202,7 @@ static void *keep(void *arg)
         }
         if (!kube_lease_until(h->lease))
             deposed(err.text);
-        if (clock_mono_ms() > kube_lease_until(h->lease) - margin)
+        if (clock_boot_ms() > kube_lease_until(h->lease) - margin)
             deposed("the lease could not be renewed in time");
         if (!failing)
             log_warn("the lease %s/%s is not renewed: %s", h->space, h->name,
@@ -186,7 +217,7 @@ static bool led(struct ha *h, struct err *err)
 {
     int64_t fence;
 
-    if (kube_lease_try(h->lease, clock_mono_ms(), err) != ST_OK ||
+    if (lease_try(h, err) != ST_OK ||
         kube_state_fence(h->state_kube, h->space, h->name, &fence, err) !=
             ST_OK)
         return false;

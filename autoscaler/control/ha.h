@@ -47,6 +47,10 @@ void ha_copy_rest(struct ha *h, struct journal *j);
  * run again. */
 bool ha_fold(struct ha *h, struct journal *j, struct mail *mail,
              struct err *err);
+/* Is the lease ours at this moment, by this computer's clocks?  Not for a moment
+ * after it slept, or its clock was set: whatever leaves waits until the lease is
+ * renewed, or this process ends. */
+bool ha_leads(struct ha *h);
 /* How full the ConfigMaps are, of all there can be: see kube_state.h. */
 unsigned ha_percent(const struct ha *h);
 enum { HA_MAIL = 4, HA_FILLING_PERCENT = 80 /* worth a warning */ };

@@ -89,5 +89,7 @@ void ledger_copied(struct ledger *l, struct mail *mail);
 /* Is what the journal has of it not in the copy yet?  kind: "machine",
  * "request". */
 bool ledger_waits(const struct ledger *l, const char *kind, const char *id);
+/* May anything leave?  Not while the lease may be another's; wakes the loop. */
+bool ledger_leads(struct ledger *l);
 
 #endif

@@ -165,9 +165,11 @@ static void machine_send(struct send *s, struct machine *m)
 
 void send_due(struct send *s)
 {
-    if (!send_commit(s) || s->env->dry_run)
+    if (!send_commit(s))
         return;
     ledger_copy(s->ledger);
+    if (!ledger_leads(s->ledger))
+        return;
     for (uint32_t i = 0; i < s->ledger->fleet.n; i++)
         machine_send(s, s->ledger->fleet.v[i]);
     sources_clean_up(s->sources);

@@ -91,6 +91,7 @@ struct status_page {
     uint32_t n_stops;
     const struct status_displaced *displaced;
     uint32_t n_displaced;
+    bool shadow;   /* nothing of it is real: shadow/shadow.h */
     bool insecure; /* an API server's certificate is not checked */
     const char *config_path, *config_problem; /* a reload that was refused */
     bool config_held;                         /* it waits for `davit apply` */
@@ -109,6 +110,10 @@ struct status_board {
     pthread_mutex_t lock;
     struct status_page *now;
 };
+
+/* Micro-dollars an hour of all machines that are there and whose price is
+ * known. */
+int64_t status_cost(const struct status_page *s);
 
 struct status_page *status_new(void); /* one reference, the caller's */
 /* Takes a reference, released with the page; before it is published. */

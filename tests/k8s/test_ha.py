@@ -42,7 +42,8 @@ node_types:
 class Pair:
     """Daemons a and b on one cloud; a leads."""
 
-    def __init__(self, tmp_path, kubeconfig, head="", **kw):
+    def __init__(self, tmp_path, kubeconfig, head="", clocks=None, **kw):
+        """clocks: a's own."""
         self.cloud = tmp_path / "cloud.json"
         self.d = []
         for who in "ab":
@@ -50,7 +51,7 @@ class Pair:
             folder.mkdir()
             text = config(kubeconfig, self.cloud, who, **kw).replace(f"head: {{kubernetes: {{kubeconfig: {kubeconfig}}}}}\n", head) \
                 if head else config(kubeconfig, self.cloud, who, **kw)
-            env = {"KUBECONFIG": str(kubeconfig)}
+            env = {"KUBECONFIG": str(kubeconfig), **(clocks.env if clocks and who == "a" else {})}
             d = Daemon(folder, text, start=False, env=env)
             self.d.append(d)
             d.start(wait=False)

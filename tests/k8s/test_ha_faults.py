@@ -3,6 +3,8 @@ import http.client
 import json
 import signal
 import sys
+import threading
+import time
 from urllib.parse import quote
 
 from lib import ROOT
@@ -94,6 +96,41 @@ def test_a_wall_clock_that_is_set_costs_no_lease(plane, kubeconfig, aids, tmp_pa
         assert after["renewTime"] > before["renewTime"] and after["leaseTransitions"] == before["leaseTransitions"]
         renewed = after["renewTime"]
         until(lambda: plane.client.get(LEASE)["spec"]["renewTime"] != renewed, 2, "it is not renewed any more")
+
+
+def ask_in_vain(d):
+    """A client who waits for what sleeps."""
+    def ask():
+        try:
+            d.call("POST", "/v1/request_resources", {"owner": "late", "bundles": [{"GPU": 1}] * 3})
+        except (OSError, http.client.HTTPException):
+            pass
+    t = threading.Thread(target=ask)
+    t.start()
+    return t
+
+
+def test_a_computer_that_slept_does_not_believe_it_leads(plane, kubeconfig, aids, tmp_path):  # noqa: F811
+    """Its monotonic clock stood still, and so by that the lease is its own for a moment longer."""
+    clocks = Clocks(aids, tmp_path)
+    with Pair(tmp_path, kubeconfig, head=NO_HEAD, lease="5s", clocks=clocks) as p:
+        p.a.post({"owner": "me", "bundles": [{"GPU": 1}] * 2})
+        p.a.until(lambda: p.a.ready("t4") == 2)
+        p.a.p.send_signal(signal.SIGSTOP)
+        asleep = time.monotonic()
+        client = ask_in_vain(p.a)
+        until(lambda: leads(p.b), 30, "the standby does not lead")
+        clocks.set(mono=-int((time.monotonic() - asleep) * 1000), boot=0)
+        plane.apiserver.pause()  # so that nobody tells it
+        try:
+            p.a.p.send_signal(signal.SIGCONT)
+            until(lambda: "may be another's" in p.a.text() or p.a.p.poll() is not None, 20, p.a.text)
+            until(lambda: p.a.p.poll() is not None, 20, "the old leader lives on")
+        finally:
+            plane.apiserver.resume()
+        client.join()
+        assert p.a.p.returncode == 1 and "may be another's" in p.a.text(), p.a.text()[-3000:]
+        assert len(p.machines()) == 2
 
 
 def test_a_standby_is_alive_by_every_name_of_that_probe(plane, kubeconfig, tmp_path):  # noqa: F811

@@ -28,14 +28,14 @@ def aids(tmp_path_factory):
 
 
 class Clocks:
-    """The daemon's clocks: set wall and mono, milliseconds ahead of ours."""
+    """The daemon's clocks, milliseconds ahead of ours: wall, mono, and boot, which goes on in sleep (as mono, unless given)."""
 
     def __init__(self, aids, directory):
         self.path = directory / "clocks"
-        self.path.write_bytes(bytes(16))
+        self.path.write_bytes(bytes(24))
         self.env = {"LD_PRELOAD": str(aids / "clocks.so"), "CLOCKS": str(self.path),
                     "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
 
-    def set(self, wall=0, mono=0):
-        with open(self.path, "r+b") as f, mmap.mmap(f.fileno(), 16) as m:
-            m[:] = struct.pack("=qq", wall, mono)
+    def set(self, wall=0, mono=0, boot=None):
+        with open(self.path, "r+b") as f, mmap.mmap(f.fileno(), 24) as m:
+            m[:] = struct.pack("=qqq", wall, mono, mono if boot is None else boot)

@@ -245,6 +245,7 @@ class Storm:
             self.counts["held files"] += 1
             if self.chance.random() < 0.5:
                 self.limits = before
+                self.judge.limits_are(*before)
                 return self.daemon.write(self.text())
             code, reply = self.daemon.call("POST", "/v1/apply")
         if code == 200 and limits == self.limits:

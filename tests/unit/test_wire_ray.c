@@ -106,6 +106,57 @@ static const char *label_of(struct pairs p, const char *key)
     return NULL;
 }
 
+static void put_shapes(struct fixture *f, int n, bool own_name)
+{
+    for (int i = 0; i < n; i++) {
+        char name[32];
+
+        snprintf(name, sizeof name, "own-%06d", i);
+        pb_amount(&f->r, 1, "CPU", own_name ? 1 : (1 + i) / 10000.0);
+        if (own_name)
+            pb_amount(&f->r, 1, name, 1);
+        put_task(f, 1);
+    }
+}
+
+/* A head that names more than a plan has room for: what the most use stays. */
+static void test_too_many_names(void **state)
+{
+    enum { N = 6000 };
+    struct fixture *f = *state;
+    uint32_t kept;
+
+    put_shapes(f, N, true);
+    parse(f);
+    kept = f->view->demands[0].n_bundles;
+    assert_in_range(kept, 256, (1 << 23) / N);
+    assert_int_equal(f->view->n_crowded, N - kept);
+    assert_int_equal(f->view->n_names_left, N - kept);
+    for (uint32_t i = 0; i < kept; i++)
+        assert_int_equal(f->view->demands[0].bundles[i].alts->resources.n, 2);
+}
+
+static void test_few_names_stay(void **state)
+{
+    struct fixture *f = *state;
+
+    put_shapes(f, 1000, true);
+    parse(f);
+    assert_int_equal(f->view->demands[0].n_bundles, 1000);
+    assert_int_equal(f->view->n_crowded + f->view->n_names_left, 0);
+}
+
+static void test_too_many_shapes(void **state)
+{
+    struct fixture *f = *state;
+
+    put_shapes(f, 25000, false);
+    parse(f);
+    assert_int_equal(f->view->demands[0].n_bundles, 20000);
+    assert_int_equal(f->view->n_crowded, 5000);
+    assert_int_equal(f->view->n_names_left, 0);
+}
+
 /* What one holder gives back the other one keeps (ASan sees if not). */
 static void test_view_is_counted(void **state)
 {
@@ -1079,6 +1130,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, up, down)
         T(test_view_is_counted),
+        T(test_too_many_names),
+        T(test_few_names_stay),
+        T(test_too_many_shapes),
         T(test_empty),
         T(test_node),
         T(test_node_states),

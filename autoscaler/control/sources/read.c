@@ -100,6 +100,21 @@ static int64_t pause_of(const struct sources *s, const struct source *h)
                                   : pause;
 }
 
+/* Once, until all of it is looked at again. */
+static void crowd_tell(struct sources *s, struct source *h,
+                       const struct source_view *v)
+{
+    bool crowded = v->n_crowded || v->n_names_left;
+
+    if (crowded && !h->crowd_emitted)
+        emit(s->env, "head.crowded", h->address, "",
+             "it asks for too much at once: %u names of resources that few use "
+             "and %u different shapes are left out, and nothing is bought for "
+             "them (docs/ray.md, limits)",
+             v->n_names_left, v->n_crowded);
+    h->crowd_emitted = crowded;
+}
+
 static void view_taken(struct sources *s, struct source *h,
                        struct source_job *j)
 {
@@ -116,6 +131,7 @@ static void view_taken(struct sources *s, struct source *h,
              "started without RAY_enable_autoscaler_v2=1: it hides "
              "request_resources from us, and `ray status` stays empty");
     }
+    crowd_tell(s, h, j->view);
     source_view_unref(h->view);
     h->view = source_view_ref(j->view);
     h->view_ms = s->env->now_ms;

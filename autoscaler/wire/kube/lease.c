@@ -25,9 +25,9 @@ struct kube_lease {
     char version[64]; /* resourceVersion as last seen; "" none */
     char holder[256];
     char renewed[64];     /* renewTime as last seen */
-    int64_t seen_mono_ms; /* when that changed last */
+    int64_t seen_boot_ms; /* when that changed last */
     int64_t other_ms;     /* duration that the holder promised */
-    int64_t transitions, until_mono_ms;
+    int64_t transitions, until_boot_ms;
     bool ours;
 };
 
@@ -54,7 +54,7 @@ void kube_lease_free(struct kube_lease *l)
 
 int64_t kube_lease_until(const struct kube_lease *l)
 {
-    return l->ours ? l->until_mono_ms : 0;
+    return l->ours ? l->until_boot_ms : 0;
 }
 
 int64_t kube_lease_token(const struct kube_lease *l)
@@ -82,7 +82,7 @@ static int64_t number_of(const json_t *o, const char *key)
 }
 
 static void lease_seen(struct kube_lease *l, const json_t *lease,
-                       int64_t now_mono_ms)
+                       int64_t now_boot_ms)
 {
     const json_t *spec = json_object_get(lease, "spec");
     const char *renewed = text_of(spec, "renewTime");
@@ -90,7 +90,7 @@ static void lease_seen(struct kube_lease *l, const json_t *lease,
 
     if (strcmp(holder, l->holder) != 0 || strcmp(renewed, l->renewed) != 0 ||
         !*l->version)
-        l->seen_mono_ms = now_mono_ms;
+        l->seen_boot_ms = now_boot_ms;
     snprintf(l->version, sizeof l->version, "%s",
              text_of(json_object_get(lease, "metadata"), "resourceVersion"));
     snprintf(l->holder, sizeof l->holder, "%s", holder);
@@ -180,7 +180,7 @@ static enum status put(struct kube_lease *l, const char *holder,
     if (s == ST_OK) {
         lease_seen(l, reply, now);
         l->ours = *holder != '\0';
-        l->until_mono_ms = now + l->o.duration_ms;
+        l->until_boot_ms = now + l->o.duration_ms;
     }
     json_decref(reply);
     free(body);
@@ -190,7 +190,7 @@ static enum status put(struct kube_lease *l, const char *holder,
 static enum status held(const struct kube_lease *l, int64_t now,
                         struct err *err)
 {
-    int64_t left = l->seen_mono_ms + l->other_ms - now;
+    int64_t left = l->seen_boot_ms + l->other_ms - now;
 
     err_set(err, ST_RETRY,
             "%s/%s is held by \"%s\", for %lld ms more unless it is renewed",
@@ -199,32 +199,32 @@ static enum status held(const struct kube_lease *l, int64_t now,
     return ST_RETRY;
 }
 
-enum status kube_lease_try(struct kube_lease *l, int64_t now_mono_ms,
+enum status kube_lease_try(struct kube_lease *l, int64_t now_boot_ms,
                            struct err *err)
 {
     enum status s;
 
     /* Ours, and nobody has touched it: one request renews it. */
-    if (l->ours && now_mono_ms < l->until_mono_ms) {
+    if (l->ours && now_boot_ms < l->until_boot_ms) {
         s = put(l, l->o.identity, l->transitions, false, err);
         if (s == ST_OK || strcmp(err->code, "Conflict") != 0)
             return s;
     }
-    s = look(l, now_mono_ms, err);
+    s = look(l, now_boot_ms, err);
     if (s != ST_OK && s != ST_NOT_FOUND)
         return s;
     if (l->ours && strcmp(l->holder, l->o.identity) != 0)
         l->ours = false; /* taken from us */
     if (*l->holder && strcmp(l->holder, l->o.identity) != 0 &&
-        now_mono_ms < l->seen_mono_ms + l->other_ms)
-        return held(l, now_mono_ms, err);
+        now_boot_ms < l->seen_boot_ms + l->other_ms)
+        return held(l, now_boot_ms, err);
     /* A lease of our own name that we do not know of is of an earlier life of
      * this process: a new tenure all the same, so that its writes are fenced. */
     s = put(l, l->o.identity, l->ours ? l->transitions : l->transitions + 1,
             !l->ours, err);
     if (s != ST_OK && (strcmp(err->code, "Conflict") == 0 ||
                        strcmp(err->code, "AlreadyExists") == 0))
-        return held(l, now_mono_ms, err);
+        return held(l, now_boot_ms, err);
     return s;
 }
 

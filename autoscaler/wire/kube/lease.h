@@ -29,9 +29,10 @@ void kube_lease_free(struct kube_lease *l);
  *   RETRY   err->code "Held": another's, its name in the text; otherwise the
  *           server could not be asked, and what we hold we hold until then
  *   AUTH, INVALID  as kube_do() */
-enum status kube_lease_try(struct kube_lease *l, int64_t now_mono_ms,
+enum status kube_lease_try(struct kube_lease *l, int64_t now_boot_ms,
                            struct err *err);
-/* Mono time; counted from before the renewing request left.  0: not ours. */
+/* Boot time (clock.h), so that a computer that slept does not believe it still
+ * has the lease; counted from before the renewing request left.  0: not ours. */
 int64_t kube_lease_until(const struct kube_lease *l);
 /* leaseTransitions of our tenure, at least 1. */
 int64_t kube_lease_token(const struct kube_lease *l);

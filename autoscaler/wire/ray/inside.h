@@ -146,6 +146,9 @@ struct Ray__Rpc__Autoscaler__GangResourceRequest;
 const char *ray_gang_anti_affinity(
     const struct Ray__Rpc__Autoscaler__GangResourceRequest *g);
 
+/* ---- crowd.c: leaves out of a view what no plan has room for */
+void ray_crowd_limit(struct arena *scratch, struct source_view *view);
+
 /* ---- report.c, note.c */
 
 /* The accelerator type that this term asks for, which Ray knows as a resource;

@@ -65,6 +65,7 @@ enum status ray_view_parse(const void *bytes, size_t n, struct arena *scratch,
     in.held = found;
     in.n_held = left;
     ray_demands_read(&in, s, view);
+    ray_crowd_limit(scratch, view);
     return ST_OK;
 }
 

@@ -1,8 +1,9 @@
 /*
  * clocks.c - preloaded into the daemon: clocks that a test may set.
  *
- * $CLOCKS names a file of two int64_t, milliseconds to add to the wall clock
- * and to the monotonic one.  It is mapped, so a write is seen at once.
+ * $CLOCKS names a file of three int64_t, milliseconds to add to the wall clock,
+ * to the monotonic one, and to the one that goes on in sleep.  It is mapped, so
+ * a write is seen at once.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -25,7 +26,7 @@ __attribute__((constructor)) static void begin(void)
                                                         "clock_gettime");
     if (fd < 0)
         return;
-    p = mmap(NULL, 16, PROT_READ, MAP_SHARED, fd, 0);
+    p = mmap(NULL, 24, PROT_READ, MAP_SHARED, fd, 0);
     close(fd);
     if (p != MAP_FAILED)
         offsets = p;
@@ -33,14 +34,18 @@ __attribute__((constructor)) static void begin(void)
 
 int clock_gettime(clockid_t id, struct timespec *t)
 {
+    int at = id == CLOCK_REALTIME    ? 0
+             : id == CLOCK_MONOTONIC ? 1
+             : id == CLOCK_BOOTTIME  ? 2
+                                     : -1;
     int rc;
 
     if (!real)
         begin();
     rc = real(id, t);
-    if (rc == 0 && offsets && (id == CLOCK_REALTIME || id == CLOCK_MONOTONIC)) {
+    if (rc == 0 && offsets && at >= 0) {
         int64_t ns = t->tv_sec * INT64_C(1000000000) + t->tv_nsec +
-                     offsets[id == CLOCK_MONOTONIC] * 1000000;
+                     offsets[at] * 1000000;
         t->tv_sec = ns / 1000000000;
         t->tv_nsec = ns % 1000000000;
     }
