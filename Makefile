@@ -10,7 +10,7 @@ CC := gcc
 PREFIX ?= /usr/local
 PLUGIN_DIR ?= $(PREFIX)/lib/davit
 
-PKGS := libcurl jansson yaml-0.1 openssl libuv sqlite3 libprotobuf-c gnutls
+PKGS := libcurl jansson yaml-0.1 openssl libuv sqlite3 libprotobuf-c gnutls zlib
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 # libmicrohttpd: the system's where it is new enough, else one that is built once and linked statically.
@@ -44,7 +44,7 @@ LDFLAGS.fuzz := -fsanitize=address,undefined
 LDFLAGS.cov := --coverage
 LDFLAGS := $(LDFLAGS.$(VARIANT)) $(EXTRA_LDFLAGS)
 CPPFLAGS := -I$(B)/gen -DDAVIT_VERSION='"$(VERSION)"' -DPLUGIN_DIR='"$(PLUGIN_DIR)"' -DCATALOGUE_FILE='"configs/catalogue.yaml"' \
-	-DOPENAPI_FILE='"docs/openapi.json"' -DPAGE_FILE='"autoscaler/api/page.html"'
+	-DOPENAPI_FILE='"docs/openapi.json"' -DPAGE_FOLDER='"autoscaler/api/page/web"'
 
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
@@ -88,7 +88,7 @@ $(MHD_LIB):
 	@CFLAGS='-O2 -g $(HARDEN)' configs/libmicrohttpd.sh $(MHD_VERSION) $(MHD)
 $(filter $(B)/autoscaler/api/%,$(LIB_OBJS)): $(MHD_LIB)
 $(B)/autoscaler/cli/explain/doc.o: docs/config.md
-$(B)/autoscaler/api/embed.o: docs/openapi.json autoscaler/api/page.html
+$(B)/autoscaler/api/page/embed.o: docs/openapi.json $(wildcard autoscaler/api/page/web/*)
 
 $(B)/libdavit.a: $(LIB_OBJS)
 	$(call say,AR,$@)

@@ -63,6 +63,7 @@ SUITES = {
     "storm-real": pytest("tests/real", real=True, before=NETNS),
     "hardening": pytest("tests/hardening", real=True, before=NETNS),
     "hostile": pytest("tests/hostile", real=True, before=NETNS),
+    "page": pytest("tests/page", real=True, before=NETNS),
     "prometheus": pytest("tests/prometheus", real=True),  # not in a namespace: setup.sh may have to fetch it
     "docs": pytest("tests/docs", "--ignore=tests/docs/clouds", real=True, before=NETNS),
     "docs-clouds": pytest("tests/docs/clouds", python=CLOUDS_PY, real=True, before=NETNS),
@@ -87,7 +88,7 @@ LANES = [
     ["k8s"],
     ["k8s-pods"],
     ["integration", "clouds-aks", "hardening", "docs"],
-    ["e2e", "clouds-eks"],
+    ["e2e", "clouds-eks", "page"],
     ["ray-head", "e2e-gke", "clouds-gke", "fuzz-guided", "packages", "docs-clouds"],
     ["e2e-eks", "e2e-aks", "clouds-ec2", "e2e-vms", "hostile", "prometheus", "storm-real"],
 ]

@@ -483,6 +483,7 @@ class Check:
                 left[n.type] += stays
                 if p["action"] == "undrain" and n.state != "draining":
                     self.say(f"{n.id} does not drain")
+                self.kept_though_asked(n, p)
                 continue
             if n.head or n.foreign:
                 self.say(f"{n.id} is not ours to end")
@@ -526,6 +527,15 @@ class Check:
         ended = sum(p["action"] == "end" for p in self.plan["nodes"])
         if ended != self.plan["ended"]:
             self.say(f"ended {ended}, plan says {self.plan['ended']}")
+
+    def kept_though_asked(self, n, p):
+        """What a user wants to go goes, unless something holds it, or another of its host group."""
+        held = n.hold and n.hold != "none" and (not n.hold_until or n.hold_until > self.w.now)
+        if n.asked_to_end and self.w.fresh and not held and not n.unit and not n.head and not n.foreign and \
+                n.state not in ("draining", "stopping", "gone"):
+            self.say(f"{n.id} is kept though a user asked to end it: {p['why']}")
+        if n.asked_to_end and p["action"] == "undrain" and n.ours() and not n.head:
+            self.say(f"{n.id} is taken back though a user asked to end it")
 
     def consolidated(self, n):
         """Allowed, and nothing is bought or on its way."""

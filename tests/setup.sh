@@ -5,6 +5,7 @@
 #   setup.sh build    the compiler's needs only
 #   setup.sh test     the tests and real Ray
 #   setup.sh clouds   the tests, the clouds' SDKs and servers
+#   setup.sh page     Chromium, and prints the path of axe-core, fetched once by npm
 #   setup.sh k8s      prints the folder of a Kubernetes control plane's programs,
 #                     built once from Go modules: ten to fifteen minutes
 #   setup.sh prometheus  prints the folder of prometheus and promtool, unpacked
@@ -14,10 +15,13 @@ cd "$(dirname "$0")/.."
 what=${1:-build}
 
 build="gcc make pkg-config curl ca-certificates libcurl4-openssl-dev libjansson-dev libyaml-dev
- libgnutls28-dev libssl-dev libuv1-dev libsqlite3-dev libprotobuf-c-dev libexpat1-dev
+ libgnutls28-dev libssl-dev libuv1-dev libsqlite3-dev zlib1g-dev libprotobuf-c-dev libexpat1-dev
  protobuf-c-compiler"
 test="libcmocka-dev python3 python3-venv iproute2 util-linux openssl git clang-format-14 clang-14 libclang-rt-14-dev systemd binutils
  zsh fish mandoc lintian"
+
+page="chromium fonts-dejavu-core"
+command -v npm >/dev/null || page="$page npm"
 
 missing() {
     for p in "$@"; do
@@ -29,6 +33,7 @@ missing() {
 if command -v dpkg-query >/dev/null; then
     need=$build
     [ "$what" = build ] || need="$need $test"
+    [ "$what" != page ] || need="$need $page"
     # shellcheck disable=SC2086
     lack=$(missing $need)
     if [ -n "$lack" ]; then
@@ -61,6 +66,23 @@ environment() {
     echo "$venv"
 }
 
+# One file of one version: what npm brings is compared with this digest.
+axe() {
+    version=4.14.1
+    sum=29348999450cdf2849a8e70b7912fc2da85a849da39c0d0d5394f51d4a9ed95c
+    there=${DAVIT_CACHE:-$HOME/.cache/davit}/axe-core-$version.js
+    if [ ! -f "$there" ]; then
+        echo "setup: axe-core $version in $there" >&2
+        new=$(mktemp -d)
+        (cd "$new" && npm pack --silent "axe-core@$version" >/dev/null && tar xf axe-core-*.tgz)
+        echo "$sum  $new/package/axe.min.js" | sha256sum --check --quiet >&2
+        mkdir -p "$(dirname "$there")"
+        mv "$new/package/axe.min.js" "$there"
+        rm -rf "$new"
+    fi
+    echo "$there"
+}
+
 debian_candidate() {
     apt-cache policy "$1" | sed -n 's/^ *Candidate: //p' | grep -v '(none)'
 }
@@ -87,6 +109,7 @@ prometheus() {
 }
 
 case $what in
+page) axe ;;
 prometheus) prometheus ;;
 test) environment tests/requirements.txt ;;
 clouds) environment tests/requirements-clouds.txt ;;

@@ -35,7 +35,7 @@ test-tools: all $(B)/test_sequences $(B)/storm $(B)/bench_plan $(B)/lp_solve $(B
 
 K8S = tests/setup.sh test >/dev/null && DAVIT_K8S_BINS=$$(tests/setup.sh k8s) && export DAVIT_K8S_BINS
 BUILD = $(MAKE) -s $(if $(filter -j%,$(MAKEFLAGS)),,-j$$(nproc))
-CHECK = py=$$(tests/setup.sh test) && clouds=$$(tests/setup.sh clouds) && $(BUILD) test-tools && DAVIT_PYTHON=$$py/bin/python DAVIT_CLOUDS_PYTHON=$$clouds/bin/python PATH="$$py/bin:$$PATH" $$py/bin/python tests/check.py
+CHECK = py=$$(tests/setup.sh test) && clouds=$$(tests/setup.sh clouds) && DAVIT_AXE=$$(tests/setup.sh page) && export DAVIT_AXE && $(BUILD) test-tools && DAVIT_PYTHON=$$py/bin/python DAVIT_CLOUDS_PYTHON=$$clouds/bin/python PATH="$$py/bin:$$PATH" $$py/bin/python tests/check.py
 
 .PHONY: check check-fast check-ray check-k8s check-clouds
 check:  ## everything, real Ray and a real Kubernetes control plane included, set-up too

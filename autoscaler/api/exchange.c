@@ -15,9 +15,12 @@
 #include <strings.h>
 
 #include "../base/alloc.h"
+#include "../base/gzip.h"
 #include "inside.h"
 
 #define REFUSED_DISCARD_MAX (64u << 10)
+#define GZIP_FROM 1000         /* bytes: less is sent as it is */
+#define GZIP_WELL (256u << 10) /* more is compressed fast, not well */
 
 /* ---- what a handler may use of its exchange */
 
@@ -69,9 +72,34 @@ void reply_begin(struct buf *ret, struct out *ret_out)
     out_init(ret_out, ret);
 }
 
+bool exchange_takes_gzip(struct exchange *ex)
+{
+    const char *takes = exchange_header(ex, MHD_HTTP_HEADER_ACCEPT_ENCODING);
+
+    return takes && strstr(takes, "gzip") && !strstr(takes, "gzip;q=0");
+}
+
+/* In place of the text, when that is worth it: much of it goes fast. */
+static bool make_smaller(struct exchange *ex, unsigned code, struct buf *b)
+{
+    struct buf small;
+
+    if (code != 200 || b->n < GZIP_FROM || !exchange_takes_gzip(ex))
+        return false;
+    buf_init(&small, b->n);
+    if (!gzip(b->s, b->n, b->n < GZIP_WELL ? 6 : 1, &small)) {
+        buf_done(&small);
+        return false;
+    }
+    buf_done(b);
+    *b = small;
+    return true;
+}
+
 void exchange_reply(struct exchange *ex, unsigned code, struct buf *b,
                     const char *content_type)
 {
+    bool small = !b->full && make_smaller(ex, code, b);
     size_t n = b->n;
 
     if (b->full) {
@@ -95,6 +123,12 @@ void exchange_reply(struct exchange *ex, unsigned code, struct buf *b,
                             content_type);
     MHD_add_response_header(ex->response, MHD_HTTP_HEADER_CACHE_CONTROL,
                             "no-store");
+    if (code == 200)
+        MHD_add_response_header(ex->response, MHD_HTTP_HEADER_VARY,
+                                "Accept-Encoding");
+    if (small)
+        MHD_add_response_header(ex->response, MHD_HTTP_HEADER_CONTENT_ENCODING,
+                                "gzip");
     exchange_headers(ex);
 }
 

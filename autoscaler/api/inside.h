@@ -194,6 +194,8 @@ bool exchange_charge_tree(struct exchange *ex);
 void exchange_err(struct exchange *ex, const struct err *e);
 const char *exchange_query(struct exchange *ex, const char *name);
 const char *exchange_header(struct exchange *ex, const char *name);
+/* Will the client take a compressed reply? */
+bool exchange_takes_gzip(struct exchange *ex);
 /* A number that is not negative; -1 when there is none, -2 when it is wrong. */
 int64_t exchange_number(const char *text);
 /* Drops a reply that is written but not sent. */
@@ -213,10 +215,29 @@ void exchange_completed(void *cls, struct MHD_Connection *connection,
 void record_change(struct exchange *ex);
 route_fn get_audit;
 
+/* ---- reads.c: replies that are views of the published page */
+
+/* Writes the reply of an exchange; false, with nothing written: its path names
+ * something that is not there. */
+typedef bool write_fn(struct out *o, struct view *v, struct exchange *ex);
+/* Made for this exchange; missing: the text of the 404. */
+void reply_view(struct exchange *ex, write_fn *fn, const char *missing);
+struct cached { /* a reply that is the same for a tick */
+    uint64_t tick;
+    int64_t made_ms, took_ms; /* mono */
+    struct MHD_Response *response;
+};
+/* Made once a tick and shared; both: as it is, and compressed. */
+void reply_cached(struct exchange *ex, struct cached both[2], write_fn *fn);
+
 /* ---- the handlers */
-route_fn get_status, get_nodes, get_node, get_why, get_snapshot; /* reads.c */
-route_fn get_requests, get_request, get_metrics, get_openapi, get_page;
-route_fn put_request, drop_request; /* changes.c */
+route_fn get_status, get_node, get_why, get_snapshot; /* reads.c */
+route_fn get_requests, get_request, get_metrics, get_openapi;
+route_fn get_nodes;                                /* page/nodes.c */
+route_fn get_page, get_page_file;                  /* page/files.c */
+route_fn get_overview, get_history, get_decisions; /* page/reads.c */
+route_fn post_whatif;                              /* page/whatif.c */
+route_fn put_request, drop_request;                /* changes.c */
 route_fn protect_node, unprotect_node, cordon_node, uncordon_node, drain_node,
     undrain_node, post_reload;
 route_fn post_apply, post_release, post_adopt, adopt_node,
@@ -268,17 +289,13 @@ struct listener;
 void listeners_wake(struct server *s, bool events, int64_t mono_ms);
 void listeners_end(struct server *s);
 
-struct cached { /* a reply that is the same for a tick */
-    uint64_t tick;
-    int64_t made_ms, took_ms; /* mono */
-    struct MHD_Response *response;
-};
-
 struct server {
     struct mailbox *mailbox;
     struct status_board *board;
     struct event_ring *events;
     struct metrics *metrics;
+    struct history *history;
+    struct decisions *decisions;
     struct pending_list *pending;
     struct tasks *tasks;
     struct door *door;
@@ -297,7 +314,7 @@ struct server {
     struct listener *listeners;
     uint32_t n_listeners;
     pthread_mutex_t cache_lock;
-    struct cached status, nodes, snapshot;
+    struct cached status[2], nodes[2], snapshot[2], overview[2];
     atomic_ullong seen_steps; /* metrics.steps when the reaper looked */
     atomic_llong ticked_ms;   /* mono, when that last grew */
     atomic_bool started;
@@ -305,7 +322,5 @@ struct server {
     atomic_uint exchanges;    /* being served now */
     atomic_ullong replies[6]; /* by hundreds of the status code */
 };
-
-extern const char openapi_start[], openapi_end[], page_start[], page_end[];
 
 #endif

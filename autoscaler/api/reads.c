@@ -13,10 +13,6 @@
 
 #define COSTLY_MS 50
 
-/* Writes the reply of an exchange; false, with nothing written: its path names
- * something that is not there. */
-typedef bool write_fn(struct out *o, struct view *v, struct exchange *ex);
-
 static bool render(struct exchange *ex, const struct status_page *page,
                    write_fn *fn, struct buf *ret)
 {
@@ -32,15 +28,59 @@ static bool render(struct exchange *ex, const struct status_page *page,
     return found;
 }
 
-static void reply_view(struct exchange *ex, write_fn *fn, const char *missing)
+/* "t<start>-<tick>": a restarted daemon counts its ticks from one again; a
+ * compressed reply is another one. */
+static void etag_of(const struct status_page *p, bool gz, char *ret, size_t n)
+{
+    snprintf(ret, n, "\"t%lld-%llu%s\"", (long long)p->started_ms,
+             (unsigned long long)p->tick, gz ? "-gz" : "");
+}
+
+/* Whoever has the reply of this tick is told so; true: that is the reply. */
+static bool not_modified(struct exchange *ex, const struct status_page *page)
+{
+    const char *match = exchange_header(ex, MHD_HTTP_HEADER_IF_NONE_MATCH);
+    char etag[64];
+    struct buf b;
+
+    for (int gz = 0; match && gz < 2; gz++) {
+        etag_of(page, gz, etag, sizeof etag);
+        if (!strstr(match, etag))
+            continue;
+        buf_init(&b, 16);
+        exchange_reply(ex, 304, &b, "application/json");
+        MHD_add_response_header(ex->response, MHD_HTTP_HEADER_ETAG, etag);
+        return true;
+    }
+    return false;
+}
+
+static void etag_add(struct exchange *ex, const struct status_page *page)
+{
+    char etag[64];
+
+    etag_of(
+        page,
+        MHD_get_response_header(ex->response, MHD_HTTP_HEADER_CONTENT_ENCODING),
+        etag, sizeof etag);
+    MHD_add_response_header(ex->response, MHD_HTTP_HEADER_ETAG, etag);
+}
+
+void reply_view(struct exchange *ex, write_fn *fn, const char *missing)
 {
     struct status_page *page = exchange_page(ex);
     struct buf b;
 
     if (!page)
         return;
+    if (not_modified(ex, page)) {
+        status_unref(page);
+        return;
+    }
     if (render(ex, page, fn, &b)) {
         exchange_reply(ex, 200, &b, "application/json");
+        if (ex->code == 200)
+            etag_add(ex, page);
     } else {
         struct view v;
 
@@ -54,13 +94,6 @@ static void reply_view(struct exchange *ex, write_fn *fn, const char *missing)
 }
 
 /* ---- replies that are made once a tick */
-
-/* "t<start>-<tick>": a restarted daemon counts its ticks from one again. */
-static void etag_of(const struct status_page *p, char *ret, size_t n)
-{
-    snprintf(ret, n, "\"t%lld-%llu\"", (long long)p->started_ms,
-             (unsigned long long)p->tick);
-}
 
 /* Under the lock: who replaces the response drops the cache's reference only,
  * libmicrohttpd counts its own. */
@@ -85,7 +118,6 @@ static void make_cached(struct exchange *ex, struct cached *c,
                         const struct status_page *page, write_fn *fn)
 {
     int64_t began = clock_mono_ms();
-    char etag[64];
     struct buf b;
 
     render(ex, page, fn, &b);
@@ -93,8 +125,7 @@ static void make_cached(struct exchange *ex, struct cached *c,
     exchange_reply(ex, 200, &b, "application/json");
     if (ex->code != 200)
         return;
-    etag_of(page, etag, sizeof etag);
-    MHD_add_response_header(ex->response, MHD_HTTP_HEADER_ETAG, etag);
+    etag_add(ex, page);
     pthread_mutex_lock(&ex->server->cache_lock);
     if (!c->response || c->tick < page->tick) {
         if (c->response)
@@ -110,31 +141,21 @@ static void make_cached(struct exchange *ex, struct cached *c,
     pthread_mutex_unlock(&ex->server->cache_lock);
 }
 
-static void reply_cached(struct exchange *ex, struct cached *c, write_fn *fn)
+void reply_cached(struct exchange *ex, struct cached both[2], write_fn *fn)
 {
-    const char *match = exchange_header(ex, MHD_HTTP_HEADER_IF_NONE_MATCH);
+    struct cached *c = &both[exchange_takes_gzip(ex)];
     struct status_page *page = exchange_page(ex);
-    char etag[64];
-    struct buf b;
 
     if (!page)
         return;
-    if (match) {
-        etag_of(page, etag, sizeof etag);
-        if (strstr(match, etag)) {
-            buf_init(&b, 16);
-            exchange_reply(ex, 304, &b, "application/json");
-            MHD_add_response_header(ex->response, MHD_HTTP_HEADER_ETAG, etag);
-            status_unref(page);
-            return;
-        }
+    if (!not_modified(ex, page)) {
+        pthread_mutex_lock(&ex->server->cache_lock);
+        if (still_good(c, page))
+            queue_shared(ex, c);
+        pthread_mutex_unlock(&ex->server->cache_lock);
+        if (!ex->queued)
+            make_cached(ex, c, page, fn);
     }
-    pthread_mutex_lock(&ex->server->cache_lock);
-    if (still_good(c, page))
-        queue_shared(ex, c);
-    pthread_mutex_unlock(&ex->server->cache_lock);
-    if (!ex->queued)
-        make_cached(ex, c, page, fn);
     status_unref(page);
 }
 
@@ -149,30 +170,7 @@ static bool write_status(struct out *o, struct view *v, struct exchange *ex)
 
 void get_status(struct exchange *ex)
 {
-    reply_cached(ex, &ex->server->status, write_status);
-}
-
-static bool write_nodes(struct out *o, struct view *v, struct exchange *ex)
-{
-    node_list_write(o, v, exchange_query(ex, "type"),
-                    exchange_query(ex, "state"));
-    return true;
-}
-
-void get_nodes(struct exchange *ex)
-{
-    const char *state = exchange_query(ex, "state");
-
-    if (state && state_from_name(state) == STATE_COUNT)
-        exchange_error(
-            ex, 400, "INVALID", "state",
-            "must be intended, requested, starting, ready, draining, stopping "
-            "or gone, got \"%.40s\"",
-            state);
-    else if (!state && !exchange_query(ex, "type"))
-        reply_cached(ex, &ex->server->nodes, write_nodes);
-    else
-        reply_view(ex, write_nodes, NULL);
+    reply_cached(ex, ex->server->status, write_status);
 }
 
 static bool write_node(struct out *o, struct view *v, struct exchange *ex)
@@ -241,7 +239,7 @@ static bool write_snapshot(struct out *o, struct view *v, struct exchange *ex)
 
 void get_snapshot(struct exchange *ex)
 {
-    reply_cached(ex, &ex->server->snapshot, write_snapshot);
+    reply_cached(ex, ex->server->snapshot, write_snapshot);
 }
 
 void metrics_text(struct server *s, struct buf *ret)

@@ -18,6 +18,9 @@ static const struct route routes[] = {
     {"DELETE", "/v1/request_resources/{}", drop_request,
      ROUTE_REQUEST | ROUTE_CHANGE},
     {"GET", "/v1/status", get_status, 0},
+    {"GET", "/v1/overview", get_overview, 0},
+    {"GET", "/v1/history", get_history, 0},
+    {"GET", "/v1/decisions", get_decisions, 0},
     {"GET", "/v1/nodes", get_nodes, 0},
     {"GET", "/v1/nodes/{}", get_node, 0},
     {"POST", "/v1/nodes/{}/protect", protect_node, ROUTE_ADMIN | ROUTE_CHANGE},
@@ -33,6 +36,7 @@ static const struct route routes[] = {
     {"POST", "/v1/adopt", post_adopt, ROUTE_ADMIN | ROUTE_CHANGE},
     {"GET", "/v1/why/{}", get_why, ROUTE_OWNER},
     {"POST", "/v1/plan", post_plan, ROUTE_BODY},
+    {"POST", "/v1/whatif", post_whatif, ROUTE_BODY},
     {"GET", "/v1/snapshot", get_snapshot, 0},
     {"GET", "/v1/events", get_events, 0},
     {"POST", "/v1/reload", post_reload, ROUTE_ADMIN | ROUTE_CHANGE},
@@ -46,6 +50,7 @@ static const struct route routes[] = {
     {"GET", "/metrics", get_metrics, 0},
     {"GET", "/openapi.json", get_openapi, 0},
     {"GET", "/", get_page, ROUTE_OPEN},
+    {"GET", "/page/{}", get_page_file, ROUTE_OPEN},
 };
 enum { N_ROUTES = sizeof routes / sizeof *routes };
 

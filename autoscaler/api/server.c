@@ -173,14 +173,19 @@ static void *reaper_main(void *arg)
 
 /* ---- from outside */
 
+static void cached_drop(struct cached both[2])
+{
+    for (int i = 0; i < 2; i++)
+        if (both[i].response)
+            MHD_destroy_response(both[i].response);
+}
+
 static void server_free(struct server *s)
 {
-    if (s->status.response)
-        MHD_destroy_response(s->status.response);
-    if (s->nodes.response)
-        MHD_destroy_response(s->nodes.response);
-    if (s->snapshot.response)
-        MHD_destroy_response(s->snapshot.response);
+    cached_drop(s->status);
+    cached_drop(s->nodes);
+    cached_drop(s->snapshot);
+    cached_drop(s->overview);
     tasks_free(s->tasks);
     pending_list_unref(s->pending);
     pthread_mutex_destroy(&s->lock);
@@ -217,6 +222,8 @@ enum status server_start(const struct config *c, struct control *control,
     s->board = control_board(control);
     s->events = control_events(control);
     s->metrics = control_metrics(control);
+    s->history = control_history(control);
+    s->decisions = control_decisions(control);
     s->pending = pending_list_new();
     s->tasks = tasks_new();
     s->door = door_new(connections_max());

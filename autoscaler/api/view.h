@@ -73,6 +73,8 @@ const char *view_money(struct view *v, int64_t micros); /* "0.35" */
 
 /* Does this launch wait for a better plan?  See limits.think. */
 bool view_improving(const struct view *v, uint32_t launch);
+/* "nodes": how many there are, by what they do. */
+void view_node_counts(struct out *o, struct view *v);
 /* "by_state": how many nodes are in each state, where there are any. */
 void view_states(struct out *o, const uint32_t *count);
 /* "types": node types with their offers. */
@@ -144,8 +146,23 @@ bool request_write(struct out *o, const char *key, struct view *v,
                    const char *owner);
 void requests_write(struct out *o, const char *key, struct view *v);
 
-void node_list_write(struct out *o, struct view *v, const char *type,
-                     const char *state);
+/* page/nodes.c: which nodes, in which order, which part of the list; or groups
+ * in their place. */
+enum node_group {
+    GROUP_NONE,
+    GROUP_TYPE,
+    GROUP_STATE,
+    GROUP_ZONE,
+    GROUP_REASON
+};
+enum node_sort { SORT_NONE, SORT_ID, SORT_PRICE, SORT_AGE, SORT_STATE };
+struct node_query {
+    const char *type, *state, *zone, *reason, *text; /* NULL: any */
+    enum node_sort sort;
+    enum node_group group;
+    int64_t offset, limit; /* limit -1: all */
+};
+void node_list_write(struct out *o, struct view *v, const struct node_query *q);
 void node_write(struct out *o, const char *key, struct view *v, uint32_t row);
 /* By our id or the Ray node id; NONE. */
 uint32_t node_find(const struct view *v, const char *id);

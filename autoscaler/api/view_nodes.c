@@ -208,22 +208,3 @@ uint32_t node_find(const struct view *v, const char *id)
             return i;
     return NONE;
 }
-
-void node_list_write(struct out *o, struct view *v, const char *type,
-                     const char *state)
-{
-    out_object(o, NULL);
-    out_uint(o, "tick", v->page ? v->page->tick : 0);
-    out_uint(o, "total", v->snapshot->n_nodes);
-    out_array(o, "nodes");
-    for (uint32_t i = 0; i < v->snapshot->n_nodes; i++) {
-        const struct snap_node *n = &v->snapshot->nodes[i];
-
-        if ((type && strcmp(n->type, type) != 0) ||
-            (state && strcmp(state_name(n->state), state) != 0))
-            continue;
-        node_write(o, NULL, v, i);
-    }
-    out_close(o);
-    out_close(o);
-}

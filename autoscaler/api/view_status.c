@@ -92,7 +92,7 @@ static void write_limits(struct out *o, const struct snap_limits *l)
     out_close(o);
 }
 
-static void write_nodes(struct out *o, struct view *v)
+void view_node_counts(struct out *o, struct view *v)
 {
     uint32_t by[STATE_COUNT] = {0}, total = 0, cordoned = 0;
     uint32_t use[USES] = {0};
@@ -434,7 +434,7 @@ void status_write(struct out *o, struct view *v)
     problems_write(o, "problems", v);
     write_head(o, p);
     write_limits(o, &v->snapshot->limits);
-    write_nodes(o, v);
+    view_node_counts(o, v);
     view_types(o, v);
     write_resources(o, v);
     write_demand(o, v);

@@ -266,7 +266,7 @@ static const struct cli_option options[] = {
 
 static const struct cli_option words[] = {
     {"FILE", .many = &args.files, .takes = TAKES_FILE,
-     .help = "a configuration; - is standard input"},
+     .help = "configurations"},
     {0}};
 
 const struct cli_command cli_validate = {

@@ -34,7 +34,7 @@ struct acting {
 struct offer_sum {
     uint32_t n;      /* machines */
     enum reason why; /* of the first */
-    uint32_t demand;
+    uint32_t demand, launch;
 };
 
 /* A request id whose machines' ids are free as well. */
@@ -153,13 +153,15 @@ static void intend(struct acting *d, uint32_t offer,
     const char *for_whom = sum->demand == NONE
                                ? "the minimum"
                                : now->str[now->demands[sum->demand].owner];
-    char request[REQUEST_ID_MAX];
+    char request[REQUEST_ID_MAX], first[48];
 
     d->offer = offer;
     d->at = d->given = 0;
     ids_make(d, provider, type, request, sizeof request);
     for (uint32_t i = 0; i < sum->n; i++)
         machine_intend(d, request, i, sum->n, sum->why);
+    snprintf(first, sizeof first, "%.26s-%.8s-0", type, request + MARK_LENGTH);
+    decision_launch(d->a->decisions, now, d->plan, sum->launch, sum->n, first);
     atomic_fetch_add(&d->a->env->metrics.launches, sum->n);
     figure_count(&d->a->env->metrics.figures, FIGURE_LAUNCHED, sum->n,
                  FIGURE_LABELS_(type, provider, o->spot ? "spot" : "on-demand",
@@ -189,6 +191,7 @@ static uint32_t launches_intend(struct acting *d)
         if (s->n == 0) {
             s->why = l->why;
             s->demand = l->demand;
+            s->launch = i;
         }
         s->n += n;
         all += n;
@@ -261,5 +264,6 @@ uint32_t act(struct act *a, const struct taken *taken,
         node_act(a, m, &plan->nodes[i]);
     }
     ends_finish(a->ends);
+    decisions_ends(a->decisions, taken, now, a->env->now_ms);
     return launches_intend(&d);
 }

@@ -9,6 +9,7 @@
 #define CONTROL_ACT_H
 
 #include "ends.h"
+#include "report/decisions.h"
 #include "report/displacing.h"
 #include "snapshot_take.h"
 
@@ -20,6 +21,7 @@ struct act {
     const struct sources *sources;
     struct ends *ends;
     const struct displacing *displacing;
+    struct decisions *decisions; /* what is done is told there */
 };
 
 /* waits: launches that are not final are left out.  Machines intended. */

@@ -186,6 +186,7 @@ static void show(struct control *c, struct status_page *page)
 {
     stops_show(&c->known, &c->ends, page);
     displacing_show(&c->displacing, page);
+    history_see(&c->history, page);
     publish(&c->known, &c->board, page); /* the API reads this, nothing else */
     spending_page(&c->spending, page);
     if (c->record)

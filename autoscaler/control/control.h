@@ -12,6 +12,8 @@
 #include "status.h"
 
 struct control;
+struct history;
+struct decisions;
 
 struct config_source;
 
@@ -46,6 +48,8 @@ void control_free(struct control *c);
 struct mailbox *control_mailbox(struct control *c); /* for commands */
 struct status_board *control_board(struct control *c);
 struct event_ring *control_events(struct control *c);
+struct history *control_history(struct control *c); /* report/history.h */
+struct decisions *control_decisions(struct control *c);
 struct metrics *control_metrics(struct control *c);
 
 #endif

@@ -16,6 +16,7 @@
 #include "record.h"
 #include "reload.h"
 #include "report/displacing.h"
+#include "report/history.h"
 #include "report/kube_texts.h"
 #include "report/unplaced.h"
 #include "send.h"
@@ -44,6 +45,8 @@ struct control {
     struct unplaced unplaced;
     struct displacing displacing;
     struct kube_texts kube_texts;
+    struct history history;
+    struct decisions decisions;
     struct spending spending;
     struct status_board board;
     struct record *record;    /* NULL: plans are not recorded */

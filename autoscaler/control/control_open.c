@@ -43,8 +43,8 @@ static void join(struct control *c)
                               &c->previous, &c->improvement};
     c->ends = (struct ends){env, l, conf, &c->sources, .held = 0};
     c->displacing = (struct displacing){.env = env};
-    c->act = (struct act){env,         l,        conf,          &c->providers,
-                          &c->sources, &c->ends, &c->displacing};
+    c->act = (struct act){env,         l,        conf,           &c->providers,
+                          &c->sources, &c->ends, &c->displacing, &c->decisions};
     c->send = (struct send){env,           l,          conf, &c->requests,
                             &c->providers, &c->sources};
     c->unplaced.env = env;
@@ -77,9 +77,11 @@ static enum status stored_open(struct control *c, struct buf *errors)
     if (s == ST_OK) {
         env_load_events(&c->env);
         ends_open(&c->ends);
+        history_load(&c->history);
         spending_open(&c->spending, &c->env);
-    } else
+    } else {
         buf_printf(errors, "%s: %s\n", path, err.text);
+    }
     return s;
 }
 
@@ -168,6 +170,8 @@ enum status control_new(const struct control_opts *o, struct config *conf,
     c->env.started_ms = c->env.now_ms;
     mailbox_init(&c->env.inbox, NULL, NULL);
     event_ring_init(&c->env.events, 1);
+    history_init(&c->history, &c->env);
+    decisions_init(&c->decisions);
     status_board_init(&c->board);
     configuration_open(&c->configuration, &c->env, o->config_path, o->source,
                        conf);
@@ -230,6 +234,8 @@ void control_free(struct control *c)
         (c->opts.ha && !ha_stop(c->opts.ha)))
         leave(c);
     control_fold(c); /* frees what was still under way */
+    if (c->env.journal)
+        history_end(&c->history);
     spending_close(&c->spending);
     /* What came last is promised only when it is on disk. */
     if (c->env.journal && send_commit(&c->send) && c->opts.ha)
@@ -247,6 +253,8 @@ void control_free(struct control *c)
     record_close(c->record);
     status_board_done(&c->board);
     event_ring_done(&c->env.events);
+    history_done(&c->history);
+    decisions_done(&c->decisions);
     figures_done(&c->env.metrics.figures);
     mailbox_done(&c->env.inbox);
     configuration_close(&c->configuration);
@@ -267,6 +275,16 @@ struct status_board *control_board(struct control *c)
 struct event_ring *control_events(struct control *c)
 {
     return &c->env.events;
+}
+
+struct history *control_history(struct control *c)
+{
+    return &c->history;
+}
+
+struct decisions *control_decisions(struct control *c)
+{
+    return &c->decisions;
 }
 
 struct metrics *control_metrics(struct control *c)

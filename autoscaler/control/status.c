@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "../base/alloc.h"
+#include "../model/bill.h"
 
 void status_board_init(struct status_board *b)
 {
@@ -89,4 +90,19 @@ void status_unref(struct status_page *s)
     arena = s->arena; /* everything else the page points to lives in it */
     free(s);
     arena_done(&arena);
+}
+
+int64_t status_cost(const struct status_page *s)
+{
+    int64_t sum = 0;
+
+    for (uint32_t i = 0; i < s->now->n_nodes; i++) {
+        const struct pb_node *x = &s->now->nodes[i];
+        const struct snap_node *n = &s->snapshot->nodes[x->from];
+        int64_t price = bill_node_price(n, s->now, i);
+
+        if (price > 0 && n->state != STATE_GONE)
+            sum += price;
+    }
+    return sum;
 }

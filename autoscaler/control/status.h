@@ -110,6 +110,10 @@ struct status_board {
     struct status_page *now;
 };
 
+/* Micro-dollars an hour of all machines that are there and whose price is
+ * known. */
+int64_t status_cost(const struct status_page *s);
+
 struct status_page *status_new(void); /* one reference, the caller's */
 /* Takes a reference, released with the page; before it is published. */
 void status_hold(struct status_page *s, void *what, void (*release)(void *));

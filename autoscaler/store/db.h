@@ -31,6 +31,8 @@ enum stmt {
     STMT_BOOT_GET,
     STMT_VALUE_PUT,
     STMT_VALUE_GET,
+    STMT_HISTORY_PUT,
+    STMT_HISTORY_ALL,
     STMT_COUNT
 };
 
@@ -74,6 +76,8 @@ char *db_machine_put_sql(void); /* heap */
 char *db_machine_all_sql(struct journal *j); /* heap */
 /* "ALTER TABLE ..." for those, NULL when it has all; heap. */
 char *db_machine_add_sql(struct journal *j);
+
+extern const char db_history_schema[]; /* history.c */
 
 /* ---- schema.c */
 

@@ -48,6 +48,13 @@ static const char *const statements[STMT_COUNT] = {
     [STMT_VALUE_PUT] = "INSERT INTO value VALUES(?1, ?2) ON CONFLICT(key) DO "
                        "UPDATE SET value = ?2",
     [STMT_VALUE_GET] = "SELECT value FROM value WHERE key = ?1",
+    [STMT_HISTORY_PUT] =
+        "INSERT INTO history VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON "
+        "CONFLICT(step_s, place) DO UPDATE SET at_s = ?3, seen_ms = ?4, spent = "
+        "?5, nodes = ?6, waiting = ?7, launched = ?8, ended = ?9",
+    [STMT_HISTORY_ALL] =
+        "SELECT at_s, seen_ms, spent, nodes, waiting, launched, "
+        "ended FROM history WHERE step_s = ?1",
     [STMT_BOOT_GET] = "SELECT CAST(round(mean_ms) AS INTEGER) FROM boot WHERE "
                       "type = ?1",
 };

@@ -1,5 +1,6 @@
 /*
- * journal.h - what must survive: requests, machines, events, boot times.
+ * journal.h - what must survive: requests, machines, events, boot times,
+ * and a little history.
  *
  * One SQLite file (WAL, synchronous=FULL), written by the control thread only.
  * Intent before effect: what a batch holds is on disk when journal_commit()
@@ -92,6 +93,25 @@ enum status journal_put_value(struct journal *j, const char *key,
 enum status journal_value(struct journal *j, const char *key,
                           struct arena *arena, const char **ret,
                           struct err *err);
+
+/* What a stretch of time came to, for charts. */
+struct history_slot {
+    int64_t at_s;    /* its beginning, wall; 0: nothing is known of it */
+    int64_t seen_ms; /* of it, a daemon ran and saw */
+    int64_t spent;   /* meanwhile, micro-dollars */
+    uint32_t nodes, waiting; /* the most at any moment: nodes that are paid, and
+                               * bundles without a place */
+    uint32_t launched, ended; /* machines */
+};
+/* place: below the ring's size, which is the caller's; what was there is
+ * replaced. */
+enum status journal_put_history(struct journal *j, uint32_t step_s,
+                                uint32_t place, const struct history_slot *h,
+                                struct err *err);
+/* Each at at_s / step_s % n; the others are left alone. */
+enum status journal_load_history(struct journal *j, uint32_t step_s,
+                                 struct history_slot *ret, uint32_t n,
+                                 struct err *err);
 
 /* How long machines of a type took from launch to ready: exponential mean. */
 enum status journal_put_boot(struct journal *j, const char *type,

@@ -56,6 +56,8 @@ static enum status migrate(struct journal *j, bool fresh, const char *add,
         s = db_run(j, machine, "cannot create the tables", err);
     if (s == ST_OK && fresh)
         s = db_run(j, other_tables, "cannot create the tables", err);
+    if (s == ST_OK && !db_has_column(j, "history", "at_s"))
+        s = db_run(j, db_history_schema, "cannot create the tables", err);
     if (s == ST_OK && !fresh && add)
         s = db_run(j, add, "cannot migrate", err);
     if (s == ST_OK) {
@@ -137,7 +139,7 @@ enum status db_schema(struct journal *j, bool look, struct err *err)
     if (s != ST_OK)
         return s;
     add = db_machine_add_sql(j);
-    if (add || version < SCHEMA_VERSION)
+    if (add || version < SCHEMA_VERSION || !db_has_column(j, "history", "at_s"))
         s = migrate(j, false, add, err);
     free(add);
     return s;

@@ -59,7 +59,7 @@ static void do_status(struct out *o, struct view *v, const void *arg)
 
 static void do_nodes(struct out *o, struct view *v, const void *arg)
 {
-    node_list_write(o, v, arg, NULL);
+    node_list_write(o, v, &(struct node_query){.type = arg, .limit = -1});
 }
 
 static void do_reply(struct out *o, struct view *v, const void *arg)

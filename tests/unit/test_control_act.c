@@ -12,6 +12,7 @@
 static struct act acting;
 static struct ends ends;
 static struct displacing displacing;
+static struct decisions decisions;
 static struct send sending;
 
 static int start(void **state)
@@ -21,8 +22,10 @@ static int start(void **state)
     ends = (struct ends){&rig.env, &rig.ledger, &rig.conf, &rig.sources,
                          .held = 0};
     displacing = (struct displacing){.env = &rig.env};
-    acting = (struct act){&rig.env,     &rig.ledger, &rig.conf,  &rig.providers,
-                          &rig.sources, &ends,       &displacing};
+    decisions_init(&decisions);
+    acting = (struct act){&rig.env,       &rig.ledger,  &rig.conf,
+                          &rig.providers, &rig.sources, &ends,
+                          &displacing,    &decisions};
     sending = (struct send){&rig.env,      &rig.ledger,    &rig.conf,
                             &rig.requests, &rig.providers, &rig.sources};
     rig_site()->listed_ms = rig.env.now_ms;
@@ -33,6 +36,7 @@ static int stop(void **state)
 {
     (void)state;
     ends_close(&ends);
+    decisions_done(&decisions);
     rig_stop();
     return 0;
 }

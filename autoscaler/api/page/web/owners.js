@@ -1,0 +1,31 @@
+// owners.js - who asks for what, what that costs, and how long a request stays.
+import { $, el, table } from "./dom.js";
+import { why } from "./more.js";
+import { count, many, money, until } from "./show.js";
+
+const COLUMNS = [["owner"], ["asks by"], ["#bundles"], ["#placed"], ["#waiting"], ["#pays"], ["time left"], ["more", "full"]];
+
+function cells(o) {
+  const missing = o.waiting + o.infeasible;
+  if (o.rest) return [el("span", { class: "dim" }, o.owner), "", "", "", "", money(o.cost_per_hour) + "/h", "", o.note ? el("span", { class: "dim" }, o.note) : ""];
+  return [
+    el("b", null, o.owner), o.sources.join(", "), count(o.bundles), count(o.placed + o.launched),
+    missing ? el("span", { class: o.infeasible ? "bad" : "wait" }, count(missing)) : "0", money(o.cost_per_hour) + "/h",
+    o.expires_at ? until(o.expires_at, "", "over") : o.sources.includes("request") ? "until cleared" : "", why(o.owner)];
+}
+
+const FIRST = 12;
+let all = false, last = null;
+
+export function show(s) {
+  const rest = [], owners = all ? s.owners : s.owners.slice(0, FIRST);
+  last = s;
+  $("owners-all").hidden = all || s.owners.length <= FIRST;
+  $("owners-all").textContent = "Show all " + count(s.owners.length);
+  if (all && s.owners_more) rest.push({ rest: true, owner: many(s.owners_more, "owner") + " more", note: "davit status", cost_per_hour: null });
+  if (s.cost.idle_per_hour > 0.005) rest.push({ rest: true, owner: "idle: room that nobody asked for", cost_per_hour: s.cost.idle_per_hour });
+  if (s.cost.unowned_per_hour > 0.005) rest.push({ rest: true, owner: "running work that nobody asked for", cost_per_hour: s.cost.unowned_per_hour });
+  table($("owners"), "Owners", COLUMNS, owners.concat(rest), o => (o.rest ? "rest\n" : "") + o.owner, cells, "Nobody asks for anything.");
+}
+
+$("owners-all").addEventListener("click", () => { all = true; show(last); });
