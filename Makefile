@@ -152,6 +152,11 @@ deb: all  ## build/release/davit_VERSION_ARCH.deb
 	@$(IN_A_FOLDER) && $(STAGE) $$in /usr /usr/lib/davit $(VERSION) $(PLUGIN_SOS) && $(DATED) configs/packaging/deb.sh $$in $(VERSION) $(DEB)
 	@echo $(DEB)
 
+.PHONY: image
+image: all  ## build/release/image: an OCI image layout, made without a container daemon
+	@$(IN_A_FOLDER) && $(STAGE) $$in/installed /usr /usr/lib/davit $(VERSION) $(PLUGIN_SOS) && configs/kubernetes/rootfs.sh $$in/installed $$in/root && \
+		$(DATED) configs/packaging/image.py $$in/root configs/kubernetes/Dockerfile $(VERSION) "$$(git rev-parse -q --verify HEAD 2>/dev/null)" $(or $(OUT),$(B)/image)
+
 .PHONY: sbom
 sbom: all  ## build/release/davit.spdx.json: the program, its plug-ins, and the packages they are linked with
 	@python3 configs/sbom.py $(VERSION) $(if $(MHD_LIB),--static libmicrohttpd=$(MHD_VERSION)) $(B)/davit $(PLUGIN_SOS) > $(B)/davit.spdx.json.new && mv $(B)/davit.spdx.json.new $(B)/davit.spdx.json

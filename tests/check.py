@@ -67,6 +67,7 @@ SUITES = {
     "prometheus": pytest("tests/prometheus", real=True),  # not in a namespace: setup.sh may have to fetch it
     "docs": pytest("tests/docs", "--ignore=tests/docs/clouds", real=True, before=NETNS),
     "docs-clouds": pytest("tests/docs/clouds", python=CLOUDS_PY, real=True, before=NETNS),
+    "shadow": pytest("tests/shadow", real=True, before=NETNS),
     "ray-head": pytest("tests/integration/test_ray_head.py", real=True, before=NETNS),
     "clouds-eks": pytest("tests/clouds/eks", python=CLOUDS_PY, real=True),
     "clouds-ec2": pytest("tests/clouds/ec2", python=CLOUDS_PY, real=True),
@@ -89,7 +90,7 @@ LANES = [
     ["k8s-pods"],
     ["integration", "clouds-aks", "hardening", "docs"],
     ["e2e", "clouds-eks", "page"],
-    ["ray-head", "e2e-gke", "clouds-gke", "fuzz-guided", "packages", "docs-clouds"],
+    ["shadow", "ray-head", "e2e-gke", "clouds-gke", "fuzz-guided", "packages", "docs-clouds"],
     ["e2e-eks", "e2e-aks", "clouds-ec2", "e2e-vms", "hostile", "prometheus", "storm-real"],
 ]
 # `make check-fast`: the third lane waits more than it computes.

@@ -6,7 +6,8 @@
 #   setup.sh test     the tests and real Ray
 #   setup.sh clouds   the tests, the clouds' SDKs and servers
 #   setup.sh page     Chromium, and prints the path of axe-core, fetched once by npm
-#   setup.sh k8s      prints the folder of a Kubernetes control plane's programs,
+#   setup.sh helm     prints the path of helm, built once from Go modules
+#   setup.sh k8s      the same, and prints the folder of a Kubernetes control plane's programs,
 #                     built once from Go modules: ten to fifteen minutes
 #   setup.sh prometheus  prints the folder of prometheus and promtool, unpacked
 #                     from Debian's package: installed, it would start a server
@@ -16,9 +17,9 @@ what=${1:-build}
 
 build="gcc make pkg-config curl ca-certificates libcurl4-openssl-dev libjansson-dev libyaml-dev
  libgnutls28-dev libssl-dev libuv1-dev libsqlite3-dev zlib1g-dev libprotobuf-c-dev libexpat1-dev
- protobuf-c-compiler"
+ protobuf-c-compiler dpkg-dev"
 test="libcmocka-dev python3 python3-venv iproute2 util-linux openssl git clang-format-14 clang-14 libclang-rt-14-dev systemd binutils
- zsh fish mandoc lintian"
+ zsh fish mandoc lintian skopeo umoci"
 
 page="chromium fonts-dejavu-core"
 command -v npm >/dev/null || page="$page npm"
@@ -113,5 +114,9 @@ page) axe ;;
 prometheus) prometheus ;;
 test) environment tests/requirements.txt ;;
 clouds) environment tests/requirements-clouds.txt ;;
-k8s) tests/k8s/bins/build.sh ;;
+k8s)
+    tests/k8s/helm/build.sh >/dev/null
+    tests/k8s/bins/build.sh
+    ;;
+helm) tests/k8s/helm/build.sh ;;
 esac

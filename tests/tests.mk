@@ -63,6 +63,11 @@ format:  ## the C tree as clang-format 14 has it; tests/lint/format.sh asks
 bench:  ## latency, memory and rate of the daemon, with real Ray
 	@py=$$(tests/setup.sh test) && $(MAKE) -s all $(B)/tests/plugins/davit-stamp.so && PATH="$$py/bin:$$PATH" PYTHONPATH=tests tests/netns.sh $$py/bin/python tests/bench/bench_loop.py
 
+.PHONY: reproducible
+reproducible: deb  ## builds what is committed again, in another folder, and compares the packages byte for byte
+	@in=$$(mktemp -d) && trap 'rm -rf "$$in"' EXIT && git archive HEAD | tar -x -C "$$in" && \
+		CCACHE_DISABLE=1 $(MAKE) -s -C "$$in" SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) deb >/dev/null && cmp "$$in/$(DEB)" $(DEB) && sha256sum $(DEB)
+
 .PHONY: hostile
 hostile:  ## ten minutes of each kind of hostile client (HOSTILE_S=600), and the rest of tests/hostile
 	@py=$$(tests/setup.sh test) && $(MAKE) -s all && HOSTILE_S=$${HOSTILE_S:-600} PATH="$$py/bin:$$PATH" tests/netns.sh $$py/bin/python -m pytest -q -s tests/hostile

@@ -233,7 +233,7 @@ void reply_cached(struct exchange *ex, struct cached both[2], write_fn *fn);
 /* ---- the handlers */
 route_fn get_status, get_node, get_why, get_snapshot; /* reads.c */
 route_fn get_requests, get_request, get_metrics, get_openapi;
-route_fn get_nodes;                                /* page/nodes.c */
+route_fn get_nodes;                                /* page/node_query.c */
 route_fn get_page, get_page_file;                  /* page/files.c */
 route_fn get_overview, get_history, get_decisions; /* page/reads.c */
 route_fn post_whatif;                              /* page/whatif.c */
@@ -244,6 +244,7 @@ route_fn post_apply, post_release, post_adopt, adopt_node,
     forget_node;               /* held.c */
 route_fn post_plan;            /* whatif.c */
 route_fn get_events;           /* stream.c */
+route_fn get_shadow;           /* shadow/shadow.c */
 route_fn get_alive, get_ready; /* health.c */
 /* changes.c: takes the pending and sends it to the control loop. */
 void control_send(struct exchange *ex, struct pending *p, route_fn *answer);
@@ -256,6 +257,7 @@ void configuration_answer(struct exchange *ex, const char *done,
 void metrics_text(struct server *s, struct buf *ret); /* reads.c */
 /* metrics/metrics_server.c */
 void server_metrics(struct server *s, bool broken, struct buf *b);
+void shadow_metrics(const struct server *s, struct buf *b); /* shadow/ */
 /* What is wrong with the server's own files; they keep it from being ready. */
 void server_problems(struct server *s, struct view *v); /* health.c */
 /* Does the control loop run? */
@@ -296,6 +298,7 @@ struct server {
     struct metrics *metrics;
     struct history *history;
     struct decisions *decisions;
+    struct shadow *shadow; /* NULL: it acts */
     struct pending_list *pending;
     struct tasks *tasks;
     struct door *door;

@@ -252,6 +252,7 @@ void metrics_text(struct server *s, struct buf *ret)
     server_problems(s, &v);
     metrics_write(ret, page ? &v : NULL, s->metrics);
     server_metrics(s, v.broken, ret);
+    shadow_metrics(s, ret);
     if (page)
         view_done(&v);
     else

@@ -39,6 +39,7 @@ static const struct route routes[] = {
     {"POST", "/v1/whatif", post_whatif, ROUTE_BODY},
     {"GET", "/v1/snapshot", get_snapshot, 0},
     {"GET", "/v1/events", get_events, 0},
+    {"GET", "/v1/shadow", get_shadow, 0},
     {"POST", "/v1/reload", post_reload, ROUTE_ADMIN | ROUTE_CHANGE},
     {"POST", "/v1/apply", post_apply, ROUTE_ADMIN | ROUTE_CHANGE},
     {"POST", "/v1/release", post_release, ROUTE_ADMIN | ROUTE_CHANGE},

@@ -224,6 +224,7 @@ enum status server_start(const struct config *c, struct control *control,
     s->metrics = control_metrics(control);
     s->history = control_history(control);
     s->decisions = control_decisions(control);
+    s->shadow = control_shadow(control);
     s->pending = pending_list_new();
     s->tasks = tasks_new();
     s->door = door_new(connections_max());

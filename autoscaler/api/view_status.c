@@ -28,6 +28,10 @@ uint32_t problems_write(struct out *o, const char *key, struct view *v)
     uint32_t n = 0;
 
     out_array(o, key);
+    if (p->shadow && ++n)
+        out_str(o, NULL,
+                "this is a shadow: nothing is launched, drained or ended; its "
+                "nodes are virtual (`davit shadow report`)");
     if (p->ray_address[0] && !p->ray_ok && ++n)
         out_strf(o, NULL, "the Ray head at %s cannot be read: %s",
                  p->ray_address,
@@ -431,6 +435,7 @@ void status_write(struct out *o, struct view *v)
     out_time(o, "started_at", p->started_ms);
     out_seconds(o, "uptime_s", v->snapshot->now_ms - p->started_ms);
     out_bool(o, "ready", view_ready(v));
+    out_bool(o, "shadow", p->shadow);
     problems_write(o, "problems", v);
     write_head(o, p);
     write_limits(o, &v->snapshot->limits);

@@ -5,15 +5,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../control/shadow/shadow.h"
 #include "cli.h"
 #include "daemon.h"
 #include "kuberay.h"
 
+enum { BOOT_MOST_MS = 24 * 3600000 };
+
 static struct {
     const char *config, *file, *record, *record_http, *replay_http;
     const char *kuberay, *kubeconfig, *context, *ray_address, *settings;
-    bool dry_run, log_json, verbose;
-} args = {.kubeconfig = "", .context = "", .ray_address = "", .settings = ""};
+    bool shadow, dry_run, log_json, verbose;
+    int64_t boot_ms;
+} args = {.boot_ms = SHADOW_BOOT_MS,
+          .kubeconfig = "",
+          .context = "",
+          .ray_address = "",
+          .settings = ""};
 
 /* NAMESPACE/NAME, or NAME in the namespace of the pod or the context. */
 static int run_kuberay(struct control_opts *o, const char *which)
@@ -62,11 +70,12 @@ static int options_check(const char *config)
 static int run(void)
 {
     const char *config = args.file ? args.file : args.config;
-    struct control_opts o = {.config_path = config ? config : "davit.yaml",
-                             .dry_run = args.dry_run,
-                             .record_dir = args.record,
-                             .record_http_dir = args.record_http,
-                             .replay_http_dir = args.replay_http};
+    struct control_opts o = {
+        .config_path = config ? config : "davit.yaml",
+        .shadow_boot_ms = args.shadow || args.dry_run ? args.boot_ms : 0,
+        .record_dir = args.record,
+        .record_http_dir = args.record_http,
+        .replay_http_dir = args.replay_http};
     struct config *conf;
     int rc = options_check(config);
 
@@ -83,8 +92,13 @@ static const struct cli_option options[] = {
     {"config", 'c', .text = &args.config, .takes = TAKES_FILE,
      .help = "settings (default davit.yaml); a Ray cluster YAML, a podTypes "
              "list and a RayCluster manifest are read too"},
-    {"dry-run", 'n', .flag = &args.dry_run,
-     .help = "plans and reports, but never launches or ends anything"},
+    {"shadow", .flag = &args.shadow,
+     .help = "beside another autoscaler: acts on nothing, and adds up what its "
+             "nodes cost and what Davit's would: `davit shadow report`"},
+    {"dry-run", 'n', .flag = &args.dry_run, .help = "the same as --shadow"},
+    {"boot", .time_ms = &args.boot_ms, .least = 1, .most = BOOT_MOST_MS,
+     .help = "with --shadow: what a machine takes to boot where its node type "
+             "does not say (2m)"},
     {"kuberay", 0, "NAMESPACE/NAME", .text = &args.kuberay,
      .help = "a RayCluster of a Kubernetes cluster in place of a file: its "
              "groups are the node types, and a change of it is a reload"},
@@ -126,6 +140,6 @@ const struct cli_command cli_run = {
     .details = "SIGHUP or a change of the file reloads it; SIGTERM stops the "
                "daemon and leaves every machine as it is.\n",
     .examples = (const struct cli_example[]){
-        {"davit run --dry-run davit.yaml", "looks and plans, does nothing"},
+        {"davit run --shadow davit.yaml", "looks and plans, does nothing"},
         {"davit run --kuberay ray/train", "a RayCluster in place of a file"},
         {0}}};

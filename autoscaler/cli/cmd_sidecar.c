@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../control/shadow/shadow.h"
 #include "cli.h"
 #include "daemon.h"
 #include "kuberay.h"
@@ -65,7 +66,7 @@ static bool state_find(char *ret, size_t size)
 
 static struct {
     const char *name, *space, *listen, *metrics, *settings;
-    bool dry_run, log_json, verbose;
+    bool shadow, log_json, verbose;
 } args = {.name = "",
           .space = "",
           .listen = "127.0.0.1:8790",
@@ -75,7 +76,8 @@ static struct {
 static int run(void)
 {
     char state[600], metrics[64];
-    struct control_opts o = {.config_path = "", .dry_run = args.dry_run};
+    struct control_opts o = {
+        .config_path = "", .shadow_boot_ms = args.shadow ? SHADOW_BOOT_MS : 0};
     struct kuberay_opts k = {
         .space = args.space,
         .name = args.name,
@@ -119,8 +121,10 @@ static const struct cli_option options[] = {
     {"settings", .text = &args.settings, .takes = TAKES_FILE,
      .env = "DAVIT_SETTINGS",
      .help = "further settings of who runs it (default $DAVIT_SETTINGS)"},
-    {"dry-run", .flag = &args.dry_run,
-     .help = "plans and reports, but never launches or ends anything"},
+    {"shadow", .flag = &args.shadow,
+     .help = "beside KubeRay's own autoscaler: acts on nothing, and adds up "
+             "what its nodes cost and what Davit's would"},
+    {"dry-run", .flag = &args.shadow, .help = "the same as --shadow"},
     {"log-json", .flag = &args.log_json, .help = "log lines as JSON"},
     {"verbose", .flag = &args.verbose, .help = "more of them"},
     {0}};

@@ -94,36 +94,29 @@ static void providers_check(const struct config *conf, struct verdict *v)
 }
 
 /* Is there a line that says the schema of a catalogue? */
-static bool is_catalogue(const char *path)
+static bool is_catalogue(const char *text)
 {
     static const char says[] = "schema: davit-catalogue/";
-    struct arena a = {0};
-    struct err err;
-    char *text;
-    size_t n;
-    bool found = cli_read(path, &a, &text, &n, &err) == ST_OK &&
-                 (strncmp(text, says, sizeof says - 1) == 0 ||
-                  strstr(text, "\nschema: davit-catalogue/"));
 
-    arena_done(&a);
-    return found;
+    return strncmp(text, says, sizeof says - 1) == 0 ||
+           strstr(text, "\nschema: davit-catalogue/");
 }
 
-static void judge(struct verdict *v)
+static void catalogue_judge(struct verdict *v)
+{
+    struct arena a = {0};
+    struct catalogue *c;
+
+    v->kind = "machine catalogue";
+    catalogue_load(&a, v->path, &c, &v->errors);
+    arena_done(&a);
+}
+
+static void config_check(struct verdict *v, const char *text, size_t n)
 {
     struct config *conf;
-    bool good;
+    bool good = config_judge(v->path, text, n, &conf, &v->errors) == ST_OK;
 
-    if (strcmp(v->path, "-") != 0 && is_catalogue(v->path)) {
-        struct arena a = {0};
-        struct catalogue *c;
-
-        v->kind = "machine catalogue";
-        catalogue_load(&a, v->path, &c, &v->errors);
-        arena_done(&a);
-        return;
-    }
-    good = config_judge(v->path, &conf, &v->errors) == ST_OK;
     if (!conf)
         return;
     providers_check(conf, v);
@@ -135,6 +128,22 @@ static void judge(struct verdict *v)
     v->n_types = conf->n_types;
     v->n_providers = conf->n_providers;
     config_free(conf);
+}
+
+static void judge(struct verdict *v)
+{
+    struct arena a = {0};
+    struct err err;
+    char *text;
+    size_t n;
+
+    if (cli_read(v->path, &a, &text, &n, &err) != ST_OK)
+        buf_printf(&v->errors, "%s\n", err.text);
+    else if (strcmp(v->path, "-") != 0 && is_catalogue(text))
+        catalogue_judge(v);
+    else
+        config_check(v, text, n);
+    arena_done(&a);
 }
 
 /* "FILE:3:7: text" as an object; a line of another form is all text. */
@@ -266,7 +275,7 @@ static const struct cli_option options[] = {
 
 static const struct cli_option words[] = {
     {"FILE", .many = &args.files, .takes = TAKES_FILE,
-     .help = "configurations"},
+     .help = "configurations; - is standard input"},
     {0}};
 
 const struct cli_command cli_validate = {

@@ -14,6 +14,7 @@ const struct cli_entry cli_entries[] = {
     {"What is, and why", &cli_why},
     {"What is, and why", &cli_events},
     {"What is, and why", &cli_cost},
+    {"What is, and why", &cli_shadow},
     {"Requests and decisions", &cli_request},
     {"Requests and decisions", &cli_apply},
     {"Requests and decisions", &cli_release},

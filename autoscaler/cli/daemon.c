@@ -9,6 +9,7 @@
 
 #include "../api/server.h"
 #include "../api/standby.h"
+#include "../control/shadow/shadow.h"
 #include "cli.h"
 #include "loop.h"
 
@@ -52,9 +53,8 @@ static enum status lead(const struct config *conf, struct ha **ret,
     return ST_OK;
 }
 
-int daemon_run(const struct control_opts *opts, struct config *conf)
+static int run(struct control_opts o, struct config *conf)
 {
-    struct control_opts o = *opts;
     struct control *control;
     struct server *server;
     struct buf errors;
@@ -90,4 +90,18 @@ int daemon_run(const struct control_opts *opts, struct config *conf)
     control_free(control);
     ha_close(o.ha);
     return EXIT_OK;
+}
+
+int daemon_run(const struct control_opts *opts, struct config *conf)
+{
+    struct control_opts o = *opts;
+    int rc;
+
+    if (o.shadow_boot_ms) {
+        o.shadow = shadow_new(o.shadow_boot_ms);
+        shadow_config(o.shadow, conf);
+    }
+    rc = run(o, conf);
+    shadow_free(o.shadow);
+    return rc;
 }

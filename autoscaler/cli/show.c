@@ -183,10 +183,12 @@ uint32_t status_print(const json_t *s, struct arena *a)
     bool ready = flag_of(s, "ready");
     uint32_t lines = 4;
 
-    printf("%s%s%s  %s%s%s  up %s, davit %s\n", colour(BOLD),
-           text_of(s, "cluster"), colour(PLAIN), colour(ready ? GREEN : RED),
-           ready ? "ready" : "not ready", colour(PLAIN),
-           span(a, number_of(s, "uptime_s")), text_of(s, "version"));
+    printf("%s%s%s  %s%s%s%s  up %s, davit %s\n", colour(BOLD),
+           text_of(s, "cluster"), colour(PLAIN),
+           flag_of(s, "shadow") ? "SHADOW, acts on nothing  " : "",
+           colour(ready ? GREEN : RED), ready ? "ready" : "not ready",
+           colour(PLAIN), span(a, number_of(s, "uptime_s")),
+           text_of(s, "version"));
     lines += problems_print(s);
     if (flag_of(head, "configured")) {
         printf("head   %s  %s\n", text_of(head, "address"),

@@ -37,16 +37,16 @@ uint32_t plugin_dirs(const char *dir, struct arena *a,
         ret_dirs[n++] = arena_strdup(a, env);
     char self[PATH_MAX];
     ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (len > 0) {
-        self[len] = '\0';
-        char *slash = strrchr(self, '/');
-        if (slash) {
-            int folder = (int)(slash - self);
-
-            ret_dirs[n++] = arena_printf(a, "%.*s/plugins", folder, self);
-            ret_dirs[n++] = arena_printf(a, "%.*s/../lib/davit", folder, self);
-        }
+    self[len > 0 ? len : 0] = '\0';
+    char *slash = strrchr(self, '/');
+    if (slash) {
+        *slash = '\0'; /* "/usr/bin" */
+        ret_dirs[n++] = arena_printf(a, "%s/plugins", self);
+        slash = strrchr(self, '/');
     }
+    if (slash)
+        ret_dirs[n++] = arena_printf(a, "%.*s/lib/davit", (int)(slash - self),
+                                     self);
     ret_dirs[n++] = PLUGIN_DIR;
     return n;
 }

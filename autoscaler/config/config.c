@@ -178,10 +178,12 @@ enum status config_load_with(const char *path, const struct conf_set *sets,
         errors);
 }
 
-enum status config_judge(const char *path, struct config **ret,
-                         struct buf *errors)
+enum status config_judge(const char *path, const char *text, size_t n,
+                         struct config **ret, struct buf *errors)
 {
-    return file_load((struct origin){.path = path, .keep = true}, ret, errors);
+    return origin_parse(
+        &(struct origin){.path = path, .text = text, .n = n, .keep = true}, ret,
+        errors);
 }
 
 void config_free(struct config *c)

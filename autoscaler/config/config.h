@@ -80,6 +80,7 @@ struct config {
     struct names api_hosts;    /* names of ours besides api_host */
     const char *api_tokens;    /* file or folder of who may what; "" : none */
     const char *api_socket, *api_audit; /* paths that are made; "" : none */
+    bool shadow;              /* of this run, not of a file: control/shadow/ */
     const char *state;        /* the journal as the file has it, "davit.db":
                                * see config_journal_path() */
     bool ha;                  /* state: kubernetes */
@@ -122,10 +123,10 @@ struct conf_set {
 enum status config_load_with(const char *path, const struct conf_set *sets,
                              uint32_t n_sets, struct config **ret,
                              struct buf *errors);
-/* Like config_load(), to look for more: also after mistakes *ret is what could
- * be read, which nothing may be run with; NULL: nothing. */
-enum status config_judge(const char *path, struct config **ret,
-                         struct buf *errors);
+/* Like config_parse(), to look for more: also after mistakes *ret is what could
+ * be read, which nothing may be run with. */
+enum status config_judge(const char *path, const char *text, size_t n,
+                         struct config **ret, struct buf *errors);
 void config_free(struct config *c); /* gives the reference back */
 
 /* The journal's file, in the arena: a relative `state` is beside the file that

@@ -1,6 +1,6 @@
 /*
- * davit_keys.h - every key of our dialect, for davit.yaml(5) and for the test
- * that holds docs/config.md against the tables.
+ * davit_keys.h - every key of our dialect, for the test that holds
+ * docs/config.md against the tables.
  */
 #ifndef CONFIG_DAVIT_KEYS_H
 #define CONFIG_DAVIT_KEYS_H

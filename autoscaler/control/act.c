@@ -142,6 +142,28 @@ static void machine_intend(struct acting *d, const char *request, uint32_t i,
     fleet_touch(fleet, m);
 }
 
+static void launch_tell(const struct acting *d, const char *type,
+                        const struct offer_sum *sum, const char *for_whom)
+{
+    struct env *env = d->a->env;
+    const struct pb_offer *o = &d->now->offers[d->offer];
+    const char *provider = d->now->str[d->now->types[o->type].provider];
+    const char *zone = d->now->str[o->zone];
+    char would[128];
+
+    if (env->shadow)
+        emit(env, "would.launch", type, reason_code(sum->why),
+             "%u from %s%s%s for %s; before it %s", sum->n, provider,
+             *zone ? " in " : "", zone, for_whom,
+             shadow_text(env->shadow, would, sizeof would));
+    else
+        emit(env, "launch", type, reason_code(sum->why),
+             "%u from %s%s%s for %s", sum->n, provider, *zone ? " in " : "",
+             zone, for_whom);
+    if (env->shadow)
+        shadow_counted(env->shadow, sum->n, 0);
+}
+
 /* The machines of the offer, as one launch. */
 static void intend(struct acting *d, uint32_t offer,
                    const struct offer_sum *sum)
@@ -166,9 +188,7 @@ static void intend(struct acting *d, uint32_t offer,
     figure_count(&d->a->env->metrics.figures, FIGURE_LAUNCHED, sum->n,
                  FIGURE_LABELS_(type, provider, o->spot ? "spot" : "on-demand",
                                 reason_code(sum->why)));
-    emit(d->a->env, "launch", type, reason_code(sum->why),
-         "%u from %s%s%s for %s", sum->n, provider,
-         *now->str[o->zone] ? " in " : "", now->str[o->zone], for_whom);
+    launch_tell(d, type, sum, for_whom);
 }
 
 static uint32_t launches_intend(struct acting *d)
@@ -247,8 +267,6 @@ uint32_t act(struct act *a, const struct taken *taken,
     struct acting d = {
         .a = a, .taken = taken, .now = now, .plan = plan, .waits = waits};
 
-    if (a->env->dry_run)
-        return 0;
     if (plan->n_launches || plan->n_ended)
         atomic_fetch_add(&a->env->metrics.plans, 1);
     ends_begin(a->ends);

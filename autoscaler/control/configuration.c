@@ -71,10 +71,15 @@ enum status configuration_read(const struct configuration *c,
 {
     const struct outside *o = c->env->outside;
 
+    enum status s;
+
     if (o->config)
         return o->config(o->arg, c->path, ret, errors);
-    return c->source ? config_source_parse(c->source, ret, errors)
-                     : config_load(c->path, ret, errors);
+    s = c->source ? config_source_parse(c->source, ret, errors)
+                  : config_load(c->path, ret, errors);
+    if (s == ST_OK && c->env->shadow)
+        shadow_config(c->env->shadow, *ret);
+    return s;
 }
 
 static void stay(struct configuration *c, const char *why, bool held)

@@ -181,6 +181,21 @@ static void carry_out(struct control *c, struct status_page *page,
     send_due(&c->send);
 }
 
+/* What waits in truth, beside what this plan has. */
+static void shadow_look(struct control *c, const struct status_page *page)
+{
+    const struct source *h = source_of_machines(&c->sources);
+    uint32_t waiting = 0;
+
+    for (uint32_t i = 0; i < c->sources.n; i++) {
+        const struct source_view *view = c->sources.all[i].view;
+
+        waiting += view && view->present ? view->present->waiting : 0;
+    }
+    shadow_page(c->env.shadow, page, h ? h->view : NULL, waiting,
+                c->env.mono_ms, c->env.journal);
+}
+
 /* Shows what was done. */
 static void show(struct control *c, struct status_page *page)
 {
@@ -189,6 +204,8 @@ static void show(struct control *c, struct status_page *page)
     history_see(&c->history, page);
     publish(&c->known, &c->board, page); /* the API reads this, nothing else */
     spending_page(&c->spending, page);
+    if (c->env.shadow)
+        shadow_look(c, page);
     if (c->record)
         record_put(c->record, page);
     sources_report(&c->sources, page);

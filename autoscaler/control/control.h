@@ -24,7 +24,10 @@ struct control_opts {
                                * in its place: see config_source.h.  Borrowed. */
     const char *record_dir; /* NULL: plans are not recorded */
     const char *record_http_dir, *replay_http_dir; /* NULL: clouds are asked */
-    bool dry_run;           /* shadow mode: plans, but never acts */
+    int64_t shadow_boot_ms; /* for daemon_run(): over 0: a shadow, whose
+                             * machines boot for so long */
+    struct shadow *shadow;  /* NULL: what is done is real.  Borrowed, and used
+                             * for the first settings already */
     struct ha *ha;          /* NULL: alone; it leads, and outlives control */
     struct outside outside; /* played; {0}: real */
 };
@@ -51,5 +54,6 @@ struct event_ring *control_events(struct control *c);
 struct history *control_history(struct control *c); /* report/history.h */
 struct decisions *control_decisions(struct control *c);
 struct metrics *control_metrics(struct control *c);
+struct shadow *control_shadow(struct control *c); /* or NULL */
 
 #endif

@@ -76,9 +76,11 @@ static enum status stored_open(struct control *c, struct buf *errors)
                           &err);
     if (s == ST_OK) {
         env_load_events(&c->env);
-        ends_open(&c->ends);
         history_load(&c->history);
+        ends_open(&c->ends);
         spending_open(&c->spending, &c->env);
+        if (c->env.shadow)
+            shadow_restore(c->env.shadow, &c->ledger.fleet, c->env.journal);
     } else {
         buf_printf(errors, "%s: %s\n", path, err.text);
     }
@@ -135,6 +137,11 @@ static void started_emit(struct control *c)
         &c->env, "daemon.started", conf->cluster, "",
         "davit %s, %u node types, %u machines and %u requests from the journal",
         DAVIT_VERSION, conf->n_types, c->ledger.fleet.n, c->requests.all.n);
+    if (c->env.shadow)
+        emit(&c->env, "shadow.started", conf->cluster, "",
+             "this is a shadow: no machine is launched or ended, nothing is "
+             "drained, nothing is written anywhere but to %s",
+             c->ledger.path);
     if (c->opts.replay_http_dir)
         emit(&c->env, "http.replayed", conf->cluster, "",
              "no cloud is asked: answers come from %s",
@@ -165,7 +172,7 @@ enum status control_new(const struct control_opts *o, struct config *conf,
     *ret = NULL;
     c->opts = *o;
     c->env.outside = &c->opts.outside;
-    c->env.dry_run = o->dry_run;
+    c->env.shadow = o->shadow;
     env_begin(&c->env);
     c->env.started_ms = c->env.now_ms;
     mailbox_init(&c->env.inbox, NULL, NULL);
@@ -237,6 +244,8 @@ void control_free(struct control *c)
     if (c->env.journal)
         history_end(&c->history);
     spending_close(&c->spending);
+    if (c->env.shadow && c->env.journal)
+        shadow_save(c->env.shadow, c->env.journal, c->env.mono_ms);
     /* What came last is promised only when it is on disk. */
     if (c->env.journal && send_commit(&c->send) && c->opts.ha)
         ha_copy_rest(c->opts.ha, c->env.journal);
@@ -285,6 +294,11 @@ struct history *control_history(struct control *c)
 struct decisions *control_decisions(struct control *c)
 {
     return &c->decisions;
+}
+
+struct shadow *control_shadow(struct control *c)
+{
+    return c->env.shadow;
 }
 
 struct metrics *control_metrics(struct control *c)

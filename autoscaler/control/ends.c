@@ -211,8 +211,7 @@ void ends_due(struct ends *e)
     for (uint32_t i = 0; i < e->ledger->fleet.n; i++) {
         struct machine *m = e->ledger->fleet.v[i];
 
-        if (m->state > STATE_READY || e->env->dry_run || m->protected ||
-            machine_held(m))
+        if (m->state > STATE_READY || m->protected || machine_held(m))
             continue;
         if (machine_leaves(m))
             machine_end(e, m, REASON_END_TAKEN);

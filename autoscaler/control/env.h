@@ -13,6 +13,7 @@
 #include "../store/journal.h"
 #include "event.h"
 #include "outside.h"
+#include "shadow/shadow.h"
 #include "status.h"
 
 /* What may lie in the inbox: control.c gives each to its step. */
@@ -29,11 +30,11 @@ struct env {
     const struct outside *outside; /* who plays it; {0}: nobody */
     int64_t now_ms;                /* wall (steady), of this step */
     int64_t mono_ms;               /* the same moment, for intervals */
-    int64_t due_ms;     /* mono: when the next step runs at the latest */
-    int64_t started_ms; /* wall, of the daemon */
-    bool news;          /* something is known that no plan knows yet */
-    bool stopping;      /* answers still come, and change nothing */
-    bool dry_run;       /* shadow mode: nothing is done */
+    int64_t due_ms;        /* mono: when the next step runs at the latest */
+    int64_t started_ms;    /* wall, of the daemon */
+    bool news;             /* something is known that no plan knows yet */
+    bool stopping;         /* answers still come, and change nothing */
+    struct shadow *shadow; /* NULL: what is done is real.  Borrowed */
     struct mailbox inbox;
     struct workers *workers; /* for what may block */
     struct journal *journal; /* NULL before it is open */

@@ -50,7 +50,7 @@ static bool any_waits(const struct plan *plan)
 /* Is there time and reason to look longer? */
 static bool may_wait(const struct improvement *k, const struct plan *plan)
 {
-    return k->conf->now->think_ms > 0 && !k->env->dry_run && any_waits(plan);
+    return k->conf->now->think_ms > 0 && any_waits(plan);
 }
 
 bool improvement_waits(const struct improvement *k, const struct plan *plan)

@@ -118,6 +118,16 @@ static void machine_ending(struct ledger *l, const struct machine *m)
                     FIGURE_LABELS_(m->type));
 }
 
+static void would_end(struct ledger *l, const struct machine *m)
+{
+    char text[128];
+
+    shadow_counted(l->env->shadow, 0, 1);
+    emit(l->env, "would.end", m->id, reason_code(m->why),
+         "%s %s%s; before it %s", m->type, m->zone, *m->zone ? " " : "",
+         shadow_text(l->env->shadow, text, sizeof text));
+}
+
 void machine_to(struct ledger *l, struct machine *m, enum machine_state to)
 {
     static const char *const kinds[STATE_COUNT] = {
@@ -146,7 +156,9 @@ void machine_to(struct ledger *l, struct machine *m, enum machine_state to)
     if (to >= STATE_STOPPING && m->failure == ST_OK)
         m->detail[0] = '\0'; /* of its earlier life */
     fleet_move(&l->fleet, m, to, l->env->now_ms);
-    if (kinds[to])
+    if (to == STATE_STOPPING && l->env->shadow)
+        would_end(l, m);
+    else if (kinds[to])
         emit(l->env, back ? "node.undrained" : kinds[to], m->id,
              m->why == REASON_NONE ? "" : reason_code(m->why), "%s %s%s%s",
              m->type, m->zone, *m->zone ? " " : "", m->detail);

@@ -85,8 +85,7 @@ static void intent_late(struct observe *o, struct machine *m)
 {
     int64_t until = m->progress_ms + UNSENT_MS;
 
-    if (standing_of(m) != STANDING_PLANNED || o->env->dry_run ||
-        !o->ledger->journal_ok)
+    if (standing_of(m) != STANDING_PLANNED || !o->ledger->journal_ok)
         return;
     if (!provider_find(o->providers, m->provider)) {
         machine_fail(o->ledger, m, ST_INVALID,

@@ -137,6 +137,7 @@ void publish(const struct known *k, struct status_board *board,
 {
     p->started_ms = k->env->started_ms;
     p->version = DAVIT_VERSION;
+    p->shadow = k->env->shadow;
     ray_show(k->sources, p);
     requests_show(k->requests, p);
     providers_show(k->providers, p);

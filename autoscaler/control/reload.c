@@ -161,7 +161,7 @@ static void difference(const struct reloading *r, struct config *conf,
 {
     uint32_t ends;
 
-    if (r->ends->env->dry_run)
+    if (r->ends->env->shadow)
         return;
     unanswered_compare(r, set, ret);
     if (ret->n || configuration_approved(r->conf, conf))

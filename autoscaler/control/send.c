@@ -165,7 +165,7 @@ static void machine_send(struct send *s, struct machine *m)
 
 void send_due(struct send *s)
 {
-    if (!send_commit(s) || s->env->dry_run)
+    if (!send_commit(s))
         return;
     ledger_copy(s->ledger);
     if (!ledger_leads(s->ledger))

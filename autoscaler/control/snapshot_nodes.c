@@ -246,6 +246,14 @@ static struct snap_node ledger_take(const struct taking *t,
     };
 }
 
+/* A virtual machine has what its type has: nothing runs on it but by the plan. */
+static void virtual_room(const struct taking *t, struct snap_node *n)
+{
+    for (uint32_t i = 0; i < t->snapshot->n_types; i++)
+        if (strcmp(t->snapshot->types[i].name, n->type) == 0)
+            n->total = n->available = t->snapshot->types[i].resources;
+}
+
 static struct snap_node machine_take(const struct taking *t,
                                      struct previous_reader *previous,
                                      const struct machine *m, bool node_ids)
@@ -259,7 +267,9 @@ static struct snap_node machine_take(const struct taking *t,
     if (m->state != STATE_READY && m->state != STATE_DRAINING &&
         n.state != STATE_DRAINING)
         return n;
-    if (!k->sources->n) {
+    if (k->env->shadow)
+        virtual_room(t, &n);
+    if (!k->sources->n || k->env->shadow) {
         /* Nothing tells of work on it: it is idle since it was last needed. */
         int64_t since = m->needed_ms > m->ready_ms ? m->needed_ms : m->ready_ms;
 

@@ -49,6 +49,19 @@ static void backoff_take(const struct taking *t, const struct snap_type *type,
     }
 }
 
+/* Nodes of that type that are there in truth. */
+static uint32_t present_like(const struct source_present *p, const char *type,
+                             const struct source_node **like, uint32_t most)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < p->n_nodes && n < most; i++)
+        if (strcmp(p->nodes[i].type, type) == 0 && !p->nodes[i].settling &&
+            p->nodes[i].status != SOURCE_UNREADY)
+            like[n++] = &p->nodes[i];
+    return n;
+}
+
 /* What a node of the type leaves to pods, learned from a few of its kind. */
 static void pods_take(const struct taking *t, struct snap_type *type)
 {
@@ -60,7 +73,9 @@ static void pods_take(const struct taking *t, struct snap_type *type)
 
     if (!h || !h->view || !h->view->pods)
         return;
-    for (uint32_t i = 0; i < f->n && n < LIKE; i++) {
+    if (h->view->present)
+        n = present_like(h->view->present, type->name, like, LIKE);
+    for (uint32_t i = 0; i < f->n && n < LIKE && !h->view->present; i++) {
         const struct machine *m = f->v[i];
         const struct source_node *x = m->state == STATE_READY &&
                                               strcmp(m->type, type->name) == 0

@@ -91,6 +91,7 @@ struct status_page {
     uint32_t n_stops;
     const struct status_displaced *displaced;
     uint32_t n_displaced;
+    bool shadow;   /* nothing of it is real: shadow/shadow.h */
     bool insecure; /* an API server's certificate is not checked */
     const char *config_path, *config_problem; /* a reload that was refused */
     bool config_held;                         /* it waits for `davit apply` */

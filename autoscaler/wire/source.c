@@ -30,6 +30,7 @@ void source_view_unref(struct source_view *v)
 {
     if (!v || atomic_fetch_sub(&v->refs, 1) > 1)
         return;
+    source_view_unref(v->base);
     arena_done(&v->arena);
     free(v);
 }
@@ -103,13 +104,30 @@ static bool node(const struct source_node *a, const struct source_node *b)
            ALL(pairs, a->labels, b->labels) && !a->taints.n && !b->taints.n;
 }
 
+/* Whose prices and sums differ is another matter than whether to plan anew; but
+ * what is added up of it begins with a page. */
+static bool present(const struct source_present *a,
+                    const struct source_present *b)
+{
+    if (!a || !b)
+        return a == b;
+    if (a->n_nodes != b->n_nodes || a->unmatched != b->unmatched ||
+        a->waiting != b->waiting)
+        return false;
+    for (uint32_t i = 0; i < a->n_nodes; i++)
+        if (!text(a->nodes[i].type, b->nodes[i].type))
+            return false;
+    return true;
+}
+
 bool source_view_same(const struct source_view *a, const struct source_view *b)
 {
     if (!text(a->session, b->session) || a->v2 != b->v2 ||
         a->n_nodes != b->n_nodes || a->n_demands != b->n_demands ||
         a->n_elsewhere != b->n_elsewhere || a->n_garbled != b->n_garbled ||
         a->n_crowded != b->n_crowded || a->n_names_left != b->n_names_left ||
-        a->n_notes || b->n_notes || a->n_rays || b->n_rays || b->pods)
+        a->n_notes || b->n_notes || a->n_rays || b->n_rays || b->pods ||
+        !present(a->present, b->present))
         return false;
     for (uint32_t i = 0; i < a->n_nodes; i++)
         if (!node(&a->nodes[i], &b->nodes[i]))

@@ -50,8 +50,25 @@ struct source_node {
                                    * accelerator_type:X became ACCEL_LABEL */
     struct pairs labels;
     struct taints taints;
-    struct names hosted; /* its pods: a Ray node of such a name lies
+    struct names hosted;             /* its pods: a Ray node of such a name lies
                           * on it */
+    const struct source_work *works; /* Kubernetes, when asked for: what each
+                                      * of its pods takes, those of DaemonSets
+                                      * left out; else NULL */
+    uint32_t n_works;
+};
+
+struct source_work {
+    struct qtys needs;
+    uint32_t count;
+};
+
+/* Of a view that a shadow has changed (control/shadow/): what is true. */
+struct source_present {
+    const struct source_node *nodes; /* of the other autoscaler; type: ours */
+    uint32_t n_nodes;
+    uint32_t unmatched; /* nodes that match no node type: left as they are */
+    uint32_t waiting;   /* bundles that wait */
 };
 
 /* A pod of a RayCluster, which is or will be a Ray node. */
@@ -107,6 +124,9 @@ struct source_view {
     const struct source_hosted *rays; /* Kubernetes: all that live, by cluster */
     uint32_t n_rays;
     const struct pods_view *pods; /* Kubernetes: for pods.h; else NULL */
+    const struct source_present *present; /* NULL: this is the truth */
+    struct source_view *base; /* what it points into beside its arena, with a
+                               * reference; NULL */
 };
 
 /* What the source shows its own users about us (`ray status`). */

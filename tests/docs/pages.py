@@ -24,7 +24,7 @@ def environment(tree, folder, path):
     """A login's, and what says where the tree is, which lies in another root."""
     local = tree / "usr/local"
     return {**without(*HIDE), "HOME": str(folder), "PATH": f"{local}/bin:{path}", "DAVIT_PLUGIN_DIR": f"{local}/lib/davit",
-            "PKG_CONFIG_PATH": f"{local}/lib/pkgconfig", "PKG_CONFIG_SYSROOT_DIR": str(tree), "TERM": "dumb", "LC_ALL": "C.UTF-8"}
+            "PKG_CONFIG_PATH": f"{local}/share/pkgconfig", "PKG_CONFIG_SYSROOT_DIR": str(tree), "TERM": "dumb", "LC_ALL": "C.UTF-8"}
 
 
 class Run:

@@ -121,6 +121,8 @@ def test_several_files(tmp_path):
     out = json.loads(davit(tmp_path, "validate", "--json", bad, good).stdout)
     assert not out["valid"] and [f["valid"] for f in out["files"]] == [False, True], out
     assert davit(tmp_path, "validate", good, good).returncode == 0
+    p = subprocess.run([DAVIT, "validate", "-"], input=bad.read_text(), capture_output=True, text=True, timeout=90)
+    assert p.returncode == 3 and "-:3:19: " in p.stderr, p
 
 
 def test_a_provider_that_is_not_here(tmp_path):

@@ -78,3 +78,54 @@ def test_a_name_that_is_nobodys(tmp_path):
         wrong = name[:-2] + "x" + name[-1:]
         for command in ("protect", "cordon", "drain", "uncordon", "unprotect"):
             assert f"did you mean {name}" in d.cli(command, wrong, expect=1, stream="stderr")
+
+
+# ---- with a Ray head: what runs there tells what is in use, and is asked to let nodes go
+
+RAY = CONFIG.replace("limits:", "head: {ray: {address: \"%s\"}}\nlimits:")
+
+
+def joined(d, gcs, name=None):
+    """The node of a machine that has come up, in Ray."""
+    d.until(lambda: any(n["state"] == "starting" and n["cloud_id"] for n in d.nodes()) or name)
+    name = name or next(n["id"] for n in d.nodes() if n["state"] == "starting")
+    gcs.join(name, "cpu", {"CPU": 4})
+    d.until(lambda: (node(d, name) or {}).get("state") == "ready")
+    return name
+
+
+def test_a_drained_node_goes_though_there_is_work_on_it(tmp_path):
+    from ray.core.generated import autoscaler_pb2 as pb
+    from lib.gcs import Gcs
+    with Gcs() as gcs:
+        gcs.join("head", "", {"CPU": 1}, head=True)
+        with Daemon(tmp_path, RAY % (gcs.address, "5m")) as d:
+            gcs.tasks([({"CPU": 4}, 1)])
+            name = joined(d, gcs)
+            gcs.tasks([])
+            gcs.busy(name)
+            d.until(lambda: node(d, name)["why"]["reason"] == "busy")
+            d.cli("drain", name)
+            d.until(lambda: (name, True) in gcs.drains, why="Ray is asked with a reason that it cannot refuse")
+            assert gcs.asked[0][1].reason == pb.DRAIN_NODE_REASON_PREEMPTION
+            gcs.leave(name)
+            d.until(lambda: node(d, name) is None)
+
+
+def test_a_cordoned_node_keeps_its_work_and_gets_none(tmp_path):
+    """Its work goes on counting for a request; what is free of it is no room."""
+    from lib.gcs import Gcs
+    with Gcs() as gcs:
+        gcs.join("head", "", {"CPU": 1}, head=True)
+        with Daemon(tmp_path, RAY % (gcs.address, "5m")) as d:
+            d.post({"owner": "a", "bundles": [{"CPU": 4}]})
+            name = joined(d, gcs)
+            gcs.busy(name)
+            d.until(lambda: node(d, name)["why"]["reason"] == "busy")
+            d.cli("cordon", name)
+            d.until(lambda: node(d, name)["cordoned"])
+            use = d.status()["resources"]["CPU"]
+            assert use["used"] == 4 and use["total"] == 5, use
+            d.stays(lambda: len(d.nodes("cpu")) == 1, 1)  # the request is met by what runs there
+            gcs.tasks([({"CPU": 2}, 1)])
+            d.until(lambda: len(d.nodes("cpu")) == 2, why="new work goes elsewhere")

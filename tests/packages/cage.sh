@@ -4,6 +4,7 @@
 #
 #   tests/packages/cage.sh COMMAND...         as root; Linux with overlayfs
 set -euo pipefail
+if [ "$(id -u)" -ne 0 ]; then exec sudo "$0" "$@"; fi
 if [ "${CAGE:-}" != inside ]; then
     room=$(mktemp -d)
     trap 'rmdir "$room"' EXIT

@@ -52,6 +52,7 @@ def test_what_fits_is_what_the_tables_say(daemon):
     assert fits("request", "--strategy=P") == ["--strategy=PACK"]
     assert fits("request", "-cs", "P") == ["PACK"]
     assert fits("completion", "") == ["bash", "zsh", "fish"]
+    assert fits("config", "explain", "limits.idle_timeo")[:2] == ["limits.idle_timeout", "limits.idle_timeouts"]
     assert fits("nonsense", "") == []
     assert fits() == fits("")
 

@@ -1,6 +1,6 @@
 """Metrics, dashboard and alerts as Prometheus sees them.
 
-A real daemon on the simulated cloud and a played Ray head, scraped by a real Prometheus (Debian's package) that has
+A real daemon on the simulated cloud and a played Ray head, and a shadow beside it, scraped by a real Prometheus (Debian's package) that has
 loaded the rules.  Every expression of dashboard and rules gives a result there.  Alerts fire: those that need no hours
 for real, and every one of them in promtool's played time.
 """
@@ -61,13 +61,13 @@ def dashboard_expressions():
 class Prometheus:
     """Rules wait for nothing here: `for` is a second, and rates look back for less."""
 
-    def __init__(self, programs, directory, port):
+    def __init__(self, programs, directory, *ports):
         text = re.sub(r"^(\s+for): .*$", r"\1: 1s", RULES.read_text(), flags=re.M)
         (directory / "rules.yaml").write_text(text)
         (directory / "prometheus.yml").write_text(f"""
 global: {{scrape_interval: 1s, evaluation_interval: 1s}}
 rule_files: [rules.yaml]
-scrape_configs: [{{job_name: davit, static_configs: [{{targets: ["127.0.0.1:{port}"]}}]}}]
+scrape_configs: [{{job_name: davit, static_configs: [{{targets: {[f"127.0.0.1:{port}" for port in ports]}}}]}}]
 """)
         self.port = free_port()
         self.log = open(directory / "log", "w")
@@ -140,9 +140,11 @@ def live(gcs, d):
 def world(programs, tmp_path_factory):
     here = tmp_path_factory.mktemp("world")
     text = CONFIG.replace("boot: 100ms", 'boot: 100ms, stockout: ["gone"]')
-    with Gcs() as gcs, Daemon(here, text % gcs.address) as d:
-        (here / "prometheus").mkdir()
-        p = Prometheus(programs, here / "prometheus", d.port)
+    for folder in ("daemon", "shadow", "prometheus"):
+        (here / folder).mkdir()
+    with Gcs() as gcs, Daemon(here / "daemon", text % gcs.address) as d, \
+            Daemon(here / "shadow", CONFIG % gcs.address, args=["--shadow"]) as shadow:
+        p = Prometheus(programs, here / "prometheus", d.port, shadow.port)
         try:
             until(p.up, why=lambda: (here / "prometheus/log").read_text()[-2000:])
             live(gcs, d)

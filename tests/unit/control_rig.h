@@ -288,6 +288,7 @@ static inline void rig_stop(void)
     providers_close(&rig.providers);
     ledger_close(&rig.ledger);
     event_ring_done(&rig.env.events);
+    figures_done(&rig.env.metrics.figures);
     mailbox_done(&rig.env.inbox);
     configuration_close(&rig.conf);
     clock_install(NULL);

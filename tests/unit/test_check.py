@@ -119,7 +119,7 @@ def test_who_has_a_second_try():
     real = {n for n, s in check.SUITES.items() if s.real}
     assert real == {"integration", "ray-head", "clouds-eks", "clouds-ec2", "clouds-gke", "clouds-aks", "e2e",
                     "e2e-eks", "e2e-gke", "e2e-aks", "e2e-vms", "hardening", "hostile", "page", "k8s", "k8s-pods",
-                    "packages", "prometheus", "docs", "docs-clouds", "storm-real"}
+                    "packages", "prometheus", "docs", "docs-clouds", "storm-real", "shadow"}
 
 
 @pytest.mark.parametrize("n", [5, 6])

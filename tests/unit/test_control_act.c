@@ -11,8 +11,8 @@
 
 static struct act acting;
 static struct ends ends;
-static struct displacing displacing;
 static struct decisions decisions;
+static struct displacing displacing;
 static struct send sending;
 
 static int start(void **state)
@@ -21,8 +21,8 @@ static int start(void **state)
     rig_start(RIG_CONFIG, NULL, 0);
     ends = (struct ends){&rig.env, &rig.ledger, &rig.conf, &rig.sources,
                          .held = 0};
-    displacing = (struct displacing){.env = &rig.env};
     decisions_init(&decisions);
+    displacing = (struct displacing){.env = &rig.env};
     acting = (struct act){&rig.env,       &rig.ledger,  &rig.conf,
                           &rig.providers, &rig.sources, &ends,
                           &displacing,    &decisions};
@@ -101,14 +101,6 @@ static void test_not_final_waits(void **state)
     w = world_make(3, REASON_FOR_REQUEST);
     w->launch.final = false;
     assert_int_equal(carry_out(w, false), 3);
-}
-
-static void test_dry_run(void **state)
-{
-    (void)state;
-    rig.env.dry_run = true;
-    assert_int_equal(carry_out(world_make(3, REASON_FOR_REQUEST), false), 0);
-    assert_int_equal(rig.ledger.fleet.n, 0);
 }
 
 static struct world *ending(uint32_t n)
@@ -314,7 +306,6 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
         TEST(test_launch_becomes_intents),
         TEST(test_not_final_waits),
-        TEST(test_dry_run),
         TEST(test_intent_is_dropped),
         TEST(test_launch_is_sent_once),
         TEST(test_nothing_before_the_first_list),

@@ -140,7 +140,7 @@ static int explain_run(void)
 static const struct cli_option options[] = {
     {"json", 'j', .flag = &args.json, .help = "for programs"}, {0}};
 static const struct cli_option words[] = {
-    {"KEY", .text = &args.key, .optional = true,
+    {"KEY", .text = &args.key, .takes = TAKES_KEY, .optional = true,
      .help = "limits.idle_timeout, node_types.t4.max, or the last part alone"},
     {0}};
 

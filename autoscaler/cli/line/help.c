@@ -89,8 +89,11 @@ const char *help_choices(const struct cli_option *o, const char *between,
 
 const char *help_value(const struct cli_option *o, char *buf, size_t size)
 {
-    static const char *const words[] = {"TEXT", "FILE",  "DIR",       "TYPE",
-                                        "NODE", "OWNER", "NODE|OWNER"};
+    static const char *const words[] = {
+        [TAKES_TEXT] = "TEXT",   [TAKES_FILE] = "FILE",
+        [TAKES_FOLDER] = "DIR",  [TAKES_KEY] = "KEY",
+        [TAKES_TYPE] = "TYPE",   [TAKES_NODE] = "NODE",
+        [TAKES_OWNER] = "OWNER", [TAKES_SUBJECT] = "NODE|OWNER"};
 
     if (o->flag)
         return "";

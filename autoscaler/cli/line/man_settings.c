@@ -1,48 +1,40 @@
 /*
- * man_settings.c - davit.yaml(5), from the tables that read the file.
+ * man_settings.c - davit.yaml(5), from what `davit config explain` knows.
  */
-#include "../../config/davit_keys.h"
+#include "../explain/explain.h"
 #include "roff.h"
 
-/* What stands behind a key's colon. */
-static const char *value_shown(const struct key *k)
+static void example(FILE *out, const char *text)
 {
-    switch (k->type) {
-    case KEY_BOOL: return "true|false";
-    case KEY_COUNT:
-    case KEY_INT: return "N";
-    case KEY_TIME: return "TIME";
-    case KEY_MONEY: return "DOLLARS";
-    case KEY_FACTOR: return "FACTOR";
-    case KEY_PATH: return "FILE";
-    case KEY_POLICY: return "POLICY";
-    case KEY_KEYS: return "{...}";
-    default: return "";
-    }
+    if (!text || !*text)
+        return;
+    fputs(".RS\n.nf\n", out);
+    roff_literal(out, text);
+    fputs(".fi\n.RE\n", out);
 }
 
-static void key(void *arg, const char *where, const struct key *k)
+static void key(FILE *out, const struct explained *e)
 {
-    const char *value = value_shown(k);
-    FILE *out = arg;
-
     fputs(".TP\n", out);
-    roff_bold(out, where);
-    roff_bold(out, *where ? "." : "");
-    roff_bold(out, k->name);
-    if (*value || k->word)
+    roff_bold(out, e->key);
+    if (*e->takes) {
         fputs(": ", out);
-    roff_italic(out, value);
-    if (k->word) {
-        fputs(*value ? "|" : "", out);
-        roff_bold(out, k->word);
+        roff_italic(out, e->takes);
     }
     fputc('\n', out);
-    roff_prose(out, k->help);
+    roff_prose(out, *e->meaning ? e->meaning : "see above");
+    if (*e->dflt) {
+        fputs(".br\nDefault: ", out);
+        roff_prose(out, e->dflt);
+    }
+    example(out, e->example);
 }
 
 void man_settings(FILE *out, const struct man_issue *issue)
 {
+    struct arena a = {0};
+    struct explained_list all = explain_all(&a);
+
     roff_heading(out, "davit.yaml", "settings of davit", 5, issue);
     fputs(".SH DESCRIPTION\n", out);
     roff_prose(out, "What `davit run` reads: YAML, one document. A time is "
@@ -51,10 +43,13 @@ void man_settings(FILE *out, const struct man_issue *issue)
                     "named: `davit validate FILE` says all of them at once. A "
                     "Ray cluster YAML, a podTypes list and a RayCluster "
                     "manifest are read as well; what they have no key for "
-                    "stands under davit: in them.");
+                    "stands under davit: in them. `davit config explain KEY` "
+                    "says the same as this page of one key.");
     fputs(".SH KEYS\n", out);
-    davit_keys_walk(key, out);
+    for (uint32_t i = 0; i < all.n; i++)
+        key(out, &all.v[i]);
     fputs(".SH \"SEE ALSO\"\n\\fBdavit\\fR(1),\n\\fBdavit-run\\fR(1),\n"
-          "\\fBdavit-validate\\fR(1)\n",
+          "\\fBdavit-validate\\fR(1),\n\\fBdavit-config\\fR(1)\n",
           out);
+    arena_done(&a);
 }

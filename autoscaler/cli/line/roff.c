@@ -90,6 +90,16 @@ void roff_italic(FILE *out, const char *text)
     fputs("\\fR", out);
 }
 
+void roff_literal(FILE *out, const char *text)
+{
+    while (*text) {
+        size_t n = strcspn(text, "\n");
+
+        line(out, text, n, true);
+        text += n + (text[n] == '\n');
+    }
+}
+
 void roff_paragraphs(FILE *out, const char *text)
 {
     bool literal, open = false, first = true;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../client.h"
+#include "../explain/explain.h"
 #include "../line/complete.h"
 
 enum { PATIENCE_MS = 500 };
@@ -133,6 +134,16 @@ static void names_add(const struct completion *c, const char *path,
     client_done(&client);
 }
 
+static void keys_add(const struct completion *c)
+{
+    struct arena a = {0};
+    struct explained_list all = explain_all(&a);
+
+    for (uint32_t i = 0; i < all.n; i++)
+        complete_value(c, all.v[i].key, all.v[i].meaning);
+    arena_done(&a);
+}
+
 static int complete_run(void)
 {
     struct completion c = {.add = print};
@@ -147,6 +158,7 @@ static int complete_run(void)
     case TAKES_OWNER:
         names_add(&c, "/v1/request_resources", "requests", "owner", "");
         break;
+    case TAKES_KEY: keys_add(&c); break;
     case TAKES_SUBJECT:
         names_add(&c, "/v1/nodes", "nodes", "id", "a node");
         names_add(&c, "/v1/request_resources", "requests", "owner", "an owner");

@@ -43,7 +43,7 @@ void kube_texts_open(struct kube_texts *k)
 
     if (!conf->kube && p)
         o.kubeconfig = option_of(p, "kubeconfig");
-    if (k->env->dry_run || (!conf->kube && !p))
+    if (k->env->shadow || (!conf->kube && !p))
         return;
     if (kube_access_find(&o, &access, &err) != ST_OK) {
         emit(k->env, "events.off", conf->cluster, "",

@@ -71,6 +71,7 @@ static enum status kube_open(const struct config *conf,
         .label = conf->kube_label,
         .zones = offer_zones(conf, &arena),
         .no_reserve = !conf->kube_reserve,
+        .works = conf->shadow,
     };
     enum status s;
 
@@ -116,8 +117,11 @@ enum status sources_open(struct sources *s, struct env *env, struct ledger *l,
         o->arg, conf->now, v, &n, err);
 
     *s = (struct sources){.env = env, .ledger = l, .conf = conf};
-    for (uint32_t i = 0; st == ST_OK && i < n; i++)
+    for (uint32_t i = 0; st == ST_OK && i < n; i++) {
+        if (env->shadow)
+            v[i] = shadow_source(env->shadow, &v[i], i == n - 1);
         source_add(s, &v[i]);
+    }
     return st;
 }
 

@@ -308,7 +308,7 @@ struct pods_view { /* what lives on with the view */
 struct pods_view_in {
     struct pods_store *store;
     struct names zones; /* of the configuration */
-    bool reserve;
+    bool reserve, works;
     int64_t now_mono_ms, now_wall_ms;
 };
 
@@ -318,7 +318,9 @@ struct view_node {
     uint32_t busy, n_pods;
     bool passing, lost; /* lost: not ready for too long */
     VEC(const char *) hosted, pods;
-    VEC(struct qty) more; /* columns: what is left of each */
+    VEC(struct qty) more;                 /* columns: what is left of each */
+    VEC(struct source_work) works;        /* when asked for */
+    VEC(const struct pod_shape *) shapes; /* theirs */
 };
 
 struct machine;

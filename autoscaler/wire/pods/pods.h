@@ -22,6 +22,7 @@ struct kube_source_opts {
     struct names zones;               /* of the configured offers */
     bool no_reserve;                  /* pods get all of a type's resources:
                                        * the system keeps nothing */
+    bool works;                       /* nodes tell what each pod takes */
 };
 
 /* Finds the access (files only, no I/O on the network). */

@@ -30,7 +30,7 @@ struct kube_source {
     struct pods_rules rules;
     struct arena zone_arena;
     struct names zones; /* these two under the store's lock */
-    bool reserve;
+    bool works, reserve;
     bool started, viewed; /* viewed: there was a view */
     atomic_bool stop;
     struct pods_store store;
@@ -95,6 +95,7 @@ enum status kube_source_new(const struct kube_source_opts *o, void **ret,
                                        : "davit.io/machine",
     };
     pods_store_init(&h->store, &h->rules);
+    h->works = o->works;
     source_configure(h, o->zones, o->no_reserve);
     *ret = h;
     return ST_OK;
@@ -199,6 +200,7 @@ static struct source_view *make(struct kube_source *h)
         .store = &h->store,
         .zones = h->zones,
         .reserve = h->reserve,
+        .works = h->works,
         .now_mono_ms = clock_mono_ms(),
         .now_wall_ms = clock_wall_ms(),
     };

@@ -70,6 +70,20 @@ static void use(struct view_node *n, const struct qtys *needs)
     }
 }
 
+/* Pods of one shape are counted together. */
+static void work_add(struct builder *m, struct view_node *n,
+                     const struct pod_shape *shape)
+{
+    for (uint32_t i = 0; i < n->shapes.n; i++)
+        if (n->shapes.v[i] == shape) {
+            n->works.v[i].count++;
+            return;
+        }
+    VEC_PUSH(m->arena, &n->shapes, shape);
+    VEC_PUSH(m->arena, &n->works,
+             ((struct source_work){pods_qtys_copy(m->arena, shape->needs), 1}));
+}
+
 void view_pods_place(struct builder *m)
 {
     for (uint32_t i = 0; i < m->n_bound; i++) {
@@ -86,6 +100,8 @@ void view_pods_place(struct builder *m)
         if (p->daemon || p->fixed || (p->ending && n->lost))
             continue;
         n->busy++;
+        if (m->in->works)
+            work_add(m, n, p->shape);
         if (p->ray)
             VEC_PUSH(m->arena, &n->hosted, arena_strdup(m->arena, p->name));
         if (n->pods.n < NAMED_PODS)
@@ -283,6 +299,8 @@ void view_node_make(struct builder *m, const struct view_node *n,
         .labels = labels_make(m, k),
         .taints = taints_make(a, n),
         .hosted = {n->hosted.v, n->hosted.n},
+        .works = n->works.v,
+        .n_works = n->works.n,
     };
     /* One that is not ready and holds nothing is of no more use than that. */
     if (h->status == SOURCE_IDLE || (h->status == SOURCE_UNREADY && !n->busy))

