@@ -269,6 +269,12 @@ static int aks_launch(void *self, struct davit_call *call,
 
 /* ---- the table */
 
+/* Two lists a settle time apart must not come of one answer that is remembered. */
+static uint32_t aks_settle_ms(void *self)
+{
+    return (uint32_t)(seen_rest_ms(self) + SETTLE_MS);
+}
+
 static const char *const places[] = {"subscription", "resource_group",
                                      "cluster", NULL};
 
@@ -282,6 +288,7 @@ static struct davit_provider table = {.size = sizeof table,
                                       .launch = aks_launch,
                                       .terminate = aks_terminate,
                                       .offers = aks_offers,
+                                      .settle_ms = aks_settle_ms,
                                       .places = places};
 
 const struct davit_provider *davit_provider_v1(void)

@@ -16,6 +16,7 @@
 #include "kit/exchange.h"
 
 #define AKS_API "2026-08-01"
+#define SETTLE_MS 30000 /* a list may lag so much */
 #define STOPPING_KEPT_MS 15000
 
 struct aks_site {
@@ -181,6 +182,8 @@ void ledger_recall(struct op *op, struct pool *p);
 void ledger_note(struct op *op, const struct pool *p);
 
 /* seen.c */
+/* So long a list of a pool at rest is remembered, at most. */
+int64_t seen_rest_ms(struct aks *a);
 int machines_read(struct op *op, const struct pool *p, bool at_rest,
                   json_t **ret);
 void scale_set_note(struct op *op, const struct pool *p);

@@ -21,10 +21,18 @@
 /* ---- AKS's list */
 
 /* All of them take half of the reads there are. */
-static int64_t rest_ms(const struct aks *a)
+static int64_t rest_ms(const struct aks *a) /* with the lock */
 {
     int64_t ms = 2 * (int64_t)a->n_memories * a->gets.every_ms;
     return ms > REST_MS ? ms : REST_MS;
+}
+
+int64_t seen_rest_ms(struct aks *a)
+{
+    pthread_mutex_lock(&a->lock);
+    int64_t ms = rest_ms(a);
+    pthread_mutex_unlock(&a->lock);
+    return ms;
 }
 
 static json_t *remembered(struct aks *a, const struct pool *p)

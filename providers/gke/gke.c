@@ -39,6 +39,13 @@ static int gke_open(const struct davit_host *host,
     return s;
 }
 
+/* Two lists a settle time apart must not come of one answer that is held. */
+static uint32_t gke_settle_ms(void *self)
+{
+    (void)self;
+    return POOLS_HOLD_MS + SETTLE_MS;
+}
+
 static const char *const places[] = {"project", "location", "cluster", NULL};
 
 static struct davit_provider gke = {.size = sizeof gke,
@@ -51,6 +58,7 @@ static struct davit_provider gke = {.size = sizeof gke,
                                     .launch = gke_launch,
                                     .terminate = gke_terminate,
                                     .offers = gke_offers,
+                                    .settle_ms = gke_settle_ms,
                                     .places = places};
 
 const struct davit_provider *davit_provider_v1(void)

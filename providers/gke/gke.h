@@ -12,7 +12,9 @@
 
 #include "kit/exchange.h"
 
-#define NAME_MAX_ 63 /* of an instance, in bytes */
+#define POOLS_HOLD_MS 30000 /* so long the list of pools is held */
+#define SETTLE_MS 30000     /* a list may lag so much beside that */
+#define NAME_MAX_ 63        /* of an instance, in bytes */
 
 struct gke_type {
     char *name;

@@ -11,8 +11,6 @@
 
 #include "gke.h"
 
-#define POOLS_HOLD_MS 30000
-
 const struct gke_type *type_find(const struct gke *g, const char *name)
 {
     for (size_t i = 0; i < g->n_types; i++)

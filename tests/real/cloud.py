@@ -48,6 +48,7 @@ class Cloud:
         self.machines, self.requests = {}, {}
         self.faults = collections.Counter()
         self.strength, self.outages, self.calls = 0.0, {}, collections.Counter()
+        self.refuses_ends = False
         self.short_last = {}        # provider: its last list was short
         self.at_launch = None       # "before" or "after": called with it at the next launch
         self.connections = []
@@ -98,7 +99,7 @@ class Cloud:
 
     def calm(self):
         with self.lock:
-            self.strength, self.at_launch = 0.0, None
+            self.strength, self.at_launch, self.refuses_ends = 0.0, None, False
             self.outages.clear()
 
     def down(self, provider):
@@ -205,6 +206,8 @@ class Program:
             down = c.down(self.provider)
             if down:
                 return down
+            if op == "terminate" and self.cloud.refuses_ends:
+                return "before"
             if op in ("hello", "offers") or c.chance.random() >= c.strength:
                 return None
             return c.chance.choices([*FAULTS], [*FAULTS.values()])[0]

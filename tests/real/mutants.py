@@ -26,8 +26,8 @@ MUTANTS = [
      "return !n->unmanaged && n->state != STATE_GONE && n->state != STATE_STOPPING;"),
     ({3, 4, 5, 6}, "nothing_adopted", C + "providers/machines.c", "    else if (cm->phase != DAVIT_STOPPING)\n        m = adopt(",
      "    else if (cm->phase == DAVIT_FAILED)\n        m = adopt("),
-    ({6, 7}, "end_asked_once", C + "providers/answers.c", "        m->retry_ms = retry_at(p, m, e);\n        return false;",
-     "        m->retry_ms = e ? INT64_MAX : 0;\n        return false;"),
+    ({1, 6, 7}, "joins_overlooked", C + "sources/joins.c", "if (h != source_of_machines(s))",
+     "if (h != source_of_machines(s) || h->view->n_nodes > 2)"),
 ]
 
 

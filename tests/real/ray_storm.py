@@ -41,7 +41,7 @@ todo, n = {{}}, 0
 while not os.path.exists({stop!r}) or todo:
     if not os.path.exists({stop!r}) and len(todo) < 4 and chance.random() < 0.3:
         for _ in range(chance.randint(1, 3)):
-            todo[work.remote(n, chance.uniform(1, 6))] = n
+            todo[work.remote(n, chance.uniform(2, 20))] = n  # longer than a raylet takes to end
             n += 1
     done = ray.wait(list(todo), timeout=0.3)[0] if todo else time.sleep(0.3) or []
     for x in done:
@@ -138,9 +138,14 @@ class RayStorm:
         self.daemon.p.send_signal(signal.SIGHUP)
 
     def edit(self):
-        """Another max: what is over it is drained, with work on it."""
-        text = json.loads(self.daemon.path.read_text())
-        text["node_types"]["one"]["max"] = self.chance.randint(0, 2)
+        """A max below what works, when something does: one of them is drained, with its task.  Else the old max."""
+        text, patience = json.loads(self.daemon.path.read_text()), time.monotonic() + 20
+        old, busy = text["node_types"]["one"]["max"], 0
+        while old == 2 and not busy and time.monotonic() < patience:
+            time.sleep(0.2)
+            busy = sum(n.type == "one" and n.status == "RUNNING" for n in self.daemon.ray_nodes().values())
+        self.faults["max below what works"] += busy > 0
+        text["node_types"]["one"]["max"] = busy - 1 if busy else 2
         self.write(text)
 
     def write(self, text):
@@ -168,7 +173,7 @@ class RayStorm:
             self.killed.append((time.time(), nodes[instance].id))
             os.kill(pid, signal.SIGKILL)
 
-    HAPPENINGS = [("kill", 3), ("sleep", 1), ("reload", 1), ("edit", 1), ("ask", 3), ("bad_start", 1), ("raylet_dies", 1)]
+    HAPPENINGS = [("kill", 3), ("sleep", 1), ("reload", 1), ("edit", 3), ("ask", 3), ("bad_start", 1), ("raylet_dies", 1)]
 
     def storm(self, seconds):
         end = time.monotonic() + seconds

@@ -323,10 +323,13 @@ class Storm:
         return edits
 
     def last_moments(self):
-        """Nobody needs anything any more, and much of what follows fails."""
+        """Nobody needs anything any more, and what follows from that fails."""
         for owner in range(1, 5):
             self.users.ask(f"job-{owner}", 0, 0)
-        self.cloud.strength = 0.6
+        if self.chance.random() < 0.5:
+            self.cloud.refuses_ends = True
+        else:
+            self.cloud.strength = 0.6
         time.sleep(self.LAST_S)
 
     def calm(self, edits):
