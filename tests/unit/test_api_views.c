@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "api/page/overview.h"
 #include "api/request.h"
 #include "api/view.h"
 #include "api_world.h"
@@ -163,6 +164,53 @@ static void strings_are_json(void **state)
         json_decref(v);
         buf_done(&b);
     }
+}
+
+static void do_overview(struct out *o, struct view *v, const void *arg)
+{
+    static struct env env;
+    struct history h;
+
+    (void)arg;
+    history_init(&h, &env);
+    overview_write(o, v, &h);
+    history_done(&h);
+}
+
+/* However many ask: the lists are cut, and say by how much. */
+static void overview_is_short(void **state)
+{
+    enum { OWNERS = 150 };
+    struct snapshot *f = fresh();
+    double paid = 0;
+    json_t *r, *e;
+    size_t i;
+
+    (void)state;
+    for (int k = 0; k < OWNERS; k++) {
+        char owner[16], body[96];
+
+        snprintf(owner, sizeof owner, "o%03d", k);
+        snprintf(body, sizeof body, "{\"bundles\":[{\"GPU\":%d}]}",
+                 k == 7 ? 999 : 1);
+        world_ask(&page->arena, f, owner, body);
+    }
+    world_plan(page);
+    r = render(do_overview, NULL);
+    assert_int_equal(json_array_size(at(r, "owners")), OWNERS_MAX);
+    ints(r, "owners_more", OWNERS - OWNERS_MAX);
+    assert_int_equal(json_array_size(at(r, "waiting")), WAITING_MAX);
+    assert_true(json_integer_value(at(r, "waiting_more")) > 0);
+    texts(r, "waiting.0.owner", "o007"); /* what can never be comes first */
+    assert_true(json_is_true(at(r, "waiting.0.infeasible")));
+    ints(r, "demand.bundles", OWNERS);
+    json_array_foreach(at(r, "owners"), i, e)
+        paid += json_number_value(json_object_get(e, "cost_per_hour"));
+    assert_true(paid > 0);
+    assert_true(paid + json_number_value(at(r, "cost.idle_per_hour")) +
+                    json_number_value(at(r, "cost.unowned_per_hour")) <
+                json_number_value(at(r, "cost.now_per_hour")) + 1e-6);
+    json_decref(r);
 }
 
 static void status_counts(void **state)
@@ -669,6 +717,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(decimals),
         cmocka_unit_test(strings_are_json),
+        cmocka_unit_test(overview_is_short),
         cmocka_unit_test(status_counts),
         cmocka_unit_test(status_tells_problems),
         cmocka_unit_test(satisfied_and_coming),
