@@ -659,6 +659,7 @@ class Overview(TypedDict):
     tick: int
     at: str
     started_at: str
+    shadow: bool
     ready: bool
     problems: List[str]
     cost: "OverviewCost"
