@@ -29,8 +29,14 @@ static void coming_late(struct observe *o, struct machine *m)
         env_wake_wall(o->env, until);
         return;
     }
-    if (m->maybe.given_up || m->why == REASON_END_FAILED)
-        return; /* told before */
+    if (m->why == REASON_END_FAILED) {
+        /* Told before, perhaps by an earlier process: what is given up is not
+         * in the journal. */
+        m->maybe.given_up = !*m->cloud_id;
+        return;
+    }
+    if (m->maybe.given_up)
+        return;
     err_set(&e, ST_RETRY, "no progress for %lld s after its launch%s%s",
             (long long)(limit / 1000), *m->detail ? ": " : "", m->detail);
     /* It was accepted and never seen: it counts until a list tells. */
