@@ -106,7 +106,7 @@ suite "$check" "$B/plugins/davit-local.so" -t t4 -r CPU=2 -r GPU=1 -t cpu \
 # ---- the guide
 mkdir -p "$here/include/davit"
 cp autoscaler/provider.h "$here/include/davit/"
-awk '/^```c$/ {f=1; next} /^```$/ {f=0} f' docs/provider.md > "$here/davit-box.c"
+awk '/^```c( |$)/ {f=1; next} /^```$/ {f=0} f' docs/provider.md > "$here/davit-box.c"
 lines=$(wc -l < "$here/davit-box.c")
 if [ "$lines" -gt 20 ] && [ "$lines" -le 120 ] &&
    ${CC:-gcc} -std=c11 -Wall -Wextra -Werror -shared -fPIC -I"$here/include" \

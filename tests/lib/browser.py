@@ -40,7 +40,9 @@ class Browser:
 
         self.p = subprocess.Popen([shutil.which("chromium") or "chromium", *FLAGS, f"--user-data-dir={self.dir}", *flags, "about:blank"],
                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                  preexec_fn=fds, close_fds=False, start_new_session=True)
+                                  preexec_fn=fds, close_fds=False, start_new_session=True,
+                                  # what its libraries write of their own accord goes there, too
+                                  env={**os.environ, **{f"XDG_{k}": self.dir for k in ("RUNTIME_DIR", "CONFIG_HOME", "CACHE_HOME", "DATA_HOME")}})
         os.close(to_it)
         os.close(to_us)
         self.out, self.inp = os.fdopen(from_us, "wb", buffering=0), os.fdopen(from_it, "rb")

@@ -293,8 +293,8 @@ static int run(void)
     const char *path = args.file ? args.file : args.config;
     struct config_source *source = NULL;
     struct checkup c = {.json = args.json ? json_array() : NULL,
-                        .kubeconfig = args.kubeconfig,
-                        .context = args.context};
+                        .kubeconfig = args.kubeconfig ? args.kubeconfig : "",
+                        .context = args.context ? args.context : ""};
     struct config *conf;
 
     conf = args.kuberay ? raycluster_load(&c, &source) : cli_config(path);

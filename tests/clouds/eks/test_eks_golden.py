@@ -139,7 +139,8 @@ def test_requests_without_a_recording(cloud, tmp_path):
 
 def test_the_table_is_whole():
     """Every operation in the sources is in it, every recording in a test here."""
-    source = "".join(p.read_text() for p in sorted((ROOT / "providers" / "eks").glob("*.c")))
+    folders = ("providers/eks", "providers/ec2", "autoscaler/kit/aws")
+    source = "".join(p.read_text() for f in folders for p in sorted((ROOT / f).glob("*.c")))
     assert set(re.findall(r'form_begin\(&?\w+,\s*\w+,\s*"(\w+)"', source)) | {"DescribeNodegroup"} == set(OPERATIONS)
     here = (HERE / "test_eks_golden.py").read_text()
     tried = set(re.findall(r'same\(cloud, "(\w+)"', here)) | set(re.findall(r'golden\("(\w+)"\)\[', here))
