@@ -24,6 +24,10 @@ static const struct {
     const char *in_doc, *in_full;
 } places[] = {
     {"ray.", "head.ray."},
+    {"kubernetes.audience", "api.kubernetes.audience"},
+    {"kubernetes.cache", "api.kubernetes.cache"},
+    {"kubernetes.namespaces", "head.kubernetes.namespaces"},
+    {"kubernetes.namespace", "api.kubernetes.namespace"},
     {"kubernetes.", "head.kubernetes."},
     {"tls.", "api.tls."},
     {"consolidate.", "limits.consolidate."},
