@@ -12,7 +12,7 @@
 #include "../model/amount.h"
 
 static const char *const shipped[] = {"sim", "local", "k8s", "gke",
-                                      "eks", "aks",   "ec2"};
+                                      "eks", "aks",   "ec2", "gce"};
 #define COUNT(v) (sizeof(v) / sizeof *(v))
 
 struct raw_type *raw_type_new(struct raw *d, const char *name,

@@ -3,6 +3,7 @@
  */
 #include "join.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static void quoted(struct kit_str *s, const char *text)
@@ -60,4 +61,16 @@ void kit_join_script(struct kit_str *s, const struct kit_join *j)
                    "\nDAVIT_JOIN_END\nchmod 755 \"$commands\"\n"
                    "sudo -H -u %s --preserve-env=%s bash \"$commands\"\n",
                    j->user, kept);
+}
+
+bool kit_head_ip(const char *given, const char *head, char *ret, size_t size)
+{
+    if (given)
+        snprintf(ret, size, "%s", given);
+    else if (head[0] == '[')
+        snprintf(ret, size, "%.*s", (int)strcspn(head + 1, "]"), head + 1);
+    else
+        snprintf(ret, size, "%.*s", (int)strcspn(head, ":"), head);
+    return ret[0] != '\0' && strncmp(ret, "127.", 4) != 0 &&
+           strcmp(ret, "localhost") != 0 && strcmp(ret, "::1") != 0;
 }

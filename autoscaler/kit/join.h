@@ -12,6 +12,8 @@
 #ifndef KIT_JOIN_H
 #define KIT_JOIN_H
 
+#include <stdbool.h>
+
 #include "str.h"
 
 struct kit_join {
@@ -23,6 +25,11 @@ struct kit_join {
     const char *user;      /* who runs the commands; NULL: root */
     const char *commands;  /* a shell script */
 };
+
+/* The head's address as machines see it: the given one (may be NULL), else the
+ * host of head ("host:port" or "[v6]:port"); false: that is this machine, or
+ * there is none. */
+bool kit_head_ip(const char *given, const char *head, char *ret, size_t size);
 
 /* Appends the script.  What it prints goes to the console, where clouds keep
  * it, and to /var/log/davit-join.log. */

@@ -44,30 +44,10 @@ size_t join_size(const struct ec2 *e, const struct ec2_type *t)
     return n;
 }
 
-static bool is_loopback(const char *host)
-{
-    return strncmp(host, "127.", 4) == 0 || strcmp(host, "localhost") == 0 ||
-           strcmp(host, "::1") == 0;
-}
-
-/* The host of "host:port" or "[v6]:port". */
-static void host_part(const char *head, char *ret, size_t size)
-{
-    if (head[0] == '[')
-        snprintf(ret, size, "%.*s", (int)strcspn(head + 1, "]"), head + 1);
-    else
-        snprintf(ret, size, "%.*s", (int)strcspn(head, ":"), head);
-}
-
 static int head_find(struct op *op, char *ret, size_t size)
 {
     struct ec2 *e = op->e;
-    if (e->head_ip) {
-        snprintf(ret, size, "%s", e->head_ip);
-        return DAVIT_OK;
-    }
-    host_part(e->head, ret, size);
-    if (ret[0] != '\0' && !is_loopback(ret))
+    if (kit_head_ip(e->head_ip, e->head, ret, size))
         return DAVIT_OK;
     pthread_mutex_lock(&e->lock);
     snprintf(ret, size, "%s", e->found_head);

@@ -72,7 +72,9 @@ void instance_put(const struct xml *i, struct davit_sink *sink,
         m.failure = (uint32_t)status;
     } else if (strcmp(state, "stopped") == 0 ||
                strcmp(state, "stopping") == 0) {
-        m.detail = "it is stopped: its disks are billed; Davit ends it";
+        m.phase = strcmp(state, "stopped") == 0 ? DAVIT_FAILED : m.phase;
+        m.failure = DAVIT_RETRY;
+        m.detail = "somebody stopped it: its disks are billed, so it is ended";
     }
     if (m.id[0] != '\0')
         put(sink, &m);

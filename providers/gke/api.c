@@ -3,7 +3,6 @@
  *
  * Nothing is repeated here: every call of ours may be, by the daemon.
  */
-#include <openssl/sha.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,25 +15,15 @@
 int api_send(struct op *op, const struct request *r, json_t **ret)
 {
     struct gke *g = op->g;
-    const struct kit_api api = {
-        .host = g->host,
-        .token = &g->token,
-        .fetch = auth_fetch,
-        .arg = g,
-        .judge = error_http,
-        .base = r->compute ? g->compute_url : g->container_url};
-    struct davit_http x;
-    char *url = kit_print("/%s/%s%s%s", r->compute ? "compute/v1" : "v1",
-                          r->path, r->query[0] != '\0' ? "?" : "", r->query);
-    int s = kit_exchange(
-        &api, op->call,
-        &(struct kit_request){.method = r->method, .url = url, .json = r->body},
-        &x, ret, op->e);
-    free(url);
-    if (s != DAVIT_OK) {
-        json_decref(*ret);
-        *ret = NULL;
-    }
+    char *path = kit_print("/%s/%s%s%s", r->compute ? "compute/v1" : "v1",
+                           r->path, r->query[0] != '\0' ? "?" : "", r->query);
+    int s = gcp_send(
+        &g->gcp, op->call,
+        &(struct gcp_request){r->method,
+                              r->compute ? g->compute_url : g->container_url,
+                              path, r->body},
+        ret, op->e);
+    free(path);
     return s;
 }
 
@@ -45,7 +34,7 @@ int api_post_group(struct op *op, const struct group *in, const char *method,
     char *list = kit_must(
         json_dumps(json_object_get(body, "instances"), JSON_COMPACT));
     char *salted = kit_print("%s%lld", list, (long long)salt);
-    api_request_id(query + strlen(query), salted, strlen(salted));
+    gcp_request_id(query + strlen(query), salted, strlen(salted));
     snprintf(path, sizeof path,
              "projects/%s/zones/%s/instanceGroupManagers/%s/%s", in->project,
              in->zone, in->name, method);
@@ -112,8 +101,8 @@ static int wait_for(struct op *op, bool compute, const char *where,
     int s = poll(op, &(struct request){"GET", compute, path, "", NULL}, reply,
                  &last);
     if (s == DAVIT_OK)
-        s = compute ? error_list(json_object_get(last, "error"), op->e)
-                    : error_operation(last, op->e);
+        s = compute ? gcp_error_list(json_object_get(last, "error"), op->e)
+                    : gcp_error_operation(last, op->e);
     json_decref(last);
     return s;
 }
@@ -131,16 +120,4 @@ int api_wait_container(struct op *op, const json_t *reply)
     snprintf(where, sizeof where, "%s/locations/%s", op->g->project,
              op->g->location);
     return wait_for(op, false, where, reply);
-}
-
-void api_request_id(char ret[37], const void *data, size_t n)
-{
-    unsigned char d[SHA256_DIGEST_LENGTH];
-    SHA256(data, n, d);
-    d[6] = (unsigned char)((d[6] & 15) | 0x80); /* version 8: our own */
-    d[8] = (unsigned char)((d[8] & 63) | 0x80);
-    char *o = ret;
-    for (int i = 0; i < 16; i++)
-        o += sprintf(o, "%s%02x",
-                     i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", d[i]);
 }

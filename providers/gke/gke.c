@@ -12,7 +12,7 @@
 static void gke_close(void *self)
 {
     struct gke *g = self;
-    kit_token_done(&g->token);
+    gcp_done(&g->gcp);
     pthread_mutex_destroy(&g->lock);
     json_decref(g->pools);
     json_decref(g->addresses);
@@ -27,7 +27,7 @@ static int gke_open(const struct davit_host *host,
 {
     struct gke *g = kit_zeroed(1, sizeof *g);
     g->host = host;
-    kit_token_init(&g->token);
+    gcp_init(&g->gcp, host, &g->keep);
     pthread_mutex_init(&g->lock, NULL);
     g->addresses = json_object();
     name_tag(g->tag, setup->cluster);

@@ -3,14 +3,14 @@
  *
  * gke.c is the table and open(); options.c reads the configuration; pools.c
  * finds the instance groups behind the node pools; list.c, launch.c, end.c and
- * offers.c are the operations; api.c sends requests, auth.c gets tokens,
- * errors.c turns Google's codes into reactions, names.c makes the names that
- * carry a request id into the cloud and back.
+ * offers.c are the operations; api.c sends requests (kit/gcp/ has tokens and
+ * codes), names.c makes the names that carry a request id into the cloud and
+ * back.
  */
 #ifndef GKE_GKE_H
 #define GKE_GKE_H
 
-#include "kit/exchange.h"
+#include "kit/gcp/gcp.h"
 
 #define POOLS_HOLD_MS 30000 /* so long the list of pools is held */
 #define SETTLE_MS 30000     /* a list may lag so much beside that */
@@ -30,12 +30,10 @@ struct gke {
     struct kit_keep keep; /* of the configuration */
     char *project, *location, *cluster;
     char *container_url, *compute_url; /* without a slash at the end */
-    char *metadata_url;
-    char *credentials; /* a file; NULL: as Google's own libraries */
-    bool take_over;    /* switch off GKE's autoscaling of a pool */
+    struct gcp gcp;
+    bool take_over; /* switch off GKE's autoscaling of a pool */
     struct gke_type *types;
     size_t n_types;
-    struct kit_token token;
     char tag[5];          /* of our cluster's name, in machines' names */
     pthread_mutex_t lock; /* of what is below */
     json_t *pools;        /* the last answer of nodePools.list */
@@ -92,10 +90,6 @@ int options_read(struct gke *g, const struct davit_setup *setup,
                  struct davit_error *e);
 extern const struct kit_option gke_options[];
 
-/* auth.c: the fetch of the token cache; arg is a struct gke. */
-int auth_fetch(void *arg, struct davit_call *call, char **ret_value,
-               int64_t *ret_lives_ms, struct davit_error *e);
-
 /* api.c */
 struct request {
     const char *method;
@@ -114,9 +108,6 @@ int api_post_group(struct op *op, const struct group *in, const char *method,
 int api_wait_zone(struct op *op, const struct group *in, const json_t *reply);
 /* The same for an operation of GKE itself. */
 int api_wait_container(struct op *op, const json_t *reply);
-/* A UUID made of these bytes: the same bytes, the same id. */
-void api_request_id(char ret[37], const void *data, size_t n);
-
 /* pools.c */
 /* What calls share: *which, and later given back.  Under the lock, since
  * jansson looks at its count of references without one. */
@@ -166,17 +157,5 @@ void name_request(const char *name, char ret[64]);
 bool name_tagged(const char *name, const char *tag);
 /* Could an instance of this group have this name? */
 bool name_likely(const char *name, const char *group);
-
-/* errors.c */
-/* What a code of Google's (or a text with one in it) asks for; RETRY when it
- * is not known. */
-enum davit_status error_status(const char *code, const char *text);
-int error_http(void *gke, const struct davit_http *x, const json_t *reply,
-               struct davit_error *e);
-/* Of a compute operation that is done, or of an instance's last attempt:
- * {"errors": [{code, message, errorDetails}]}; OK when there is none. */
-int error_list(const json_t *errors, struct davit_error *e);
-/* Of a container operation that is done. */
-int error_operation(const json_t *operation, struct davit_error *e);
 
 #endif

@@ -123,7 +123,7 @@ static int zones_deal(struct launch *x)
             stay[n++] = k;
     x->in = kit_zeroed(x->l->count, sizeof *x->in);
     x->made = kit_zeroed(x->l->count, sizeof *x->made);
-    api_request_id(id, x->l->request_id, strlen(x->l->request_id));
+    gcp_request_id(id, x->l->request_id, strlen(x->l->request_id));
     sscanf(id, "%6x", &start);
     for (uint32_t i = 0; i < x->l->count; i++)
         x->in[i] = n > 0 ? stay[(start + i) % n] : 0;

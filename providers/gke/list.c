@@ -33,7 +33,7 @@ static bool one_of(const char *s, const char *const *set)
 static void attempt_judge(const json_t *m, struct member *ret)
 {
     struct davit_error e = {.size = sizeof e};
-    int s = error_list(kit_json_at(m, "lastAttempt.errors"), &e);
+    int s = gcp_error_list(kit_json_at(m, "lastAttempt.errors"), &e);
     if (s == DAVIT_OK)
         return;
     snprintf(ret->detail, sizeof ret->detail, "%s: %.110s", e.code, e.text);

@@ -21,7 +21,7 @@ const struct kit_option gke_options[] = {
     {"credentials",
      "a key or federation file; else GOOGLE_APPLICATION_CREDENTIALS, gcloud's "
      "own, the metadata server",
-     KIT_TEXT, AT(credentials)},
+     KIT_TEXT, AT(gcp.credentials)},
     {"take_over", "switch off GKE's own autoscaling of our pools", KIT_FLAG,
      AT(take_over), .fallback = "false"},
     {"endpoint", "instead of Google's, for both APIs: http://127.0.0.1:8080",
@@ -33,17 +33,6 @@ const struct kit_option gke_options[] = {
     {"types.spot_pool", "the node pool of a type's spot machines", KIT_NAME,
      KIT_AT(struct gke_type, spot_pool), .allowed = "a-z 0-9 - . :", .max = 63},
     {0}};
-
-/* As Google's libraries find it: an emulator or a sidecar may stand in. */
-static char *metadata_url(struct kit_keep *keep)
-{
-    const char *host = getenv("GCE_METADATA_HOST");
-    if (!host || host[0] == '\0')
-        host = getenv("GCE_METADATA_ROOT");
-    if (!host || host[0] == '\0')
-        host = "metadata.google.internal";
-    return kit_keep_print(keep, "http://%.250s", host);
-}
 
 static int64_t whole(const struct davit_node_type *t, const char *resource)
 {
@@ -112,7 +101,6 @@ int options_read(struct gke *g, const struct davit_setup *setup,
 {
     int s = kit_options_read(gke_options, setup->options, setup->n_options,
                              NULL, g, &g->keep, e);
-    g->metadata_url = metadata_url(&g->keep);
     g->types = kit_keep(&g->keep, (setup->n_types + 1) * sizeof *g->types);
     for (size_t i = 0; i < setup->n_types && s == DAVIT_OK; i++)
         s = type_read(g, setup->types[i], e);

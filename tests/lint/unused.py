@@ -22,7 +22,7 @@ ENTRIES = {
 # Used by tests alone: the reason.
 FOR_TESTS = {
     "davit_keys_walk": "docs/config.md, which `davit config explain` and davit.yaml(5) print, is held against the key tables",
-    "error_status": "each of Google's codes, one by one",
+    "gcp_status": "each of Google's codes, one by one",
     "grpc_code_name": "answers are compared by name",
     "kube_selector_takes": "selectors, one by one",
     "problem_mismatch": "a match's rules, one by one",

@@ -62,6 +62,8 @@ class Cloud:
         throttle_until=0.0, # wall clock: everything is 429 until then
         auth_down=None,     # HTTP status of the token endpoints
         deny=False,         # every API call is 403
+        lag=0.0,            # of the aggregated list
+        unreachable=[],     # zones that it does not read
         boot=0.05, op=0.02, gone=0.05, apply=0.01, token_life=3599, page=0, extra_error=None)
 
     def __init__(self, project="my-proj", location="us-central1", cluster="c1"):
@@ -74,6 +76,8 @@ class Cloud:
         self.types = {"n1-standard-8": (8, 30720, None), "e2-standard-8": (8, 32768, None),
                       "a2-highgpu-1g": (12, 87040, ("nvidia-tesla-a100", 1)), "e2-medium": (2, 4096, None)}
         self.accelerators = {"nvidia-tesla-t4": 4, "nvidia-tesla-a100": 16}
+        self.bare = {}                  # (zone, name) -> an instance of no group
+        self.zones = ["us-central1-a", "us-central1-b"]
         self.mending = {}               # instance -> what its group does with it
         self.missing_types = set()      # (zone, machine type)
         self.heal()
@@ -162,7 +166,7 @@ class Cloud:
         status = "DONE" if now >= op["done_at"] and op["applied"] else "RUNNING" if part > 0.3 else "PENDING"
         r = {"kind": "compute#operation", "id": str(abs(hash(name)) % 10**12), "name": name, "status": status,
              "zone": f"{GOOGLE}projects/{self.project}/zones/{op['zone']}", "progress": 100 if status == "DONE" else 0,
-             "operationType": "compute.instanceGroupManagers." + op["kind"]}
+             "operationType": op["kind"] if op["kind"] in ("insert", "delete") else "compute.instanceGroupManagers." + op["kind"]}
         if status == "DONE" and op["fail"]:
             r["error"] = {"errors": [{"code": op["fail"][0], "message": op["fail"][1]}]}
             r.update(httpErrorStatusCode=403, httpErrorMessage="FORBIDDEN")
@@ -368,6 +372,83 @@ class Cloud:
         return {"items": [{"name": n, "maximumCardsPerInstance": k} for n, k in self.accelerators.items()
                           if (a["zone"], n) not in self.missing_types]}
 
+    # ---- bare instances
+
+    def stands(self, i, now):
+        return "RUNNING" if now - i["at"] >= self.boot else "STAGING"
+
+    def compute_instances_insert(self, a, q, body):
+        zone, name = a["zone"], body["name"]
+        if a["project"] != self.project:
+            raise Refusal(404, f"The resource 'projects/{a['project']}' was not found")
+        want = self.parts(body["machineType"])
+        if want["machineTypes"] not in self.types or want.get("zones") != zone:
+            raise Refusal(400, f"Invalid value for field 'resource.machineType': '{body['machineType']}'.", "invalid")
+        if not body.get("disks") or not body.get("networkInterfaces"):
+            raise Refusal(400, "Invalid value for field 'resource.disks': ''.", "invalid")
+        for g in body.get("guestAccelerators", ()):
+            if self.parts(g["acceleratorType"]).get("acceleratorTypes") not in self.accelerators:
+                raise Refusal(400, f"Invalid value for field 'resource.guestAccelerators[0].acceleratorType': '{g}'.", "invalid")
+        if body.get("guestAccelerators") and body.get("scheduling", {}).get("onHostMaintenance") != "TERMINATE":
+            raise Refusal(400, "Instances with guest accelerators do not support live migration.", "badRequest")
+
+        def make():
+            if (zone, name) in self.bare:
+                raise Refusal(409, f"The resource 'projects/{self.project}/zones/{zone}/instances/{name}' already exists")
+            room = zone not in self.stockout and sum(1 for z, _ in self.bare if z == zone) < self.quota.get(zone, 1 << 30)
+
+            def apply():
+                self.next_id += 1
+                self.bought += 1
+                self.bare[zone, name] = {"body": body, "id": str(self.next_id), "at": time.monotonic(),
+                                         "ip": f"10.128.{self.next_id // 250 % 250}.{self.next_id % 250 + 1}"}
+            keep = self.fail_ops
+            if zone in self.stockout:
+                self.fail_ops = {"insert": [STOCKOUT[0], STOCKOUT[1].format(zone=zone)]}
+            elif not room:
+                self.fail_ops = {"insert": ["QUOTA_EXCEEDED", f"Quota 'NVIDIA_T4_GPUS' exceeded.  Limit: {self.quota[zone]}.0 in region {self.location}."]}
+            op = self.operation("insert", zone, apply)
+            self.fail_ops = keep
+            return op
+        return self.compute_op(self.once(q, make))
+
+    @staticmethod
+    def parts(url):
+        p = url.split("/")
+        return dict(zip(p[-6::2], p[-5::2])) if len(p) >= 6 else {}
+
+    def compute_instances_delete(self, a, q, body):
+        key = a["zone"], a["instance"]
+
+        def make():
+            if key not in self.bare:
+                raise Refusal(404, f"The resource 'projects/{self.project}/zones/{key[0]}/instances/{key[1]}' was not found")
+            return self.operation("delete", key[0], lambda: self.bare.pop(key, None))
+        return self.compute_op(self.once(q, make))
+
+    def compute_instances_aggregatedList(self, a, q, body):
+        key, _, value = q["filter"].partition("=")
+        if not key.startswith("labels.") or not (value[:1] == value[-1:] == '"'):
+            raise Refusal(400, f"Invalid value for field 'filter': '{q['filter']}'.", "invalid")
+        now = time.monotonic()
+        found = [(z, self.bare_view(z, n, i, now)) for (z, n), i in sorted(self.bare.items())
+                 if i["body"].get("labels", {}).get(key[7:]) == value[1:-1] and now - i["at"] >= self.lag]
+        r = self.paged(found, q, "found", 500)
+        items = {f"zones/{z}": {"warning": {"code": "NO_RESULTS_ON_PAGE", "message": "There are no results"}} for z in self.zones}
+        for z, view in r.pop("found", ()):
+            items[f"zones/{z}"].pop("warning", None)
+            items[f"zones/{z}"].setdefault("instances", []).append(view)
+        for z in self.unreachable:
+            items[f"zones/{z}"] = {"warning": {"code": "UNREACHABLE", "message": f"zone {z} cannot be reached"}}
+        r = {"kind": "compute#instanceAggregatedList", "items": items, **r}
+        return fields_of_map(r, q["fields"]) if "fields" in q else r
+
+    def bare_view(self, z, n, i, now):
+        b = i["body"]
+        return {"name": n, "id": i["id"], "zone": f"{GOOGLE}projects/{self.project}/zones/{z}", "status": i.get("status") or self.stands(i, now),
+                "labels": b.get("labels", {}), "scheduling": b.get("scheduling", {}), "machineType": b["machineType"],
+                "networkInterfaces": [{"networkIP": i["ip"], "name": "nic0"}]}
+
     # ---- tokens
 
     def token(self):
@@ -429,6 +510,13 @@ def fields(value, spec):
             return [cut(x, tree) for x in v]
         return {k: cut(v[k], t) for k, t in tree.items() if k in v}
     return cut(value, parse(spec))
+
+
+def fields_of_map(reply, spec):
+    """The same for an aggregated list, whose items are by zone."""
+    inner = spec[spec.index("items(") + 6:spec.index("),nextPageToken")]
+    items = {z: fields(scope, inner) for z, scope in reply["items"].items()}
+    return {**{k: v for k, v in reply.items() if k in ("nextPageToken", "warning")}, "items": items}
 
 
 class Handler(BaseHTTPRequestHandler):

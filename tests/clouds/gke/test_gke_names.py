@@ -16,8 +16,8 @@ def lib(tmp_path_factory):
     out = tmp_path_factory.mktemp("lib") / "pure.so"
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", "jansson", "libcrypto"], capture_output=True, text=True, check=True).stdout.split()
     errors = out.with_name("errors.c")  # its functions for us, too
-    errors.write_text('#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include "../providers/gke/gke.h"\n#define static\n'
-                      f'#include "{ROOT}/providers/gke/errors.c"\n')
+    errors.write_text('#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include "kit/gcp/gcp.h"\n#define static\n'
+                      f'#include "{ROOT}/autoscaler/kit/gcp/errors.c"\n')
     subprocess.run(["gcc", "-std=c11", "-D_GNU_SOURCE", "-shared", "-fPIC", "-I", ROOT / "autoscaler", "-I", ROOT / "autoscaler/kit", "-o", out,
                     ROOT / "providers/gke/names.c", errors, ROOT / "autoscaler/kit/json.c",
                     *(ROOT / f"autoscaler/kit/{f}.c" for f in ("alloc", "keep", "options", "str", "text")), *flags], check=True)
@@ -96,10 +96,10 @@ def test_url_encoding(lib):
 
 def test_every_code_we_know_has_one_reaction(lib):
     """One table, and no code in it twice."""
-    text = (ROOT / "providers/gke/errors.c").read_text()
+    text = (ROOT / "autoscaler/kit/gcp/errors.c").read_text()
     codes = re.findall(r'\{"(\w+)", DAVIT_(\w+)\}', text)
     assert len(codes) > 50 and len({c for c, _ in codes}) == len(codes)
     names = ["OK", "RETRY", "THROTTLED", "STOCKOUT", "QUOTA", "AUTH", "INVALID", "NOT_FOUND"]
     for code, status in codes:
-        assert names[lib.error_status(code.encode(), b"")] == status
-    assert names[lib.error_status(b"NO_SUCH_CODE", b"no such text")] == "RETRY"
+        assert names[lib.gcp_status(code.encode(), b"")] == status
+    assert names[lib.gcp_status(b"NO_SUCH_CODE", b"no such text")] == "RETRY"

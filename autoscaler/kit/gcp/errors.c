@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gke.h"
+#include "gcp.h"
 
 static const struct {
     const char *code;
@@ -110,7 +110,7 @@ static int find_within(const char *text)
     return -1;
 }
 
-enum davit_status error_status(const char *code, const char *text)
+enum davit_status gcp_status(const char *code, const char *text)
 {
     int s = find(code);
     if (s < 0)
@@ -162,10 +162,10 @@ static const char *reason_of(const json_t *error)
     return kit_json_text(error, "status");
 }
 
-int error_http(void *gke, const struct davit_http *x, const json_t *reply,
-               struct davit_error *e)
+int gcp_error_http(void *unused, const struct davit_http *x,
+                   const json_t *reply, struct davit_error *e)
 {
-    (void)gke;
+    (void)unused;
     const json_t *error = json_object_get(reply, "error");
     const char *reason = reason_of(error);
     const char *message = kit_json_text(error, "message");
@@ -176,8 +176,8 @@ int error_http(void *gke, const struct davit_http *x, const json_t *reply,
     if (x->reply_status == 429)
         s = DAVIT_THROTTLED;
     else if (x->reply_status >= 500)
-        s = error_status(reason, message) == DAVIT_STOCKOUT ? DAVIT_STOCKOUT
-                                                            : DAVIT_RETRY;
+        s = gcp_status(reason, message) == DAVIT_STOCKOUT ? DAVIT_STOCKOUT
+                                                          : DAVIT_RETRY;
     if (s < 0)
         s = find_within(message);
     if (s < 0)
@@ -225,7 +225,7 @@ static int weight(enum davit_status s)
     return -1;
 }
 
-int error_list(const json_t *errors, struct davit_error *e)
+int gcp_error_list(const json_t *errors, struct davit_error *e)
 {
     int worst = DAVIT_OK;
     size_t i;
@@ -234,7 +234,7 @@ int error_list(const json_t *errors, struct davit_error *e)
         const char *code = kit_json_text(x, "code");
         const char *text = kit_json_text(x, "message");
         const char *hint = zones_hint(x);
-        enum davit_status s = error_status(code, text);
+        enum davit_status s = gcp_status(code, text);
         if (worst != DAVIT_OK && weight(s) <= weight((enum davit_status)worst))
             continue;
         worst = kit_error(e, s, code, "%.150s%s%.50s",
@@ -244,7 +244,7 @@ int error_list(const json_t *errors, struct davit_error *e)
     return worst;
 }
 
-int error_operation(const json_t *o, struct davit_error *e)
+int gcp_error_operation(const json_t *o, struct davit_error *e)
 {
     const json_t *error = json_object_get(o, "error");
     size_t i;
@@ -258,7 +258,6 @@ int error_operation(const json_t *o, struct davit_error *e)
     if (!error)
         return DAVIT_OK;
     const char *text = kit_json_text(error, "message");
-    return kit_error(e, error_status("", text), kit_json_text(o, "status"),
-                     "%s",
+    return kit_error(e, gcp_status("", text), kit_json_text(o, "status"), "%s",
                      *text != '\0' ? text : kit_json_text(o, "statusMessage"));
 }

@@ -10,8 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gke.h"
-#include "jwt.h"
+#include "../jwt.h"
+#include "gcp.h"
+
+/* One fetch at work. */
+struct at {
+    struct gcp *g;
+    struct davit_call *call;
+    struct davit_error *e;
+};
 
 #define SCOPE "https://www.googleapis.com/auth/cloud-platform"
 #define SCOPE_IAM "https://www.googleapis.com/auth/iam"
@@ -41,7 +48,7 @@ static int refused(void *who, const struct davit_http *x, const json_t *j,
 }
 
 /* Secrets go out with it, so a file may name only where they may go. */
-static int ask(struct op *op, const struct kit_request *r, const char *who,
+static int ask(struct at *op, const struct kit_request *r, const char *who,
                struct davit_http *x, json_t **ret)
 {
     const struct kit_api api = {.host = op->g->host,
@@ -64,7 +71,7 @@ static int ask(struct op *op, const struct kit_request *r, const char *who,
     return s;
 }
 
-static int ask_form(struct op *op, const char *url, const struct davit_kv *kv,
+static int ask_form(struct at *op, const char *url, const struct davit_kv *kv,
                     size_t n, const char *who, json_t **ret)
 {
     struct davit_http x;
@@ -80,7 +87,7 @@ static int ask_form(struct op *op, const char *url, const struct davit_kv *kv,
     return s;
 }
 
-static int token_out(struct op *op, json_t *reply, char **ret,
+static int token_out(struct at *op, json_t *reply, char **ret,
                      int64_t *ret_lives_ms)
 {
     const char *t = kit_json_text(reply, "access_token");
@@ -105,7 +112,7 @@ static const char *text_or(const json_t *j, const char *key,
 
 /* ---- the ways */
 
-static int from_metadata(struct op *op, char **ret, int64_t *lives)
+static int from_metadata(struct at *op, char **ret, int64_t *lives)
 {
     char url[600];
     json_t *reply = NULL;
@@ -129,7 +136,7 @@ static int from_metadata(struct op *op, char **ret, int64_t *lives)
     return s == DAVIT_OK ? token_out(op, reply, ret, lives) : s;
 }
 
-static int from_key(struct op *op, const json_t *key, char **ret,
+static int from_key(struct at *op, const json_t *key, char **ret,
                     int64_t *lives)
 {
     json_int_t now = op->g->host->wall_ms() / 1000;
@@ -158,7 +165,7 @@ static int from_key(struct op *op, const json_t *key, char **ret,
     return s == DAVIT_OK ? token_out(op, reply, ret, lives) : s;
 }
 
-static int from_refresh(struct op *op, const json_t *file, char **ret,
+static int from_refresh(struct at *op, const json_t *file, char **ret,
                         int64_t *lives)
 {
     json_t *reply;
@@ -175,7 +182,7 @@ static int from_refresh(struct op *op, const json_t *file, char **ret,
 /* ---- workload identity federation */
 
 /* The token of the other world, out of plain text or a field of JSON. */
-static int subject_of(struct op *op, const json_t *source, char *text,
+static int subject_of(struct at *op, const json_t *source, char *text,
                       char **ret)
 {
     if (strcmp(kit_json_text(source, "format.type"), "json") != 0) {
@@ -197,7 +204,7 @@ static int subject_of(struct op *op, const json_t *source, char *text,
                      "the credential source holds no subject token");
 }
 
-static int subject_from_url(struct op *op, const json_t *source, char **ret)
+static int subject_from_url(struct at *op, const json_t *source, char **ret)
 {
     struct davit_kv headers[16];
     size_t n = 0;
@@ -224,7 +231,7 @@ static int subject_from_url(struct op *op, const json_t *source, char **ret)
     return s;
 }
 
-static int subject_read(struct op *op, const json_t *file, char **ret)
+static int subject_read(struct at *op, const json_t *file, char **ret)
 {
     const json_t *source = json_object_get(file, "credential_source");
     const char *path = kit_json_text(source, "file");
@@ -243,7 +250,7 @@ static int subject_read(struct op *op, const json_t *file, char **ret)
                      "executable are not supported");
 }
 
-static int impersonate(struct op *op, const json_t *file, const char *token,
+static int impersonate(struct at *op, const json_t *file, const char *token,
                        char **ret, int64_t *lives)
 {
     char life[24];
@@ -279,7 +286,7 @@ static int impersonate(struct op *op, const json_t *file, const char *token,
     return token_out(op, plain, ret, lives);
 }
 
-static int from_federation(struct op *op, const json_t *file, char **ret,
+static int from_federation(struct at *op, const json_t *file, char **ret,
                            int64_t *lives)
 {
     char *subject = NULL;
@@ -317,7 +324,7 @@ static int from_federation(struct op *op, const json_t *file, char **ret,
 /* ---- which of them */
 
 /* The file to use, or "": the metadata server. */
-static void file_choose(const struct gke *g, char *ret, size_t size)
+static void file_choose(const struct gcp *g, char *ret, size_t size)
 {
     const char *env = getenv("GOOGLE_APPLICATION_CREDENTIALS");
     const char *config = getenv("CLOUDSDK_CONFIG"), *home = getenv("HOME");
@@ -342,12 +349,12 @@ static void file_choose(const struct gke *g, char *ret, size_t size)
     }
 }
 
-static int from_file(struct op *op, const char *path, char **ret,
+static int from_file(struct at *op, const char *path, char **ret,
                      int64_t *lives)
 {
     static const struct {
         const char *type;
-        int (*get)(struct op *, const json_t *, char **, int64_t *);
+        int (*get)(struct at *, const json_t *, char **, int64_t *);
     } ways[] = {{"service_account", from_key},
                 {"external_account", from_federation},
                 {"authorized_user", from_refresh}};
@@ -371,10 +378,10 @@ static int from_file(struct op *op, const char *path, char **ret,
     return s;
 }
 
-int auth_fetch(void *arg, struct davit_call *call, char **ret_value,
-               int64_t *ret_lives_ms, struct davit_error *e)
+int gcp_token_fetch(void *arg, struct davit_call *call, char **ret_value,
+                    int64_t *ret_lives_ms, struct davit_error *e)
 {
-    struct op op = {arg, call, e};
+    struct at op = {arg, call, e};
     char path[1024];
     *ret_value = NULL;
     file_choose(op.g, path, sizeof path);

@@ -1,0 +1,56 @@
+/*
+ * gcp.h - Google Cloud as its plug-ins need it: tokens from where Google's own
+ * libraries take them, requests that carry one, codes turned into reactions.
+ *
+ * A plug-in embeds struct gcp, fills in what its settings say and calls
+ * gcp_init().  Thread: a struct gcp may be used by many operations at once.
+ *
+ * Order of credentials: cloud.google.com/docs/authentication/
+ * application-default-credentials.
+ */
+#ifndef KIT_GCP_GCP_H
+#define KIT_GCP_GCP_H
+
+#include "../exchange.h"
+
+struct gcp {
+    const struct davit_host *host;
+    char *credentials;  /* a file; NULL: as Google's own libraries */
+    char *metadata_url; /* without a slash at the end */
+    struct kit_token token;
+};
+
+/* keep: where what is read of the environment lives. */
+void gcp_init(struct gcp *g, const struct davit_host *host,
+              struct kit_keep *keep);
+void gcp_done(struct gcp *g);
+
+struct gcp_request {
+    const char *method;
+    const char *base; /* "https://compute.googleapis.com", no slash */
+    const char *path; /* "/compute/v1/projects/...", query and all, encoded */
+    json_t *body;     /* borrowed; NULL: none */
+};
+/* OK: *ret is the reply, the caller's.  Else the error is filled. */
+int gcp_send(struct gcp *g, struct davit_call *call,
+             const struct gcp_request *r, json_t **ret, struct davit_error *e);
+/* A UUID made of these bytes, as Google's requestId wants one: the same bytes,
+ * the same id. */
+void gcp_request_id(char ret[37], const void *data, size_t n);
+
+/* What a code of Google's (or a text with one in it) asks for; RETRY when it
+ * is not known. */
+enum davit_status gcp_status(const char *code, const char *text);
+/* Of a compute operation that is done, or of an instance's last attempt:
+ * {"errors": [{code, message, errorDetails}]}; OK when there is none. */
+int gcp_error_list(const json_t *errors, struct davit_error *e);
+/* Of a container operation that is done. */
+int gcp_error_operation(const json_t *operation, struct davit_error *e);
+
+/* For the files of kit/gcp/ only. */
+int gcp_error_http(void *unused, const struct davit_http *x,
+                   const json_t *reply, struct davit_error *e);
+int gcp_token_fetch(void *arg, struct davit_call *call, char **ret_value,
+                    int64_t *ret_lives_ms, struct davit_error *e);
+
+#endif

@@ -1,0 +1,190 @@
+/*
+ * body.c - one instance as instances.insert takes it
+ * (cloud.google.com/compute/docs/reference/rest/v1/instances/insert).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gce.h"
+
+bool label_make(const char *text, char ret[NAME_SIZE])
+{
+    size_t n = 0;
+    for (; *text != '\0'; text++) {
+        unsigned char c = (unsigned char)*text;
+        bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+                     c == '-';
+        if (n + (plain ? 1 : 3) >= NAME_SIZE)
+            return false;
+        n += (size_t)snprintf(ret + n, NAME_SIZE - n, plain ? "%c" : "_%02x",
+                              c);
+    }
+    ret[n] = '\0';
+    return true;
+}
+
+static int hex(char c)
+{
+    const char *at = strchr("0123456789abcdef", c);
+    return c != '\0' && at ? (int)(at - "0123456789abcdef") : -1;
+}
+
+void label_read(const char *label, char *ret, size_t size)
+{
+    size_t n = 0;
+    while (*label != '\0' && n + 1 < size) {
+        if (*label == '_' && hex(label[1]) >= 0 && hex(label[2]) >= 0) {
+            ret[n++] = (char)(hex(label[1]) * 16 + hex(label[2]));
+            label += 3;
+        } else {
+            ret[n++] = *label++;
+        }
+    }
+    ret[n] = '\0';
+}
+
+/* The list under a key, with a first object in it. */
+static json_t *first_of(json_t *body, const char *key)
+{
+    json_t *list = json_object_get(body, key);
+    if (!json_is_array(list)) {
+        list = json_array();
+        json_object_set_new(body, key, list);
+    }
+    if (json_array_size(list) == 0)
+        json_array_append_new(list, json_object());
+    return json_array_get(list, 0);
+}
+
+static json_t *object_of(json_t *body, const char *key)
+{
+    json_t *o = json_object_get(body, key);
+    if (!json_is_object(o)) {
+        o = json_object();
+        json_object_set_new(body, key, o);
+    }
+    return o;
+}
+
+static void usual(json_t *o, const char *key, json_t *value)
+{
+    if (json_object_get(o, key))
+        json_decref(value);
+    else
+        json_object_set_new(o, key, value);
+}
+
+static const char *last_part(const char *s)
+{
+    const char *slash = strrchr(s, '/');
+    return slash ? slash + 1 : s;
+}
+
+/* "n1-standard-8+t4x2": what comes behind the plus, in Google's own names. */
+static void accelerators_add(json_t *body, const char *machine)
+{
+    const char *plus = strchr(machine, '+');
+    json_t *list = json_object_get(body, "guestAccelerators");
+    if (plus && !list) {
+        size_t n = strcspn(plus + 1, "x");
+        long count = plus[1 + n] == 'x' ? strtol(plus + 2 + n, NULL, 10) : 1;
+        char type[64];
+        static const char *const tesla[] = {"k80", "p4", "p100", "t4", "v100"};
+        bool old = false;
+        for (size_t i = 0; i < sizeof tesla / sizeof *tesla; i++)
+            old = old || (strlen(tesla[i]) == n &&
+                          strncmp(tesla[i], plus + 1, n) == 0);
+        snprintf(type, sizeof type, "nvidia-%s%.*s", old ? "tesla-" : "",
+                 (int)(n < 40 ? n : 40), plus + 1);
+        json_t *a = first_of(body, "guestAccelerators");
+        json_object_set_new(a, "acceleratorType", json_string(type));
+        json_object_set_new(a, "acceleratorCount", json_integer(count));
+    }
+}
+
+/* Ray's YAML has bare names; the API wants them with their zone. */
+static void zones_add(json_t *body, const struct gce *g, const char *zone)
+{
+    size_t i;
+    json_t *a;
+    json_array_foreach(json_object_get(body, "guestAccelerators"), i, a) {
+        char *url = kit_print("projects/%s/zones/%s/acceleratorTypes/%s",
+                              g->project, zone,
+                              last_part(kit_json_text(a, "acceleratorType")));
+        json_object_set_new(a, "acceleratorType", json_string(url));
+        free(url);
+    }
+}
+
+static void metadata_add(json_t *body, const char *script)
+{
+    json_t *m = object_of(body, "metadata");
+    json_t *items = json_object_get(m, "items");
+    if (!json_is_array(items)) {
+        items = json_array();
+        json_object_set_new(m, "items", items);
+    }
+    if (script)
+        json_array_append_new(
+            items,
+            json_pack("{s:s, s:s}", "key", "startup-script", "value", script));
+}
+
+static void scheduling_add(json_t *body, bool spot)
+{
+    json_t *s = object_of(body, "scheduling");
+    bool fixed = spot || json_object_get(body, "guestAccelerators");
+    /* Ray's older files say preemptible; the market decides here. */
+    json_object_del(s, "preemptible");
+    json_object_del(s, "provisioningModel");
+    if (fixed)
+        json_object_set_new(s, "onHostMaintenance", json_string("TERMINATE"));
+    usual(s, "automaticRestart", json_boolean(!spot));
+    if (spot) {
+        json_object_set_new(s, "provisioningModel", json_string("SPOT"));
+        json_object_set_new(s, "automaticRestart", json_false());
+        json_object_set_new(s, "instanceTerminationAction",
+                            json_string("DELETE"));
+    }
+}
+
+static void labels_add(json_t *body, const struct gce *g,
+                       const struct gce_type *t, const struct davit_launch *l)
+{
+    json_t *labels = object_of(body, "labels");
+    char v[NAME_SIZE];
+    for (size_t i = 0; i < l->n_tags; i++)
+        if (label_make(l->tags[i].value, v))
+            json_object_set_new(labels, l->tags[i].key, json_string(v));
+    label_make(g->cluster, v);
+    json_object_set_new(labels, LABEL_CLUSTER, json_string(v));
+    label_make(t->name, v);
+    json_object_set_new(labels, LABEL_TYPE, json_string(v));
+    label_make(l->request_id, v);
+    json_object_set_new(labels, LABEL_REQUEST, json_string(v));
+}
+
+json_t *body_make(const struct gce *g, const struct gce_type *t,
+                  const struct davit_launch *l, const char *name,
+                  const char *script)
+{
+    json_t *body = json_deep_copy(t->node);
+    char *type = kit_print("projects/%s/zones/%s/machineTypes/%.*s", g->project,
+                           l->zone, (int)strcspn(t->machine, "+"), t->machine);
+    json_object_set_new(body, "name", json_string(name));
+    json_object_set_new(body, "machineType", json_string(type));
+    free(type);
+    accelerators_add(body, t->machine);
+    zones_add(body, g, l->zone);
+    json_t *disk = first_of(body, "disks");
+    usual(disk, "boot", json_true());
+    usual(disk, "autoDelete", json_true());
+    json_t *nic = first_of(body, "networkInterfaces");
+    if (!json_object_get(nic, "subnetwork"))
+        usual(nic, "network", json_string("global/networks/default"));
+    scheduling_add(body, l->spot);
+    metadata_add(body, script);
+    labels_add(body, g, t, l);
+    return body;
+}

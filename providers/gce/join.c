@@ -1,0 +1,82 @@
+/*
+ * join.c - the startup script: how a new instance joins.
+ *
+ * The head's address is what the machines must reach: a head on loopback is the
+ * instance that Davit runs on, whose own address its metadata tell.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gce.h"
+#include "kit/join.h"
+
+/* Runs at every start of the machine, and so does Ray. */
+static const char identify[] =
+    "m=http://169.254.169.254/computeMetadata/v1/instance\n"
+    "name=$(metadata -H 'Metadata-Flavor: Google' $m/name)\n"
+    "zone=$(metadata -H 'Metadata-Flavor: Google' $m/zone)\n"
+    "[ -n \"$name\" ] && id=\"${zone##*/}/$name\"\n";
+
+/* What we run on says its own address, if it is an instance. */
+static int own_address(struct op *op, char *ret, size_t size)
+{
+    struct davit_kv flavor = {"Metadata-Flavor", "Google"};
+    char *url = kit_print("%s/computeMetadata/v1/instance/network-interfaces/0/"
+                          "ip",
+                          op->g->gcp.metadata_url);
+    struct davit_http x = {.size = sizeof x,
+                           .method = "GET",
+                           .url = url,
+                           .headers = &flavor,
+                           .n_headers = 1};
+    int s = op->g->gcp.host->http(op->call, &x, op->e);
+    free(url);
+    if (s != DAVIT_OK || x.reply_status != 200)
+        return DAVIT_NOT_FOUND;
+    snprintf(ret, size, "%.*s", (int)strcspn(x.reply_body, "\r\n"),
+             x.reply_body);
+    return ret[0] != '\0' ? DAVIT_OK : DAVIT_NOT_FOUND;
+}
+
+static int head_find(struct op *op, char *ret, size_t size)
+{
+    struct gce *g = op->g;
+    if (kit_head_ip(g->head_ip, g->head, ret, size))
+        return DAVIT_OK;
+    pthread_mutex_lock(&g->lock);
+    snprintf(ret, size, "%s", g->found_head);
+    pthread_mutex_unlock(&g->lock);
+    if (ret[0] != '\0')
+        return DAVIT_OK;
+    if (own_address(op, ret, size) != DAVIT_OK)
+        return kit_error(op->e, DAVIT_INVALID, "head_ip",
+                         "the machines must know where the Ray head is, and "
+                         "there is no metadata server that tells: set head_ip "
+                         "at the provider gce");
+    pthread_mutex_lock(&g->lock);
+    snprintf(g->found_head, sizeof g->found_head, "%s", ret);
+    pthread_mutex_unlock(&g->lock);
+    return DAVIT_OK;
+}
+
+int join_script(struct op *op, const struct gce_type *t, char **ret)
+{
+    struct kit_str s = {0};
+    char head[64];
+    *ret = NULL;
+    if (!t->join)
+        return DAVIT_OK;
+    int st = head_find(op, head, sizeof head);
+    if (st != DAVIT_OK)
+        return st;
+    kit_join_script(&s, &(struct kit_join){.identify = identify,
+                                           .type = t->name,
+                                           .machine = t->machine,
+                                           .head_ip = head,
+                                           .resources = t->resources,
+                                           .user = t->user,
+                                           .commands = t->join});
+    *ret = s.p;
+    return DAVIT_OK;
+}

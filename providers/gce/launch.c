@@ -1,0 +1,136 @@
+/*
+ * launch.c - one instances.insert for each machine, all sent before the first
+ * is waited for.
+ *
+ * A name is made of the request id and a number, so a repeated launch is told
+ * alreadyExists of what is there and makes the rest.  requestId, made of the
+ * name, covers a repetition while the first is still under way.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gce.h"
+
+struct making { /* one machine of a launch */
+    char name[NAME_SIZE];
+    char operation[128]; /* "": it is there already */
+    int status;
+};
+
+/* "ray-t4-0a1b2c3d4e5f60718293-0": a letter first, a-z 0-9 and - only. */
+static void name_make(const struct gce_type *t, const char *request, uint32_t i,
+                      char ret[NAME_SIZE])
+{
+    char hash[37];
+    char type[16];
+    size_t n = 0;
+    gcp_request_id(hash, request, strlen(request));
+    for (const char *c = t->name; *c != '\0' && n + 1 < sizeof type; c++)
+        if ((*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9') || *c == '-')
+            type[n++] = *c;
+    while (n > 0 && type[n - 1] == '-')
+        n--;
+    type[n] = '\0';
+    snprintf(ret, NAME_SIZE, "ray-%s%s%.8s%.4s%.4s-%u", type, n > 0 ? "-" : "",
+             hash, hash + 9, hash + 14, i);
+}
+
+static int insert(struct op *op, const struct gce_type *t,
+                  const struct davit_launch *l, const char *script,
+                  struct making *m)
+{
+    char id[37];
+    json_t *reply;
+    char *salted = kit_print("%s/%u", m->name, op->g->salt);
+    gcp_request_id(id, salted, strlen(salted));
+    free(salted);
+    char *path = kit_print("zones/%s/instances?requestId=%s", l->zone, id);
+    json_t *body = body_make(op->g, t, l, m->name, script);
+    int s = api_send(op, "POST", path, body, &reply);
+    json_decref(body);
+    free(path);
+    snprintf(m->operation, sizeof m->operation, "%s",
+             kit_json_text(reply, "name"));
+    json_decref(reply);
+    if (s == DAVIT_RETRY && op->e && strstr(op->e->code, "alreadyExists"))
+        return DAVIT_OK; /* an earlier try made it */
+    if (s == DAVIT_OK && m->operation[0] == '\0')
+        return kit_error(op->e, DAVIT_RETRY, "BadReply",
+                         "the reply is not an operation");
+    return s;
+}
+
+static void put_starting(const struct gce_type *t, const struct davit_launch *l,
+                         const char *name, struct davit_sink *sink,
+                         davit_put_machine *put)
+{
+    char id[128];
+    snprintf(id, sizeof id, "%.60s/%s", l->zone, name);
+    put(sink, &(struct davit_machine){.size = sizeof(struct davit_machine),
+                                      .id = id,
+                                      .request_id = l->request_id,
+                                      .offer = t->name,
+                                      .zone = l->zone,
+                                      .address = "",
+                                      .phase = DAVIT_STARTING,
+                                      .spot = l->spot});
+}
+
+/* Sends all until one is refused; then waits for what was sent. */
+static int make_all(struct op *op, const struct gce_type *t,
+                    const struct davit_launch *l, const char *script,
+                    struct making *v, struct davit_sink *sink,
+                    davit_put_machine *put)
+{
+    struct davit_error first = {.size = sizeof first};
+    int worst = DAVIT_OK;
+    uint32_t sent = 0;
+    for (; sent < l->count && worst == DAVIT_OK; sent++) {
+        name_make(t, l->request_id, sent, v[sent].name);
+        v[sent].status = worst = insert(op, t, l, script, &v[sent]);
+    }
+    if (worst != DAVIT_OK && op->e)
+        first = *op->e;
+    for (uint32_t i = 0; i < sent; i++) {
+        if (v[i].status == DAVIT_OK && v[i].operation[0] != '\0')
+            v[i].status = api_wait(op, l->zone, v[i].operation);
+        if (v[i].status != DAVIT_OK && v[i].operation[0] != '\0')
+            op->g->salt++;
+        if (v[i].status == DAVIT_OK)
+            put_starting(t, l, v[i].name, sink, put);
+        else if (worst == DAVIT_OK) {
+            worst = v[i].status;
+            if (op->e)
+                first = *op->e;
+        }
+    }
+    if (worst != DAVIT_OK && op->e)
+        *op->e = first;
+    return worst;
+}
+
+int gce_launch(void *self, struct davit_call *call,
+               const struct davit_launch *l, struct davit_sink *sink,
+               davit_put_machine *put, struct davit_error *e)
+{
+    struct op op = {self, call, e};
+    const struct gce_type *t = type_find(op.g, l->offer);
+    char *script;
+    if (!t)
+        return kit_error(e, DAVIT_INVALID, "UnknownType",
+                         "there is no node type %.60s", l->offer);
+    if (!name_plain(l->zone))
+        return kit_error(e, DAVIT_INVALID, "NoZone",
+                         "an instance is made in a zone: node type %.60s "
+                         "needs zones",
+                         t->name);
+    int s = join_script(&op, t, &script);
+    if (s != DAVIT_OK)
+        return s;
+    struct making *v = kit_zeroed(l->count, sizeof *v);
+    s = make_all(&op, t, l, script, v, sink, put);
+    free(v);
+    free(script);
+    return s;
+}

@@ -1,0 +1,163 @@
+"""The Compute Engine plug-in against a server that refuses what Google's
+discovery documents refuse."""
+import subprocess
+
+import pytest
+
+from gke_rig import BUILD, environment
+
+R = "davit-00112233445566778899"
+A, B = "us-central1-a", "us-central1-b"
+NODE_CONFIG = """
+  ray.worker_T4:
+    provider: gce
+    machine: n1-standard-8
+    zones: [us-central1-a]
+    resources: {CPU: 8, GPU: 1}
+    options:
+      node_config:
+        machineType: n1-standard-8
+        disks: [{boot: true, autoDelete: true, type: PERSISTENT, initializeParams: {diskSizeGb: 50, sourceImage: projects/x/global/images/family/y}}]
+        guestAccelerators: [{acceleratorType: nvidia-tesla-t4, acceleratorCount: 1}]
+        scheduling: [{onHostMaintenance: TERMINATE}]
+        metadata: {items: [{key: install-nvidia-driver, value: "True"}]}
+        serviceAccounts: [{email: ray@my-proj.iam.gserviceaccount.com, scopes: [https://www.googleapis.com/auth/cloud-platform]}]
+"""
+
+
+def test_life(cloud, drives):
+    d = drives()
+    r = d.launch(2, R, zone=A)
+    assert r["status"] == "OK" and len(r["machines"]) == 2, r
+    got = d.running(2)
+    assert {m["request"] for m in got} == {R} and {m["type"] for m in got} == {"t4"} and {m["zone"] for m in got} == {A}
+    assert {m["id"] for m in got} == {f"{z}/{n}" for z, n in cloud.bare}
+    bodies = [i["body"] for i in cloud.bare.values()]
+    assert all(b["guestAccelerators"][0]["acceleratorCount"] == 1 and b["scheduling"]["onHostMaintenance"] == "TERMINATE" for b in bodies)
+    assert d.end(got[0]["id"])["status"] == "OK"
+    assert d.until(lambda: [m["id"] for m in d.list("RUNNING")] == [got[1]["id"]])
+    r = d.end(got[0]["id"], got[1]["id"], "nonsense")
+    assert r["status"] == "OK" and set(r["done"].values()) <= {"OK", "NOT_FOUND"} and r["done"]["nonsense"] == "NOT_FOUND"
+    assert d.until(lambda: d.list() == []) and cloud.bare == {}
+
+
+def test_same_request_same_machines(cloud, drives):
+    d = drives()
+    first = {m["id"] for m in d.launch(2, R, zone=A)["machines"]}
+    assert {m["id"] for m in d.launch(2, R, zone=A)["machines"]} == first
+    cloud.requests.clear()  # Google has forgotten the ids
+    assert {m["id"] for m in drives().launch(2, R, zone=A)["machines"]} == first, "after a restart"
+    assert len(cloud.bare) == 2
+
+
+@pytest.mark.parametrize("method", ["insert", "get"])
+def test_a_lost_reply_buys_once(cloud, drives, method):
+    cloud.lose = {method: 1}
+    d = drives()
+    assert d.launch(2, R, zone=A)["status"] in ("RETRY", "OK")  # libcurl repeats a read itself
+    assert d.launch(2, R, zone=A)["status"] == "OK"
+    assert len(cloud.bare) == 2 and cloud.bought == 2
+
+
+def test_stockout_of_one_zone(cloud, drives):
+    cloud.stockout = [A]
+    d = drives()
+    r = d.launch(2, R, zone=A)
+    assert r["status"] == "STOCKOUT" and r["machines"] == [], r
+    assert d.launch(2, "davit-00112233445566770001", zone=B)["status"] == "OK"
+    assert {z for z, _ in cloud.bare} == {B}
+
+
+def test_part_of_it(cloud, drives):
+    cloud.op = 0.3
+    d = drives()
+    cloud.quota = {A: 1}
+    assert d.launch(1, R, zone=A)["status"] == "OK"
+    r = d.launch(2, "davit-00112233445566770001", zone=A)
+    assert r["status"] == "QUOTA" and r["machines"] == [], r
+    assert len(cloud.bare) == 1
+
+
+def test_a_zone_that_is_not_read_is_a_failed_list(cloud, drives):
+    d = drives()
+    d.launch(1, R, zone=A)
+    d.running(1)
+    cloud.unreachable = [B]
+    assert d.call("list")["status"] == "RETRY"
+
+
+def test_pages(cloud, drives):
+    d = drives()
+    d.launch(5, R, zone=A)
+    cloud.page = 2
+    assert len(d.running(5)) == 5
+
+
+def test_ray_node_config(cloud, drives):
+    d = drives(types=NODE_CONFIG)
+    [m] = d.launch(1, R, type="ray.worker_T4", zone=A)["machines"]
+    assert d.running(1)[0]["type"] == "ray.worker_T4", "a label cannot hold it, and still it comes back"
+    [i] = cloud.bare.values()
+    assert i["body"]["guestAccelerators"] == [{"acceleratorType": f"projects/my-proj/zones/{A}/acceleratorTypes/nvidia-tesla-t4", "acceleratorCount": 1}]
+    assert {"key": "install-nvidia-driver", "value": "True"} in i["body"]["metadata"]["items"]
+
+
+def test_spot(cloud, drives):
+    d = drives(types="""
+  t4: {provider: gce, machine: n1-standard-8+t4x2, zones: [us-central1-a], spot: true}
+""")
+    [m] = d.launch(1, R, zone=A, spot=True)["machines"]
+    [i] = cloud.bare.values()
+    assert i["body"]["scheduling"] == {"provisioningModel": "SPOT", "instanceTerminationAction": "DELETE", "automaticRestart": False,
+                                       "onHostMaintenance": "TERMINATE"}
+    assert i["body"]["guestAccelerators"][0]["acceleratorCount"] == 2
+    assert d.running(1)[0]["spot"]
+
+
+def test_stopped_is_ended(cloud, drives):
+    d = drives()
+    d.launch(1, R, zone=A)
+    d.running(1)
+    for i in cloud.bare.values():
+        i["status"] = "TERMINATED"
+    assert d.failed(1)
+
+
+def test_startup_script_joins(cloud, drives):
+    d = drives(more="head: {ray: {address: 10.1.2.3:6379}}", options=", user: ubuntu, join: 'ray start --address=$RAY_HEAD_IP:6379'")
+    d.launch(1, R, zone=A)
+    [i] = cloud.bare.values()
+    [text] = [x["value"] for x in i["body"]["metadata"]["items"] if x["key"] == "startup-script"]
+    assert "export RAY_HEAD_IP='10.1.2.3'" in text and "Metadata-Flavor: Google" in text
+    p = subprocess.run(["bash", "-n"], input=text, text=True, capture_output=True)
+    assert p.returncode == 0, p.stderr
+
+
+@pytest.mark.parametrize("types, says", [
+    ("  t4: {provider: gce, machine: n1-standard-8, zones: [us-central1-a]}", "an image"),
+    ("  t4: {provider: gce, machine: n1-standard-8, options: {image: x}}", "zones"),
+    ("  t4: {provider: gce, machine: n1-standard-8, zones: [us-central1-a], options: {image: x, disk: 5}}", "10 to 65536"),
+])
+def test_mistakes_have_a_line(tmp_path, server, types, says):
+    f = tmp_path / "davit.yaml"
+    f.write_text(f"cluster: c\nproviders:\n  gce: {{project: p}}\nnode_types:\n{types}\n")
+    p = subprocess.run([BUILD / "davit", "validate", f], capture_output=True, text=True,
+                       env={**environment(server), "DAVIT_PLUGIN_DIR": str(BUILD / "plugins")})
+    assert p.returncode == 3 and "davit.yaml:5:" in p.stderr and says in p.stderr, p.stderr
+
+
+def test_contract(server, cloud):
+    def fault(key, value):
+        return f"curl -fsS -o /dev/null --noproxy '*' -d '{value}' {server.url}/_test/{key}"
+    args = [BUILD / "tests" / "check_provider", BUILD / "plugins" / "davit-gce.so", "-t", "t4", "-m", "n1-standard-8+t4", "-r", "CPU=8",
+            "-r", "GPU=1", "-z", A, "-z", B, "-o", "project=my-proj", "-o", "image=projects/p/global/images/family/ray",
+            "-o", f"endpoint={server.url}", "--ready", "10", "--gone", "10", "--call", "10", "--settle", "0.05", "--heal", fault("heal", ""),
+            "--lose", fault("lose", '{"insert": 1}'),
+            "--fault", "THROTTLED=" + fault("fail_next", "[429]"), "--fault", "AUTH=" + fault("deny", "true"),
+            "--fault", "RETRY=" + fault("fail_next", "[503]"), "--fault", "STOCKOUT=" + fault("stockout", f'["{A}", "{B}"]'),
+            "--fault", "INVALID=" + fault("refuse", '{"insert": [400, "invalid", "not like this"]}'),
+            "--fault", "QUOTA=" + fault("quota", '{"%s": 0, "%s": 0}' % (A, B))]
+    p = subprocess.run(args, capture_output=True, text=True, timeout=280, env=environment(server))
+    print(p.stdout[-5000:], p.stderr[-2000:])
+    assert p.returncode == 0 and " 0 broken, 0 skipped" in p.stdout
+    assert cloud.bare == {}
