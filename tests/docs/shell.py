@@ -2,7 +2,8 @@
 carry over from one command to the next.
 
 Everything it starts has RAY_DOCS_PAGE in its environment (the provider `local`
-hands on what begins with RAY_): close() ends, by process id, what has it and is left.
+hands on what begins with RAY_): close() ends, by process id, what has it and is left,
+and what is of a session of theirs: Ray's agents write their titles over their environment.
 """
 import os
 import pathlib
@@ -19,6 +20,7 @@ class Shell:
     def __init__(self, folder, env):
         self.folder = pathlib.Path(folder)
         self.mark = f"RAY_DOCS_PAGE={os.getpid()}-{time.monotonic_ns()}"
+        self.sessions = set()
         self.output, self.jobs = self.folder.parent / f"{self.folder.name}.out", 0
         self.status, status = os.pipe()
         name, value = self.mark.split("=")
@@ -63,14 +65,19 @@ class Shell:
         return int(said)
 
     def left(self):
-        found = []
+        found, sessions = [], {}
         for entry in filter(str.isdigit, os.listdir("/proc")):
             try:
+                state, _, _, session = pathlib.Path("/proc", entry, "stat").read_text().rsplit(")", 1)[1].split()[:4]
+                if state == "Z":
+                    continue
+                sessions[int(entry)] = session
                 if self.mark.encode() in pathlib.Path("/proc", entry, "environ").read_bytes().split(b"\0"):
                     found.append(int(entry))
             except OSError:
                 pass
-        return found
+        self.sessions |= {sessions[pid] for pid in found}
+        return [pid for pid in sessions if pid in found or sessions[pid] in self.sessions]
 
     def close(self):
         for number, grace in ((signal.SIGTERM, 5), (signal.SIGKILL, 20)):

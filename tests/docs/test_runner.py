@@ -80,7 +80,7 @@ $ ls | wc -l
 def test_a_background_job_is_waited_for_and_ended(tmp_path, tree, search):
     text = "```console\n$ (sleep 0.5; echo up; exec sleep 1000) &\nup\n$ echo next\nnext\n```\n"
     assert run(tmp_path, tree, search, text).ran == 2
-    assert not shell.Shell.left(type("any", (), {"mark": "RAY_DOCS_PAGE"})), "something is left"
+    assert not shell.Shell.left(type("any", (), {"mark": "RAY_DOCS_PAGE", "sessions": set()})), "something is left"
 
 
 def test_a_command_is_run_until_its_output_comes(tmp_path, tree, search):
