@@ -3,8 +3,13 @@
  */
 #include "join.h"
 
+#include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "alloc.h"
+#include "options.h"
 
 static void quoted(struct kit_str *s, const char *text)
 {
@@ -63,14 +68,70 @@ void kit_join_script(struct kit_str *s, const struct kit_join *j)
                    j->user, kept);
 }
 
-bool kit_head_ip(const char *given, const char *head, char *ret, size_t size)
+void kit_head_init(struct kit_head *h)
 {
-    if (given)
-        snprintf(ret, size, "%s", given);
-    else if (head[0] == '[')
-        snprintf(ret, size, "%.*s", (int)strcspn(head + 1, "]"), head + 1);
+    pthread_mutex_init(&h->lock, NULL);
+}
+
+void kit_head_done(struct kit_head *h)
+{
+    pthread_mutex_destroy(&h->lock);
+}
+
+/* False: that is this machine, or there is none. */
+static bool known(const struct kit_head *h, char *ret, size_t size)
+{
+    if (h->given)
+        snprintf(ret, size, "%s", h->given);
+    else if (h->head[0] == '[')
+        snprintf(ret, size, "%.*s", (int)strcspn(h->head + 1, "]"),
+                 h->head + 1);
     else
-        snprintf(ret, size, "%.*s", (int)strcspn(head, ":"), head);
+        snprintf(ret, size, "%.*s", (int)strcspn(h->head, ":"), h->head);
     return ret[0] != '\0' && strncmp(ret, "127.", 4) != 0 &&
            strcmp(ret, "localhost") != 0 && strcmp(ret, "::1") != 0;
+}
+
+int kit_head_find(struct kit_head *h, const char *provider,
+                  int (*own)(void *arg, char *ret, size_t size), void *arg,
+                  char *ret, size_t size, struct davit_error *e)
+{
+    if (known(h, ret, size))
+        return DAVIT_OK;
+    pthread_mutex_lock(&h->lock);
+    snprintf(ret, size, "%s", h->found);
+    pthread_mutex_unlock(&h->lock);
+    if (ret[0] != '\0')
+        return DAVIT_OK;
+    if (own(arg, ret, size) != DAVIT_OK || ret[0] == '\0')
+        return kit_error(e, DAVIT_RETRY, "head_ip",
+                         "the machines must know where the Ray head is, and "
+                         "there is no instance metadata that tells: set "
+                         "head_ip at the provider %s",
+                         provider);
+    pthread_mutex_lock(&h->lock);
+    snprintf(h->found, sizeof h->found, "%s", ret);
+    pthread_mutex_unlock(&h->lock);
+    return DAVIT_OK;
+}
+
+char *kit_join_resources(struct kit_keep *k, const struct davit_node_type *t)
+{
+    json_t *j = json_object();
+    for (size_t i = 0; i < t->n_resources; i++)
+        json_object_set_new(j, t->resources[i].key,
+                            json_real(strtod(t->resources[i].value, NULL)));
+    const char *accelerator = kit_find(t->labels, t->n_labels,
+                                       "ray.io/accelerator-type");
+    if (accelerator && kit_find(t->resources, t->n_resources, "GPU")) {
+        char key[80];
+        snprintf(key, sizeof key, "accelerator_type:%.60s", accelerator);
+        json_object_set_new(j, key, json_real(1));
+    }
+    char *text = kit_must(
+        json_dumps(j, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(15)));
+    char *mine = kit_keep_text(k, text);
+    free(text);
+    json_decref(j);
+    return mine;
 }

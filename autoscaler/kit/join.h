@@ -12,8 +12,11 @@
 #ifndef KIT_JOIN_H
 #define KIT_JOIN_H
 
+#include <pthread.h>
 #include <stdbool.h>
 
+#include "../provider.h"
+#include "keep.h"
 #include "str.h"
 
 struct kit_join {
@@ -26,10 +29,26 @@ struct kit_join {
     const char *commands;  /* a shell script */
 };
 
-/* The head's address as machines see it: the given one (may be NULL), else the
- * host of head ("host:port" or "[v6]:port"); false: that is this machine, or
- * there is none. */
-bool kit_head_ip(const char *given, const char *head, char *ret, size_t size);
+/* Where the head is, as machines see it. */
+struct kit_head {
+    const char *given;    /* head_ip: of the settings, or NULL */
+    const char *head;     /* davit_setup.head */
+    pthread_mutex_t lock; /* of found */
+    char found[64];       /* our own address, once asked for */
+};
+
+void kit_head_init(struct kit_head *h);
+void kit_head_done(struct kit_head *h);
+/* The given address, else the host of head ("host:port" or "[v6]:port"), else,
+ * when that is this machine, what own() says of it: the metadata of the
+ * instance that we run on.  RETRY with a sentence when that says nothing. */
+int kit_head_find(struct kit_head *h, const char *provider,
+                  int (*own)(void *arg, char *ret, size_t size), void *arg,
+                  char *ret, size_t size, struct davit_error *e);
+
+/* A node type's resources for RAY_OVERRIDE_RESOURCES, with the accelerator's
+ * own as `ray up` adds it (ray/autoscaler/_private/aws/node_provider.py). */
+char *kit_join_resources(struct kit_keep *k, const struct davit_node_type *t);
 
 /* Appends the script.  What it prints goes to the console, where clouds keep
  * it, and to /var/log/davit-join.log. */

@@ -17,6 +17,7 @@ static void ec2_close(void *self)
     kit_keep_done(&e->keep);
     aws_done(&e->aws);
     pthread_mutex_destroy(&e->lock);
+    kit_head_done(&e->head);
     free(e);
 }
 
@@ -27,6 +28,7 @@ static int ec2_open(const struct davit_host *host,
     struct ec2 *e = kit_zeroed(1, sizeof *e);
     aws_init(&e->aws, host);
     pthread_mutex_init(&e->lock, NULL);
+    kit_head_init(&e->head);
     int st = options_read(e, setup, error);
     if (st == DAVIT_OK)
         *ret = e;

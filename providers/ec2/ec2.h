@@ -11,6 +11,7 @@
 #define EC2_EC2_H
 
 #include "kit/aws/aws.h"
+#include "kit/join.h"
 #include "provider.h"
 
 #define TAG_CLUSTER "davit-cluster"
@@ -48,13 +49,13 @@ struct ec2_type {
 struct ec2 {
     struct aws aws;
     struct kit_keep keep; /* of the configuration */
-    char *cluster, *head, *head_ip;
+    char *cluster;
+    struct kit_head head;
     struct ec2_type all; /* what every type has unless it says otherwise */
     struct ec2_type *types;
     size_t n_types;
     pthread_mutex_t lock; /* of what was learnt */
     bool zones_known;
-    char found_head[64]; /* the head's address, once asked for */
     char ended[ENDED_MAX][32];
     size_t n_ended;
 };
@@ -83,7 +84,7 @@ void params_inherit(struct kit_keep *k, struct params *p,
 
 /* join.c: base64, for free(); *ret NULL: the machine has none of ours. */
 int join_user_data(struct op *op, const struct ec2_type *t, char **ret);
-size_t join_size(const struct ec2 *e, const struct ec2_type *t);
+size_t join_size(const struct ec2_type *t);
 
 /* zones.c: a subnet for the zone, NULL with OK: the account's default one. */
 int zone_subnet(struct op *op, const struct ec2_type *t, const char *zone,

@@ -11,7 +11,6 @@
 #include <openssl/evp.h>
 
 #include "ec2.h"
-#include "kit/join.h"
 
 static const char identify[] =
     "m=http://169.254.169.254/latest\n"
@@ -32,10 +31,9 @@ static void script(const struct ec2_type *t, const char *head_ip,
                                           .commands = t->join});
 }
 
-size_t join_size(const struct ec2 *e, const struct ec2_type *t)
+size_t join_size(const struct ec2_type *t)
 {
     struct kit_str s = {0};
-    (void)e;
     if (!t->join)
         return 0;
     script(t, "255.255.255.255", &s);
@@ -44,25 +42,9 @@ size_t join_size(const struct ec2 *e, const struct ec2_type *t)
     return n;
 }
 
-static int head_find(struct op *op, char *ret, size_t size)
+static int own_address(void *op, char *ret, size_t size)
 {
-    struct ec2 *e = op->e;
-    if (kit_head_ip(e->head_ip, e->head, ret, size))
-        return DAVIT_OK;
-    pthread_mutex_lock(&e->lock);
-    snprintf(ret, size, "%s", e->found_head);
-    pthread_mutex_unlock(&e->lock);
-    if (ret[0] != '\0')
-        return DAVIT_OK;
-    if (aws_own_address(&op->a, ret, size) != DAVIT_OK)
-        return kit_error(op->a.error, DAVIT_INVALID, "head_ip",
-                         "the machines must know where the Ray head is, and "
-                         "there is no instance metadata that tells: set "
-                         "head_ip at the provider ec2");
-    pthread_mutex_lock(&e->lock);
-    snprintf(e->found_head, sizeof e->found_head, "%s", ret);
-    pthread_mutex_unlock(&e->lock);
-    return DAVIT_OK;
+    return aws_own_address(&((struct op *)op)->a, ret, size);
 }
 
 int join_user_data(struct op *op, const struct ec2_type *t, char **ret)
@@ -72,7 +54,8 @@ int join_user_data(struct op *op, const struct ec2_type *t, char **ret)
     *ret = NULL;
     if (!t->join)
         return DAVIT_OK;
-    int st = head_find(op, head, sizeof head);
+    int st = kit_head_find(&op->e->head, "ec2", own_address, op, head,
+                           sizeof head, op->a.error);
     if (st != DAVIT_OK)
         return st;
     script(t, head, &s);

@@ -142,7 +142,7 @@ const struct kit_option ec2_options[] = {
     {"head_ip",
      "the Ray head's address as the machines see it; else that of head.ray, and "
      "for loopback the address of the instance that Davit runs on",
-     KIT_TEXT, AT(head_ip)},
+     KIT_TEXT, AT(head.given)},
     {"image", IMAGE, .read = read_image},
     {"subnets.*", SUBNETS, .read = read_subnet},
     {"security_groups.*", GROUPS, .read = read_group},
@@ -165,30 +165,8 @@ const struct kit_option ec2_options[] = {
 
 /* ---- a type, whole */
 
-static char *resources_json(struct ec2 *e, const struct davit_node_type *n)
-{
-    json_t *j = json_object();
-    for (size_t i = 0; i < n->n_resources; i++)
-        json_object_set_new(j, n->resources[i].key,
-                            json_real(strtod(n->resources[i].value, NULL)));
-    /* As `ray up` adds it (ray/autoscaler/_private/aws/node_provider.py). */
-    const char *accelerator = kit_find(n->labels, n->n_labels,
-                                       "ray.io/accelerator-type");
-    if (accelerator && kit_find(n->resources, n->n_resources, "GPU")) {
-        char key[80];
-        snprintf(key, sizeof key, "accelerator_type:%.60s", accelerator);
-        json_object_set_new(j, key, json_real(1));
-    }
-    char *text = kit_must(
-        json_dumps(j, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(15)));
-    char *kept = kit_keep_text(&e->keep, text);
-    free(text);
-    json_decref(j);
-    return kept;
-}
-
-static int type_check(const struct ec2 *e, const struct ec2_type *t,
-                      const struct davit_node_type *n, struct davit_error *err)
+static int type_check(const struct ec2_type *t, const struct davit_node_type *n,
+                      struct davit_error *err)
 {
     if (t->machine[0] == '\0')
         return kit_type_error(err, n, "machine",
@@ -207,12 +185,12 @@ static int type_check(const struct ec2 *e, const struct ec2_type *t,
                               "NetworkInterfaces and SubnetId or "
                               "SecurityGroupIds cannot both be given: EC2 "
                               "wants them in the interface");
-    if (join_size(e, t) > 16384)
+    if (join_size(t) > 16384)
         return kit_type_error(err, n, "join",
                               "what is run at the start has %zu bytes, and EC2 "
                               "takes 16384 as user data: put the rest into the "
                               "image or a script that is fetched",
-                              join_size(e, t));
+                              join_size(t));
     return DAVIT_OK;
 }
 
@@ -224,7 +202,7 @@ static int type_read(struct ec2 *e, const struct davit_node_type *n,
                            .spot = n->spot,
                            .name = kit_keep_text(&e->keep, n->name),
                            .machine = kit_keep_text(&e->keep, n->machine),
-                           .resources = resources_json(e, n)};
+                           .resources = kit_join_resources(&e->keep, n)};
     int st = kit_options_read(ec2_options, n->options, n->n_options, n, t,
                               &e->keep, err);
     if (st != DAVIT_OK)
@@ -242,14 +220,14 @@ static int type_read(struct ec2 *e, const struct davit_node_type *n,
     for (size_t i = 0; i < n->n_zones; i++)
         if (n->zones[i][0] != '\0')
             t->zones[t->n_zones++] = kit_keep_text(&e->keep, n->zones[i]);
-    return type_check(e, t, n, err);
+    return type_check(t, n, err);
 }
 
 int options_read(struct ec2 *e, const struct davit_setup *s,
                  struct davit_error *err)
 {
     e->cluster = kit_keep_text(&e->keep, s->cluster);
-    e->head = kit_keep_text(&e->keep, s->head);
+    e->head.head = kit_keep_text(&e->keep, s->head);
     e->aws.session = e->cluster;
     if (strlen(e->cluster) > 200)
         return kit_error(err, DAVIT_INVALID, "",

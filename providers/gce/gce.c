@@ -10,7 +10,7 @@ static void gce_close(void *self)
     struct gce *g = self;
     gcp_done(&g->gcp);
     options_done(g);
-    pthread_mutex_destroy(&g->lock);
+    kit_head_done(&g->head);
     kit_keep_done(&g->keep);
     free(g);
 }
@@ -21,7 +21,7 @@ static int gce_open(const struct davit_host *host,
 {
     struct gce *g = kit_zeroed(1, sizeof *g);
     gcp_init(&g->gcp, host, &g->keep);
-    pthread_mutex_init(&g->lock, NULL);
+    kit_head_init(&g->head);
     int s = options_read(g, setup, e);
     if (s == DAVIT_OK)
         *ret = g;

@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 
 #include "kit/gcp/gcp.h"
+#include "kit/join.h"
 #include "kit/str.h"
 #include "provider.h"
 
@@ -33,7 +34,8 @@ struct gce_type {
 struct gce {
     struct gcp gcp;
     struct kit_keep keep; /* of the configuration */
-    char *cluster, *project, *head, *head_ip, *url;
+    char *cluster, *project, *url;
+    struct kit_head head;
     struct gce_type all; /* what every type has unless it says otherwise */
     struct gce_type *types;
     size_t n_types;
@@ -41,8 +43,6 @@ struct gce {
      * one that failed: after a failure the ids are new ones.  Two instances of
      * one name there cannot be. */
     atomic_uint salt;
-    pthread_mutex_t lock;
-    char found_head[64];
 };
 
 struct op { /* one running operation */

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "gce.h"
-#include "kit/join.h"
 
 /* Runs at every start of the machine, and so does Ray. */
 static const char identify[] =
@@ -19,8 +18,9 @@ static const char identify[] =
     "[ -n \"$name\" ] && id=\"${zone##*/}/$name\"\n";
 
 /* What we run on says its own address, if it is an instance. */
-static int own_address(struct op *op, char *ret, size_t size)
+static int own_address(void *arg, char *ret, size_t size)
 {
+    struct op *op = arg;
     struct davit_kv flavor = {"Metadata-Flavor", "Google"};
     char *url = kit_print("%s/computeMetadata/v1/instance/network-interfaces/0/"
                           "ip",
@@ -39,27 +39,6 @@ static int own_address(struct op *op, char *ret, size_t size)
     return ret[0] != '\0' ? DAVIT_OK : DAVIT_NOT_FOUND;
 }
 
-static int head_find(struct op *op, char *ret, size_t size)
-{
-    struct gce *g = op->g;
-    if (kit_head_ip(g->head_ip, g->head, ret, size))
-        return DAVIT_OK;
-    pthread_mutex_lock(&g->lock);
-    snprintf(ret, size, "%s", g->found_head);
-    pthread_mutex_unlock(&g->lock);
-    if (ret[0] != '\0')
-        return DAVIT_OK;
-    if (own_address(op, ret, size) != DAVIT_OK)
-        return kit_error(op->e, DAVIT_INVALID, "head_ip",
-                         "the machines must know where the Ray head is, and "
-                         "there is no metadata server that tells: set head_ip "
-                         "at the provider gce");
-    pthread_mutex_lock(&g->lock);
-    snprintf(g->found_head, sizeof g->found_head, "%s", ret);
-    pthread_mutex_unlock(&g->lock);
-    return DAVIT_OK;
-}
-
 int join_script(struct op *op, const struct gce_type *t, char **ret)
 {
     struct kit_str s = {0};
@@ -67,7 +46,8 @@ int join_script(struct op *op, const struct gce_type *t, char **ret)
     *ret = NULL;
     if (!t->join)
         return DAVIT_OK;
-    int st = head_find(op, head, sizeof head);
+    int st = kit_head_find(&op->g->head, "gce", own_address, op, head,
+                           sizeof head, op->e);
     if (st != DAVIT_OK)
         return st;
     kit_join_script(&s, &(struct kit_join){.identify = identify,

@@ -146,7 +146,7 @@ const struct kit_option gce_options[] = {
     {"head_ip",
      "the Ray head's address as the machines see it; else that of head.ray, and "
      "for loopback the address of the instance that Davit runs on",
-     KIT_TEXT, AT(head_ip)},
+     KIT_TEXT, AT(head.given)},
     {"image", IMAGE, .read = read_image},
     {"disk", DISK, .read = read_disk},
     {"subnet", SUBNET, .read = read_subnet},
@@ -164,27 +164,6 @@ const struct kit_option gce_options[] = {
     {0}};
 
 /* ---- a type, whole */
-
-static char *resources_json(struct gce *g, const struct davit_node_type *n)
-{
-    json_t *j = json_object();
-    for (size_t i = 0; i < n->n_resources; i++)
-        json_object_set_new(j, n->resources[i].key,
-                            json_real(strtod(n->resources[i].value, NULL)));
-    const char *accelerator = kit_find(n->labels, n->n_labels,
-                                       "ray.io/accelerator-type");
-    if (accelerator && kit_find(n->resources, n->n_resources, "GPU")) {
-        char key[80];
-        snprintf(key, sizeof key, "accelerator_type:%.60s", accelerator);
-        json_object_set_new(j, key, json_real(1));
-    }
-    char *text = kit_must(
-        json_dumps(j, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(15)));
-    char *kept = kit_keep_text(&g->keep, text);
-    free(text);
-    json_decref(j);
-    return kept;
-}
 
 static int type_check(const struct gce_type *t, const struct davit_node_type *n,
                       struct davit_error *e)
@@ -232,7 +211,7 @@ static int type_read(struct gce *g, const struct davit_node_type *n,
     *t = (struct gce_type){.spot = n->spot,
                            .name = kit_keep_text(&g->keep, n->name),
                            .machine = kit_keep_text(&g->keep, n->machine),
-                           .resources = resources_json(g, n)};
+                           .resources = kit_join_resources(&g->keep, n)};
     int st = kit_options_read(gce_options, n->options, n->n_options, n, t,
                               &g->keep, e);
     if (st != DAVIT_OK)
@@ -250,7 +229,7 @@ int options_read(struct gce *g, const struct davit_setup *s,
 {
     char label[NAME_SIZE];
     g->cluster = kit_keep_text(&g->keep, s->cluster);
-    g->head = kit_keep_text(&g->keep, s->head);
+    g->head.head = kit_keep_text(&g->keep, s->head);
     if (!label_make(g->cluster, label))
         return kit_error(e, DAVIT_INVALID, "",
                          "the cluster's name is a label's value: it does not "
