@@ -265,7 +265,7 @@ void source_drain_folded(struct sources *s, struct source_job *j)
 {
     struct machine *m = fleet_by_id(&s->ledger->fleet, j->machine);
 
-    if (!m)
+    if (!m || source_job_is_late(j, m))
         return;
     m->busy = false;
     if (m->state == STATE_DRAINING && j->status == ST_OK) {
