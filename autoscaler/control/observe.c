@@ -70,7 +70,7 @@ static void end_late(struct observe *o, struct machine *m)
 {
     int64_t until = m->since_ms + END_LATE_MS;
 
-    if (m->maybe.told)
+    if (m->maybe.told || machine_is_anothers(m))
         return;
     if (until > o->env->now_ms) {
         env_wake_wall(o->env, until);

@@ -547,9 +547,16 @@ static int do_terminate(void *self, struct davit_call *call,
                         struct davit_sink *sink, davit_put_done *done,
                         struct davit_error *e)
 {
-    struct cloud *c = ((struct handle *)self)->cloud;
-    int status = terminate(self, call, ids, n_ids, sink, done, e);
-    int64_t until = player_now_ms(c->player) + unsure_ms(c, status);
+    struct handle *h = self;
+    struct cloud *c = h->cloud;
+    int64_t until;
+    int status;
+
+    for (size_t i = 0; i < n_ids; i++)
+        if (cloud_machine(c, ids[i]))
+            cloud_machine(c, ids[i])->end_askers |= UINT32_C(1) << h->daemon;
+    status = terminate(h, call, ids, n_ids, sink, done, e);
+    until = player_now_ms(c->player) + unsure_ms(c, status);
 
     for (size_t i = 0; i < n_ids; i++) {
         struct cloud_machine *m = cloud_machine(c, ids[i]);

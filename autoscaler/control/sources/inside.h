@@ -29,7 +29,7 @@ struct source_job {
     int64_t deadline_mono_ms;
     struct source_view *view; /* READ: a reference, or NULL */
     const char *machine, *node_id, *instance_id;
-    const char *for_node; /* of the machine, when it was asked */
+    const char *for_node;        /* of the machine, when it was asked */
     struct source_drain drain;   /* DRAIN */
     struct source_report report; /* REPORT */
     enum status status;

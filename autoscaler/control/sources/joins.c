@@ -195,7 +195,7 @@ static void revived(struct sources *s, const struct source *h,
                     struct machine *m, const struct source_node *n)
 {
     if (!m->maybe.alive || m->maybe.taken || h->ops->by_address ||
-        n->status == SOURCE_DRAINING || strcmp(n->node_id, m->ray_id) == 0)
+        strcmp(n->node_id, m->ray_id) == 0)
         return;
     if (!m->maybe.end_sent) {
         machine_rejoined(s, m, n);
