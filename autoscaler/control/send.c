@@ -60,7 +60,8 @@ static void launch_send(struct send *s, const struct machine *first)
 
     /* Truth first: its machines may be there already, or no longer needed; and
      * what cannot be seen is not bought. */
-    if (!provider_is_read(p) || !calls_room(s->providers, p->provider) ||
+    if (!provider_is_read(p) ||
+        !calls_room(s->providers, p->provider, CALL_LAUNCH) ||
         launch_waits(s, first->request_id) || backs_off(s, first))
         return;
     call = call_new(p->provider, CALL_LAUNCH, MAIL_CALL);
@@ -97,7 +98,7 @@ static void terminates_send(struct send *s, const struct provider_state *p)
         if (m->state != STATE_STOPPING || !*m->cloud_id || *m->cloud_holds ||
             !is_due(s, m) || strcmp(m->provider, p->conf->name) != 0)
             continue;
-        if (!call && !calls_room(s->providers, p->provider))
+        if (!call && !calls_room(s->providers, p->provider, CALL_TERMINATE))
             return;
         if (!call) {
             call = call_new(p->provider, CALL_TERMINATE, MAIL_CALL);

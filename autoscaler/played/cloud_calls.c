@@ -401,6 +401,15 @@ static void launch_comes_late(void *arg)
     asked_free(arg);
 }
 
+/* A no that was heard is the last word on its request: whoever doubles a request
+ * (a proxy, a client) passes on the answer of the last one, and a cloud that
+ * knows ids again says no again.  That "no" may mean "later, yes" is what no
+ * client could work with: it buys elsewhere at once. */
+static bool refused(int status)
+{
+    return status != DAVIT_OK;
+}
+
 static struct asked *launch_asked(const struct handle *h,
                                   const struct davit_launch *l)
 {
@@ -449,7 +458,7 @@ static int do_launch(void *self, struct davit_call *call,
     }
     if (luck != LUCK_LATE)
         status = launch_comes(a, e);
-    if (luck == LUCK_LATE || luck == LUCK_TWICE)
+    if (luck == LUCK_LATE || (luck == LUCK_TWICE && !refused(status)))
         asked_later(a, LATE_MS, launch_comes_late);
     else
         asked_free(a);
