@@ -45,6 +45,7 @@ struct maybe {
     int64_t leaves_ms; /* about then; 0: nothing is known of a time */
     bool alive;        /* the demand source's last view has its node, ready */
     bool lacks;        /* what its node type promises */
+    bool failed;       /* its cloud lists it as one that never came up */
     bool end_sent;     /* its cloud was asked to end it */
     bool told;         /* that this takes long */
 };

@@ -57,6 +57,9 @@ struct source *source_for_machines(struct sources *s); /* to change it */
 /* ---- joins.c: after a good view */
 void source_joins(struct sources *s, struct source *h, bool restarted);
 
+/* ---- unjoined.c: after a good view */
+void source_foreign(struct sources *s, struct source *h);
+
 /* ---- answers to questions */
 void source_read_folded(struct sources *s, struct source_job *j);
 void source_drain_folded(struct sources *s, struct source_job *j);

@@ -138,6 +138,7 @@ static void view_taken(struct sources *s, struct source *h,
     h->view_ms = s->env->now_ms;
     source_index(h);
     source_joins(s, h, restarted);
+    source_foreign(s, h);
 }
 
 /* For the demand that must be in two views. */
