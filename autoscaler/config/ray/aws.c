@@ -36,8 +36,5 @@ static void settle(const struct ray_reading *r, struct raw_type *t)
         ray_option_set(r, t, "node_config.ImageId", latest_dlami);
 }
 
-const struct ray_cloud ray_aws = {"ec2",
-                                  {{"region", "region"}, {NULL, NULL}},
-                                  undone,
-                                  can,
-                                  settle};
+const struct ray_cloud ray_aws = {
+    "ec2", {{"region", "region"}, {NULL, NULL}}, undone, can, settle};

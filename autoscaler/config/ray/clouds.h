@@ -15,7 +15,7 @@ struct ray_reading { /* of one node type */
     const struct ynode *at;                 /* where to point for the rest */
 };
 
-struct ray_undone { /* a key of the file that we have no use for */
+struct ray_undone {        /* a key of the file that we have no use for */
     const char *map, *key; /* map: "" for the file itself */
     const char *told;      /* "X is not done: " and this */
 };

@@ -53,8 +53,5 @@ static void settle(const struct ray_reading *r, struct raw_type *t)
 #undef NAT
 }
 
-const struct ray_cloud ray_gcp = {"gce",
-                                  {{"project_id", "project"}, {NULL, NULL}},
-                                  undone,
-                                  can,
-                                  settle};
+const struct ray_cloud ray_gcp = {
+    "gce", {{"project_id", "project"}, {NULL, NULL}}, undone, can, settle};

@@ -151,4 +151,3 @@ void ray_script(struct buf *b, const struct ynode *root,
                    "--address=$RAY_HEAD_IP:6379 --object-manager-port=8076'\n",
                    how, how);
 }
-
