@@ -61,6 +61,7 @@ class Cloud:
         retry_after=1,      # of a 429
         throttle_until=0.0, # wall clock: everything is 429 until then
         auth_down=None,     # HTTP status of the token endpoints
+        printed="",         # by instances that have no console of their own
         deny=False,         # every API call is 403
         lag=0.0,            # of the aggregated list
         unreachable=[],     # zones that it does not read
@@ -76,6 +77,7 @@ class Cloud:
         self.types = {"n1-standard-8": (8, 30720, None), "e2-standard-8": (8, 32768, None),
                       "a2-highgpu-1g": (12, 87040, ("nvidia-tesla-a100", 1)), "e2-medium": (2, 4096, None)}
         self.accelerators = {"nvidia-tesla-t4": 4, "nvidia-tesla-a100": 16}
+        self.consoles = {}              # instance -> what it has printed
         self.templates = set()          # instance templates, by what a request may call them
         self.bare = {}                  # (zone, name) -> an instance of no group
         self.zones = ["us-central1-a", "us-central1-b"]
@@ -429,6 +431,15 @@ class Cloud:
                 raise Refusal(404, f"The resource 'projects/{self.project}/zones/{key[0]}/instances/{key[1]}' was not found")
             return self.operation("delete", key[0], lambda: self.bare.pop(key, None))
         return self.compute_op(self.once(q, make))
+
+    def compute_instances_getSerialPortOutput(self, a, q, body):
+        key = a["zone"], a["instance"]
+        if key not in self.bare:
+            raise Refusal(404, f"The resource 'projects/{self.project}/zones/{key[0]}/instances/{key[1]}' was not found")
+        text = self.consoles.get(a["instance"], self.printed)
+        start = int(q.get("start", 0))
+        start = max(0, len(text) + start) if start < 0 else start
+        return {"contents": text[start:], "start": str(start), "next": str(len(text))}
 
     def compute_instances_aggregatedList(self, a, q, body):
         key, _, value = q["filter"].partition("=")
