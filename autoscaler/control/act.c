@@ -226,22 +226,6 @@ static uint32_t launches_intend(struct acting *d)
 
 /* ---- nodes */
 
-static void machine_undrain(struct act *a, struct machine *m)
-{
-    bool void_end = settle_end_void(m, a->env->now_ms);
-
-    if (!void_end && (m->state != STATE_DRAINING || m->drain_accepted))
-        return;
-    atomic_fetch_add(&a->env->metrics.undrains, 1);
-    m->why = REASON_NONE;
-    if (void_end) {
-        m->failure = ST_OK;
-        m->maybe.told = m->maybe.end_sent = false;
-    }
-    machine_to(a->ledger, m,
-               *m->ray_id || void_end ? STATE_READY : STATE_STARTING);
-}
-
 static void node_act(struct act *a, struct machine *m,
                      const struct plan_node *p)
 {
@@ -254,7 +238,7 @@ static void node_act(struct act *a, struct machine *m,
     if (p->action == NODE_END) {
         machine_end(a->ends, m, p->why);
     } else if (p->action == NODE_UNDRAIN) {
-        machine_undrain(a, m);
+        machine_take_back(a->ledger, m);
     }
     if (m->needed || needed)
         m->needed_ms = a->env->now_ms;
