@@ -19,7 +19,7 @@ enum { LANES = 8 }; /* items that are computed together */
 #define SHARP 8.0   /* at first, how much cheaper counts */
 #define SHARPER 1.03
 #define SHARPEST 2000.0 /* the last round */
-#define STEP 8.0 /* of the prices, over the sharpness */
+#define STEP 8.0        /* of the prices, over the sharpness */
 #define STEP_MOST 0.8
 #define FAR 3.0    /* dearer than that: no part */
 #define LEAST 1e-6 /* of a bin's price, for a resource that a bin has */
@@ -135,9 +135,9 @@ static void limits_make(struct assign *a)
     for (uint32_t t = 0; t < v->n_bins; t++) {
         uint32_t max = p->bins[v->bin_of[t]].max;
 
-        a->own[t] = limit_add(a, max != UNLIMITED, max,
-                              v->price[t] > 0 ? LITTLE * (double)v->price[t]
-                                              : replaced(a, t));
+        a->own[t] = limit_add(
+            a, max != UNLIMITED, max,
+            v->price[t] > 0 ? LITTLE * (double)v->price[t] : replaced(a, t));
     }
     for (uint32_t g = 0; g < p->n_families; g++)
         a->family[g] = limit_add(a, p->family_max[g] != UNLIMITED,
