@@ -7,8 +7,8 @@
  * improve on it.  How many run is decided by the size of the problem, in
  * counted work, never by a clock.
  */
+#include "prices.h"
 #include "rebuy.h"
-#include "relax.h"
 #include "weight.h"
 
 /* Work all variants together may use: about 1 ms, and 1 ms more for 700 items,
@@ -105,7 +105,7 @@ void cover_first(const struct cover_problem *p, struct arena *arena,
 {
     struct first x = {0};
     struct rebuy rebuy;
-    double *plain, *worth;
+    double *plain;
 
     prepare(&x, p, arena);
     weight_from_prices(&x.v, x.weight);
@@ -120,9 +120,8 @@ void cover_first(const struct cover_problem *p, struct arena *arena,
         complete(&x, x.weight, ALL_SIZES, true);
     }
     partial_export(&x.best, ret);
-    worth = ARENA_ARRAY(arena, double, x.v.n_items);
-    ret->bound = relax_bound(&x.v, x.best.n_left, x.most / 8, &x.work, worth);
-    view_proof(&x.v, worth, 0, &ret->proof);
+    ret->bound = prices_bound(&x.v, x.best.n_left, x.most / 8, &x.work,
+                              &ret->proof);
     if (ret->bound > ret->cost)
         ret->bound = ret->cost;
     ret->work = x.work;
