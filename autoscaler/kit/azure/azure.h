@@ -40,33 +40,44 @@ struct azure {
      "given", \
      KIT_CHOICE, KIT_AT(type, m.auth), \
      .allowed = "client_secret|workload_identity|managed_identity"}, \
-        {"tenant_id", "of the application, an id or a domain", KIT_NAME, \
-         KIT_AT(type, m.tenant), .env = "AZURE_TENANT_ID", .fallback = "", \
+        {"tenant_id", \
+         "of the application, an id or a domain", \
+         KIT_NAME, \
+         KIT_AT(type, m.tenant), \
+         .env = "AZURE_TENANT_ID", \
+         .fallback = "", \
          .allowed = "a-z A-Z 0-9 . -"}, \
-        {"client_id", "the application or the user-assigned identity", \
-         KIT_TEXT, KIT_AT(type, m.client), .env = "AZURE_CLIENT_ID", \
+        {"client_id", \
+         "the application or the user-assigned identity", \
+         KIT_TEXT, \
+         KIT_AT(type, m.client), \
+         .env = "AZURE_CLIENT_ID", \
          .fallback = ""}, \
-        {"client_secret", "better: client_secret_file", KIT_TEXT, \
-         KIT_AT(type, m.secret), .env = "AZURE_CLIENT_SECRET", \
-         .fallback = ""}, \
+        {"client_secret",        "better: client_secret_file", KIT_TEXT, \
+         KIT_AT(type, m.secret), .env = "AZURE_CLIENT_SECRET", .fallback = ""}, \
         {"client_secret_file", \
          "a file that holds the secret, read at each renewal", KIT_TEXT, \
          KIT_AT(type, m.secret_file), .fallback = ""}, \
-        {"federated_token_file", "of the workload identity", KIT_TEXT, \
-         KIT_AT(type, m.token_file), .env = "AZURE_FEDERATED_TOKEN_FILE", \
+        {"federated_token_file", \
+         "of the workload identity", \
+         KIT_TEXT, \
+         KIT_AT(type, m.token_file), \
+         .env = "AZURE_FEDERATED_TOKEN_FILE", \
          .fallback = ""}, \
         {"endpoint", "Azure Resource Manager", KIT_URL, \
          KIT_AT(type, m.endpoint), .fallback = AZURE_PUBLIC}, \
         {"audience", "what tokens are for; else the endpoint", KIT_TEXT, \
          KIT_AT(type, m.audience)}, \
-        {"authority", "where tokens come from", KIT_URL, \
-         KIT_AT(type, m.authority), .env = "AZURE_AUTHORITY_HOST", \
+        {"authority", \
+         "where tokens come from", \
+         KIT_URL, \
+         KIT_AT(type, m.authority), \
+         .env = "AZURE_AUTHORITY_HOST", \
          .fallback = "https://login.microsoftonline.com"}, \
     { \
         "imds", "the instance metadata service", KIT_URL, \
-            KIT_AT(type, m.imds), \
-            .env = "AZURE_POD_IDENTITY_AUTHORITY_HOST", \
-            .fallback = "http://169.254.169.254" \
+            KIT_AT(type, m.imds), .env = "AZURE_POD_IDENTITY_AUTHORITY_HOST", \
+                                  .fallback = "http://169.254.169.254" \
     }
 #define AZURE_PUBLIC "https://management.azure.com"
 
@@ -103,8 +114,6 @@ bool azure_metadata(struct azure *a, struct davit_call *call, const char *path,
 
 /* What an ARM error object says: fills *e; http is 0 for a failed operation. */
 int azure_error(struct davit_error *e, const json_t *error, int http);
-/* The reaction that a code alone asks for; RETRY when it is not known. */
-enum davit_status azure_status(const char *code);
 
 /* ---- sizes.c */
 

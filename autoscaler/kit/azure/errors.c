@@ -137,12 +137,6 @@ static enum davit_status error_class(const char *code, bool *ret_known)
     return DAVIT_RETRY;
 }
 
-enum davit_status azure_status(const char *code)
-{
-    bool known;
-    return error_class(code, &known);
-}
-
 /* The stronger, the more it tells about what to do. */
 static int strength(enum davit_status s)
 {

@@ -44,8 +44,10 @@ int azure_send(struct azure *a, struct davit_call *call,
                                 .fetch = azure_token_fetch,
                                 .arg = a,
                                 .judge = azure_judge};
-    const struct davit_kv match = r->if_none ? (struct davit_kv){"If-None-Match", "*"}
-                                             : (struct davit_kv){"If-Match", r->if_match};
+    const struct davit_kv match = r->if_none
+                                      ? (struct davit_kv){"If-None-Match", "*"}
+                                      : (struct davit_kv){"If-Match",
+                                                          r->if_match};
     struct davit_http x;
     *ret = (struct azure_reply){0};
     int st = a->pace ? a->pace(a->paced, call, r->method, r->url, e) : DAVIT_OK;
@@ -69,7 +71,8 @@ int azure_get(struct azure *a, struct davit_call *call, const char *url,
               json_t **ret, struct davit_error *e)
 {
     struct azure_reply r;
-    int st = azure_send(a, call, &(struct azure_request){.method = "GET", .url = url}, &r, e);
+    int st = azure_send(
+        a, call, &(struct azure_request){.method = "GET", .url = url}, &r, e);
     if (st != DAVIT_OK) {
         json_decref(r.json);
         r.json = NULL;
