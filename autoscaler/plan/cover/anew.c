@@ -76,8 +76,8 @@ static void fill_with_gaps(struct anew *x, const struct anew_from *from,
 static void fill_gaps(struct anew *x, const struct anew_from *from,
                       struct fill *ret)
 {
-    for (uint32_t k = 0;
-         k < x->n_again && !space_spent(x->space, from->least); k++) {
+    for (uint32_t k = 0; k < x->n_again && !space_spent(x->space, from->least);
+         k++) {
         uint32_t i = x->again[k];
 
         if (from->left[i] > x->put[i] && space_fits(x->space, i))
