@@ -57,8 +57,7 @@ static size_t value_length(const char *s)
 
     for (size_t i = 0; i < 2; i++)
         if (strncasecmp(s, schemes[i], strlen(schemes[i])) == 0)
-            return strlen(schemes[i]) +
-                   strcspn(s + strlen(schemes[i]), " \"'");
+            return strlen(schemes[i]) + strcspn(s + strlen(schemes[i]), " \"'");
     if (*s == '"' || *s == '\'') {
         const char *end = strchr(s + 1, *s);
         return end ? (size_t)(end - s) + 1 : strlen(s);

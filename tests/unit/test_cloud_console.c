@@ -64,7 +64,8 @@ static void test_no_secrets(void **state)
     shows("a\n-----BEGIN RSA PRIVATE KEY-----\nMIIE\nAAAA\n-----END RSA "
           "PRIVATE KEY-----\nb",
           100, "a | REMOVED | b");
-    shows("startup-script: token expires", 100, "startup-script: token expires");
+    shows("startup-script: token expires", 100,
+          "startup-script: token expires");
     shows("-----BEGIN PRIVATE KEY-----\nMIIE", 100, "");
 }
 
