@@ -25,7 +25,7 @@ extern char **environ;
 
 /* ---- words */
 
-void kit_words_free(char **words)
+static void words_free(char **words)
 {
     for (size_t i = 0; words && words[i]; i++)
         free(words[i]);
@@ -49,7 +49,9 @@ static const char *word_read(const char *at, struct kit_str *s)
     return quote ? NULL : at;
 }
 
-char **kit_words(const char *command)
+/* The words of a command, NULL ends; NULL: it has none, or a quote is not
+ * closed. */
+static char **words_of(const char *command)
 {
     char **v = kit_zeroed(WORDS_MAX + 1, sizeof *v);
     size_t n = 0;
@@ -63,7 +65,7 @@ char **kit_words(const char *command)
     }
     if (n > 0 && at && *at == '\0')
         return v;
-    kit_words_free(v);
+    words_free(v);
     return NULL;
 }
 
@@ -162,11 +164,11 @@ static int judge(const char *what, bool whole, int status, struct kit_str *out,
                          "%.80s did not end in time, or printed too much",
                          what);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        return kit_error(e, DAVIT_AUTH, "Program",
-                         "%.80s failed (%s %d): run it yourself to see why",
-                         what, WIFEXITED(status) ? "exit code" : "signal",
-                         WIFEXITED(status) ? WEXITSTATUS(status)
-                                           : WTERMSIG(status));
+        return kit_error(
+            e, DAVIT_AUTH, "Program",
+            "%.80s failed (%s %d): run it yourself to see why", what,
+            WIFEXITED(status) ? "exit code" : "signal",
+            WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
     *ret = kit_copy(kit_str_text(out));
     return DAVIT_OK;
 }
@@ -180,12 +182,12 @@ int kit_program_run(const struct davit_host *host, struct davit_call *call,
     int ends[2], failed;
     pid_t child;
     *ret = NULL;
-    char **words = kit_words(command);
+    char **words = words_of(command);
     if (!words)
         return kit_error(e, DAVIT_AUTH, "Program",
                          "%.80s is no command: a quote is not closed", what);
     if (pipe2(ends, O_CLOEXEC) != 0) {
-        kit_words_free(words);
+        words_free(words);
         return kit_error(e, DAVIT_RETRY, "Program", "%.80s: %s", what,
                          strerror(errno));
     }
@@ -202,7 +204,7 @@ int kit_program_run(const struct davit_host *host, struct davit_call *call,
     }
     close(ends[0]);
     free(env);
-    kit_words_free(words);
+    words_free(words);
     if (out.p)
         explicit_bzero(out.p, out.n);
     kit_str_done(&out);

@@ -20,9 +20,4 @@ int kit_program_run(const struct davit_host *host, struct davit_call *call,
                     const struct kit_list *pass, const char *const *also,
                     uint32_t limit_ms, char **ret, struct davit_error *e);
 
-/* The words of a command, each for free() and so the list, NULL ends; NULL: it
- * has none, or a quote is not closed. */
-char **kit_words(const char *command);
-void kit_words_free(char **words);
-
 #endif

@@ -10,7 +10,7 @@
 int process_keys(struct aws_op *op, const char *command,
                  struct credentials *ret)
 {
-    static char *const names[] = {"AWS_*", "HTTP_PROXY", "HTTPS_PROXY",
+    static char *const names[] = {"AWS_*",    "HTTP_PROXY", "HTTPS_PROXY",
                                   "NO_PROXY", "http_proxy", "https_proxy",
                                   "no_proxy"};
     const struct kit_list pass = {(char **)names, sizeof names / sizeof *names};

@@ -26,7 +26,8 @@ struct sso {
 
 static void path_make(struct sso *s)
 {
-    const char *key = s->session ? s->session : s->start, *home = getenv("HOME");
+    const char *key = s->session ? s->session : s->start,
+               *home = getenv("HOME");
     unsigned char d[SHA_DIGEST_LENGTH];
     char hex[2 * SHA_DIGEST_LENGTH + 1];
     SHA1((const unsigned char *)key, strlen(key), d);
@@ -79,7 +80,8 @@ static void token_keep(const struct sso *s, const json_t *token)
     char *part = kit_print("%s.%ld", s->path, (long)getpid());
     char *text = kit_must(json_dumps(token, 0));
     int fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    bool good = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+    bool good = fd >= 0 &&
+                write(fd, text, strlen(text)) == (ssize_t)strlen(text);
     if (fd >= 0)
         good = close(fd) == 0 && good;
     if (!good || rename(part, s->path) != 0)
@@ -115,8 +117,7 @@ static void token_renew(struct sso *s, json_t *token)
         if (*kit_json_text(reply, "refreshToken") != '\0')
             json_object_set(token, "refreshToken",
                             json_object_get(reply, "refreshToken"));
-        time_t end = (time_t)(now / 1000 +
-                              kit_json_int(reply, "expiresIn", 0));
+        time_t end = (time_t)(now / 1000 + kit_json_int(reply, "expiresIn", 0));
         struct tm tm;
         strftime(until, sizeof until, "%Y-%m-%dT%H:%M:%SZ",
                  gmtime_r(&end, &tm));
@@ -140,7 +141,8 @@ static int token_read(struct sso *s, char **ret)
     int st = kit_time_ms(kit_json_text(token, "expiresAt")) <= now
                  ? login_needed(s, "the login has ended")
                  : DAVIT_OK;
-    *ret = st == DAVIT_OK ? kit_copy(kit_json_text(token, "accessToken")) : NULL;
+    *ret = st == DAVIT_OK ? kit_copy(kit_json_text(token, "accessToken"))
+                          : NULL;
     json_decref(token);
     return st;
 }
