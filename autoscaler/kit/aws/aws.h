@@ -23,7 +23,15 @@
 #include "../token.h"
 #include "../xml.h"
 
-enum aws_service { AWS_EKS, AWS_AUTOSCALING, AWS_EC2, AWS_STS, AWS_SERVICES };
+enum aws_service {
+    AWS_EKS,
+    AWS_AUTOSCALING,
+    AWS_EC2,
+    AWS_STS,
+    AWS_SSO,
+    AWS_SSO_OIDC,
+    AWS_SERVICES
+};
 
 struct aws {
     const struct davit_host *host;

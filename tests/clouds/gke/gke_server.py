@@ -604,9 +604,10 @@ class Handler(BaseHTTPRequestHandler):
                             "issued_token_type": "urn:ietf:params:oauth:token-type:access_token"})
         else:
             api = self.apis["iamcredentials"]
-            m, args, wrong = api.check("POST", self.path, self.headers, body)
-            c.impersonated = json.loads(body)
-            if wrong or not self.headers.get("Authorization", "").startswith("Bearer STS-"):
+            c.impersonated = {k: v for k, v in json.loads(body).items() if v is not None}  # google-auth sends null for no delegates
+            m, args, wrong = api.check("POST", self.path, self.headers, json.dumps(c.impersonated))
+            by = self.headers.get("Authorization", "").removeprefix("Bearer ")
+            if wrong or not (by.startswith("STS-") or by in c.tokens):
                 self.send(400, Refusal(400, f"{wrong}").body())
                 return
             until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + c.token_life))
