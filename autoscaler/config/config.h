@@ -96,6 +96,7 @@ struct config {
     struct snap_limits limits;
     uint32_t max_ends;        /* unconfirmed ends in ten minutes; 0: a tenth */
     int64_t start_timeout_ms; /* no visible progress for so long: failed */
+    bool end_unjoined;        /* also machines of others that never joined */
     int64_t think_ms;         /* how long a launch may wait for a better
                                * plan; limits.think */
     const struct conf_provider *providers;

@@ -260,6 +260,8 @@ static const struct key limits_keys[] = {
     {"start_timeout", KEY_TIME, AT(start_timeout_ms), .min = 1000,
      .max = 86400000,
      .help = "a start without visible progress for so long has failed"},
+    {"end_unjoined", KEY_BOOL, AT(end_unjoined),
+     .help = "end machines that Davit did not launch and that never join"},
     {"think", KEY_TIME, AT(think_ms), .max = 60000,
      .help = "how long a launch may wait for a better plan"},
     {"end_outdated", KEY_BOOL, AT(limits.end_outdated),

@@ -116,7 +116,7 @@ static void adopt(struct commands *c, struct command *cmd)
     for (uint32_t i = 0; i < c->ledger->fleet.n; i++) {
         struct machine *m = c->ledger->fleet.v[i];
 
-        if (!machine_held(m) ||
+        if (!(machine_held(m) || (machine_stranger(m) && !m->ready_ms)) ||
             (*cmd->machine && strcmp(m->id, cmd->machine) != 0))
             continue;
         m->adopted = ADOPTED_BY_PERSON;

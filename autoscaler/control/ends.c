@@ -215,7 +215,8 @@ void ends_due(struct ends *e)
             continue;
         if (machine_leaves(m))
             machine_end(e, m, REASON_END_TAKEN);
-        else if (m->why == REASON_END_FAILED && m->state >= STATE_STARTING)
+        else if (m->why == REASON_END_FAILED && m->state >= STATE_STARTING &&
+                 !machine_unjoined(e->sources, m))
             machine_end(e, m, REASON_END_FAILED);
     }
 }

@@ -11,6 +11,17 @@ enum {
     END_LATE_MS = 600000,
 };
 
+/* Nobody knows what it is for: it is told, and says nothing of its offer. */
+static bool late_stranger(struct observe *o, struct machine *m)
+{
+    if (machine_unjoined(o->sources, m) != UNJOINED_STRANGER)
+        return false;
+    machine_fail(o->ledger, m, ST_RETRY,
+                 "it never joined, and Davit did not launch it: it is left "
+                 "alone; `davit adopt`, or limits.end_unjoined");
+    return true;
+}
+
 /* A machine on its way that shows no progress for start_timeout has failed; a
  * slow one that moves has not (kuberay issues 4226 and 5233: a fixed time is
  * wrong both ways).  While its provider or a source cannot be read there is no
@@ -36,6 +47,8 @@ static void coming_late(struct observe *o, struct machine *m)
         return;
     }
     if (m->maybe.given_up)
+        return;
+    if (late_stranger(o, m))
         return;
     err_set(&e, ST_RETRY, "no progress for %lld s after its launch%s%s",
             (long long)(limit / 1000), *m->detail ? ": " : "", m->detail);
@@ -70,7 +83,7 @@ static void end_late(struct observe *o, struct machine *m)
 {
     int64_t until = m->since_ms + END_LATE_MS;
 
-    if (m->maybe.told)
+    if (m->maybe.told || machine_is_anothers(m))
         return;
     if (until > o->env->now_ms) {
         env_wake_wall(o->env, until);

@@ -140,12 +140,22 @@ void ours_request_id(const struct ledger *l, char ret[REQUEST_ID_MAX])
 
 /* ---- machines that the ledger does not know */
 
+static bool has_mark(const char *request_id)
+{
+    return strncmp(request_id, MARK, sizeof MARK - 1) == 0;
+}
+
+bool machine_stranger(const struct machine *m)
+{
+    return m->adopted == ADOPTED && !has_mark(m->request_id);
+}
+
 enum adoption ours_of(const struct ledger *l, const char *provider,
                       const char *request_id)
 {
     const struct provider_facts *f = facts_find(&l->ours, provider);
 
-    if (strncmp(request_id, MARK, sizeof MARK - 1) == 0)
+    if (has_mark(request_id))
         return strncmp(request_id + sizeof MARK - 1, l->ours.owner,
                        OWNER_DIGITS) == 0
                    ? ADOPTED

@@ -34,6 +34,8 @@ void ours_request_id(const struct ledger *l, char ret[REQUEST_ID_MAX]);
 /* Of a machine that the ledger does not know. */
 enum adoption ours_of(const struct ledger *l, const char *provider,
                       const char *request_id);
+/* Adopted by itself, though no launch of ours made it? */
+bool machine_stranger(const struct machine *m);
 /* For people: ", ..."; "" for ours. */
 const char *ours_text(enum adoption a);
 /* The provider's machines of before this journal are known now. */

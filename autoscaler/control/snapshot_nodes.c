@@ -128,7 +128,7 @@ static void room_take(const struct taking *t, const struct machine *m,
  * when a demand source agrees that it is idle; without a source nobody knows. */
 static bool is_held(const struct known *k, const struct machine *m)
 {
-    return m->adopted == ADOPTED_OTHER_OWNER ||
+    return machine_is_anothers(m) ||
            (m->adopted == ADOPTED_NEW_JOURNAL &&
             (!k->sources->n || m->state != STATE_READY));
 }
@@ -148,6 +148,17 @@ static bool found_lately(const struct known *k, const struct machine *m,
     return *ret_until_ms > k->env->now_ms;
 }
 
+/* It never joined, and may have work all the same. */
+static enum reason unjoined_hold(const struct known *k, const struct machine *m)
+{
+    switch (machine_unjoined(k->sources, m)) {
+    case UNJOINED_STRANGER: return REASON_KEEP_UNJOINED;
+    case UNJOINED_UNMATCHED: return REASON_KEEP_UNMATCHED;
+    case UNJOINED_NOT: break;
+    }
+    return REASON_NONE;
+}
+
 static void hold_take(const struct known *k, const struct machine *m,
                       struct snap_node *n)
 {
@@ -163,6 +174,8 @@ static void hold_take(const struct known *k, const struct machine *m,
         n->hold = REASON_KEEP_UNKNOWN;
     } else if (*m->cloud_holds) {
         n->hold = REASON_KEEP_BY_CLOUD;
+    } else if (unjoined_hold(k, m)) {
+        n->hold = unjoined_hold(k, m);
     } else if (!provider_is_read(provider_find(k->providers, m->provider))) {
         n->hold = REASON_KEEP_STALE;
     } else if (m->hold_until_ms > k->env->now_ms) {

@@ -45,6 +45,7 @@ struct maybe {
     int64_t leaves_ms; /* about then; 0: nothing is known of a time */
     bool alive;        /* the demand source's last view has its node, ready */
     bool lacks;        /* what its node type promises */
+    bool failed;       /* its cloud lists it as one that never came up */
     bool end_sent;     /* its cloud was asked to end it */
     bool told;         /* that this takes long */
 };
@@ -103,6 +104,13 @@ static inline bool machine_held(const struct machine *m)
 {
     return m->adopted == ADOPTED_NEW_JOURNAL ||
            m->adopted == ADOPTED_OTHER_OWNER;
+}
+
+/* Another daemon launched it, which may drain and end it: this one does neither
+ * before a person says so, whatever it sees of it. */
+static inline bool machine_is_anothers(const struct machine *m)
+{
+    return m->adopted == ADOPTED_OTHER_OWNER;
 }
 
 /* Will it be gone soon, whatever anybody wants? */

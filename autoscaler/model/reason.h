@@ -84,6 +84,10 @@
       "found in the cloud: the demand source is asked about it first") \
     X(KEEP_HELD, "not_ours", \
       "it may belong to another journal: kept until `davit adopt`") \
+    X(KEEP_UNJOINED, "not_launched_here", \
+      "it never joined, and Davit did not launch it: kept until `davit adopt`") \
+    X(KEEP_UNMATCHED, "node_unmatched", \
+      "a node that matches no machine has joined since: it may run there") \
     X(KEEP_ORPHAN, "no_provider", \
       "its provider is no longer configured: kept until `davit forget`") \
     X(KEEP_BRAKE, "too_many_ends", \

@@ -73,7 +73,8 @@ static void judge(const struct candidate *d, uint32_t i,
 
 static enum reason going_why(const struct pb_node *n)
 {
-    if (n->hold == REASON_KEEP_UNANSWERED || n->hold == REASON_KEEP_ORPHAN)
+    if (n->hold == REASON_KEEP_UNANSWERED || n->hold == REASON_KEEP_ORPHAN ||
+        n->hold == REASON_KEEP_UNJOINED || n->hold == REASON_KEEP_UNMATCHED)
         return n->hold;
     if (n->state == STATE_READY) /* left of a host group */
         return n->idle_ms < 0 ? REASON_KEEP_BUSY : REASON_KEEP_HOST_GROUP;

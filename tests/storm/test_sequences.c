@@ -1,5 +1,5 @@
 /*
- * test_sequences.c - twenty-one bad days, each as a named test in played time.
+ * test_sequences.c - twenty-two bad days, each as a named test in played time.
  *
  * Each was seen on real daemons before the ledger knew "maybe".  A test says
  * what went wrong, or nothing; the observer's laws hold beside it.  Each runs in
@@ -708,6 +708,80 @@ static const char *one_bad_list(void)
     return NULL;
 }
 
+/* Does the first daemon keep a machine for that reason? */
+static bool keeps_for(struct world *w, enum reason why)
+{
+    struct status_page *page = status_get(control_board(first(w)->control));
+    bool found = false;
+
+    for (uint32_t i = 0; page && page->plan && i < page->now->n_nodes; i++)
+        found = found || page->plan->nodes[i].why == why;
+    status_unref(page);
+    return found;
+}
+
+/* 22a.  In a pool that is shared somebody else's machine comes up, which knows
+ * nothing of our Ray head. */
+static const char *stranger_never_joins(void)
+{
+    struct world *w = calm(max4, true, 1);
+    struct cloud *c;
+    struct cloud_machine *one, *stranger;
+
+    world_tasks(w, "GPU", 1, 1, false, 12 * HOUR);
+    world_run(w, 5 * MINUTE);
+    one = world_machine(w, 0, &c);
+    weather(w, 0, (struct cloud_weather){.never_joins = 1000});
+    stranger = cloud_add(c, one, NULL);
+    weather(w, 0, (struct cloud_weather){0});
+    world_run(w, 2 * HOUR);
+    if (w->ended || stranger->asked_ms)
+        return wrong("a machine that is not ours was ended");
+    if (!keeps_for(w, REASON_KEEP_UNJOINED))
+        return wrong("nothing is told of it");
+    world_tasks(w, "GPU", 1, 1, false, 6 * HOUR);
+    world_run(w, 10 * MINUTE);
+    if (running(w) != 2)
+        return wrong("work was planned on it");
+    world_person(w, COMMAND_ADOPT);
+    world_run(w, 10 * MINUTE);
+    if (alive(w) != 2 || running(w) != 2)
+        return wrong("adopted, it was not ended: %u machines", alive(w));
+    return NULL;
+}
+
+/* 22b.  The raylet on our machine calls itself by its pod's name: to the ledger
+ * the machine never joins. */
+static const char *raylet_of_another_name(void)
+{
+    struct world *w = calm(max4, true, 1);
+    const struct qty has[] = {{"CPU", 80000}, {"GPU", 10000}};
+    struct cloud *c;
+    struct cloud_machine *m;
+
+    weather(w, 0, (struct cloud_weather){.never_joins = 1000});
+    world_tasks(w, "GPU", 1, 1, false, 2 * HOUR);
+    world_run(w, MINUTE);
+    m = world_machine(w, 0, &c);
+    head_machine_up(
+        w->head,
+        &(struct head_machine){
+            .id = "pod-1", .type = "t4", .accel = "T4", .has = {has, 2}});
+    world_run(w, HOUR);
+    if (running(w) != 1)
+        return wrong("the pod has no work: the test tests nothing");
+    if (m->asked_ms || w->ended)
+        return wrong("the machine was ended with the work on it");
+    if (!keeps_for(w, REASON_KEEP_UNMATCHED))
+        return wrong("nothing is told of it");
+    head_machine_down(w->head, "pod-1");
+    weather(w, 0, (struct cloud_weather){0});
+    world_run(w, HOUR);
+    if (!w->ended)
+        return wrong("nobody runs there any more, and it stays");
+    return NULL;
+}
+
 /* ---- all of them */
 
 /*   number, test */
@@ -741,7 +815,9 @@ static const char *one_bad_list(void)
     X(16, another_cluster) \
     X(17, below_least_size) \
     X(20, journal_damaged) \
-    X(21, one_bad_list)
+    X(21, one_bad_list) \
+    X(22, stranger_never_joins) \
+    X(22, raylet_of_another_name)
 
 static const struct sequence {
     int number;

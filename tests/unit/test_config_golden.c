@@ -140,6 +140,7 @@ static void dump(struct buf *b, const struct config *c)
                c->limits.conserve, policy_name(c->limits.policy));
     dump_time(b, "start", c->start_timeout_ms);
     dump_time(b, "think", c->think_ms);
+    buf_str(b, c->end_unjoined ? " unjoined" : "");
     buf_str(b, "\n");
     for (uint32_t i = 0; i < c->n_providers; i++) {
         const struct conf_provider *p = &c->providers[i];

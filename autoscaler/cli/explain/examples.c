@@ -91,6 +91,7 @@ static const struct {
      "  idle_timeouts:\n"
      "    - {labels: {ray.io/market-type: spot}, idle_timeout: never}"},
     {"limits.start_timeout", "limits: {start_timeout: 20m}"},
+    {"limits.end_unjoined", "limits: {end_unjoined: true}"},
     {"limits.think", "limits: {think: 2s}"},
     {"limits.end_outdated", "limits: {end_outdated: true}"},
     {"limits.conserve_accelerators", "limits: {conserve_accelerators: false}"},

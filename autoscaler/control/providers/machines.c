@@ -212,6 +212,18 @@ static void stopping_seen(struct providers *p, struct machine *m)
     fleet_touch(&p->ledger->fleet, m);
 }
 
+/* Whose launch it is of may be told late: a cloud first has the machine, then
+ * its tags. */
+static void launch_seen(struct providers *p, struct machine *m,
+                        const struct call_machine *cm)
+{
+    if (*m->request_id || !*cm->request_id || m->adopted != ADOPTED)
+        return;
+    snprintf(m->request_id, sizeof m->request_id, "%s", cm->request_id);
+    m->adopted = ours_of(p->ledger, m->provider, cm->request_id);
+    fleet_touch(&p->ledger->fleet, m);
+}
+
 static void held_seen(struct providers *p, struct machine *m,
                       const struct call_machine *cm)
 {
@@ -239,6 +251,8 @@ void machine_seen(struct providers *p, const struct provider_state *s,
         m->seen_ms = p->env->now_ms;
     m->maybe.missing_ms = 0;
     m->maybe.given_up = m->maybe.doubt = false;
+    m->maybe.failed = cm->phase == DAVIT_FAILED;
+    launch_seen(p, m, cm);
     type_seen(p, m, cm);
     held_seen(p, m, cm);
     progress_seen(p, m, cm);

@@ -67,6 +67,7 @@ static void call_stops(struct stops *s)
 
 struct sums {
     uint32_t unanswered, ending, held, orphans;
+    uint32_t strangers, unmatched;         /* that did not join in time */
     const struct machine *stuck, *doubted; /* one of them */
 };
 
@@ -88,6 +89,12 @@ static struct sums sums_of(const struct stops *s, const char *provider)
             continue;
         r.orphans += !provider_find(s->k->providers, provider);
         r.held += machine_held(m);
+        if (m->why == REASON_END_FAILED) {
+            enum unjoined u = machine_unjoined(s->k->sources, m);
+
+            r.strangers += u == UNJOINED_STRANGER;
+            r.unmatched += u == UNJOINED_UNMATCHED;
+        }
         if (standing_lost_sight(m) && ++r.unanswered)
             r.doubted = m;
         if (end_is_stuck(m) && ++r.ending)
@@ -116,6 +123,18 @@ static void machine_stops(struct stops *s, const char *provider)
              "%u machines of provider %s may belong to another journal or "
              "daemon: they are not ended before `davit adopt`",
              r.held, provider);
+    if (r.strangers)
+        STOP(s, "machines_unjoined", false, provider,
+             "%u machines of provider %s never joined, and Davit did not "
+             "launch them: they are not ended before `davit adopt` or "
+             "limits.end_unjoined",
+             r.strangers, provider);
+    if (r.unmatched)
+        STOP(s, "nodes_unmatched", false, provider,
+             "%u machines of provider %s did not join, and the Ray head has "
+             "nodes that are no machine: were they started without "
+             "RAY_CLOUD_INSTANCE_ID? They are not ended before `davit drain`",
+             r.unmatched, provider);
     if (r.orphans)
         STOP(s, "provider_gone", false, provider,
              "%u machines are of provider %s, which is no longer configured: "

@@ -146,6 +146,7 @@ void sources_close(struct sources *s)
         source_view_unref(h->view);
         source_view_unref(h->before);
         free(h->gone.v);
+        free(h->foreign.v);
     }
     s->n = 0;
 }

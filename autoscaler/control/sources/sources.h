@@ -41,15 +41,20 @@ struct source {
     const struct node_name *names; /* its nodes by name, in the view's arena:
                                     * see nodes.c */
     uint32_t n_names;
-    int64_t read_ms;   /* wall, of the last good one */
-    int64_t asked_ms;  /* wall, when the read under way began */
-    int64_t began_ms;  /* wall, when the last good one began */
-    int64_t view_ms;   /* wall, when view was new */
-    uint32_t failures; /* in a row */
+    int64_t read_ms;  /* wall, of the last good one */
+    int64_t asked_ms; /* wall, when the read under way began */
+    int64_t began_ms; /* wall, when the last good one began */
+    int64_t asked_slept_ms, began_slept_ms; /* env's slept_ms then */
+    int64_t view_ms;                        /* wall, when view was new */
+    uint32_t failures;                      /* in a row */
     char problem[448];
     int64_t reported_ms; /* mono */
     uint64_t reported_hash;
     VEC(struct source_gone) gone; /* heap */
+    VEC(uint64_t)
+    foreign;            /* heap: its living nodes, but for the head, that are
+                            * no machine of ours, by hash of their id */
+    int64_t foreign_ms; /* wall, when one of them was seen first */
 };
 /* So long a node may be drained while there is work on it. */
 enum { DRAIN_DEADLINE_MS = 3600000 };
@@ -84,6 +89,16 @@ const struct source_node *source_node_of(const struct sources *s,
                                          const struct machine *m);
 const struct source_node *source_node_named(const struct source *h,
                                             const char *name);
+
+/* ---- unjoined.c: machines that never joined and are left alone all the same */
+enum unjoined {
+    UNJOINED_NOT,       /* it has joined, or is ended like any other */
+    UNJOINED_STRANGER,  /* no launch of ours, whoever made it */
+    UNJOINED_UNMATCHED, /* the Ray head has a node since its launch that says
+                         * of no machine that it runs there */
+};
+enum unjoined machine_unjoined(const struct sources *s,
+                               const struct machine *m);
 
 /* ---- read.c */
 void sources_poll(struct sources *s);
