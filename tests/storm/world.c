@@ -59,6 +59,19 @@ static void settings_note(struct world *w, const char *text)
     buf_done(&errors);
 }
 
+/* Nobody knows what came of what is being asked. */
+static void asks_unsure(struct world *w)
+{
+    for (int i = 0; i < OWNERS; i++) {
+        struct owner *o = &w->owners[i];
+
+        o->is_unsure = o->is_unsure || o->asking;
+        if (o->asking)
+            o->unsure = o->asked;
+        o->asking = false;
+    }
+}
+
 static void lease_over(struct daemon *d, bool released)
 {
     if (d->ha)
@@ -86,6 +99,7 @@ bool daemon_start(struct daemon *d)
             return false;
         o.ha = d->ha;
         d->world->leaders++;
+        asks_unsure(d->world); /* what the one before was asked */
     }
     if (!d->world->daemons[1 - d->number].control && !d->world->frozen.control)
         player_process_new(d->world->player);
@@ -134,19 +148,6 @@ static void daemon_killed(struct daemon *d)
     d->world->crashing = crashing;
 }
 
-/* Nobody knows what came of what is being asked. */
-static void asks_unsure(struct world *w)
-{
-    for (int i = 0; i < OWNERS; i++) {
-        struct owner *o = &w->owners[i];
-
-        o->is_unsure = o->is_unsure || o->asking;
-        if (o->asking)
-            o->unsure = o->asked;
-        o->asking = false;
-    }
-}
-
 /* What the processes still do while their memory is given back reaches nobody:
  * their disk is dead, and answers come to no one. */
 void world_crash(struct world *w, bool power, uint64_t survives)
@@ -175,7 +176,6 @@ void world_freeze(struct world *w, int64_t ms)
     d->ha = NULL;
     lease_freeze(w->frozen.ha);
     w->thaws_ms = world_now(w) + ms;
-    asks_unsure(w);
 }
 
 /* It goes on where it stood; when nobody else led meanwhile it still does. */
@@ -200,8 +200,11 @@ int64_t world_leads(struct world *w, int64_t ms)
     if (w->frozen.control && w->thaws_ms <= world_now(w))
         thaw(w);
     if (w->frozen.control && w->thaws_ms == INT64_MAX &&
-        lease_lost(w->frozen.ha))
+        lease_lost(w->frozen.ha)) {
         daemon_killed(&w->frozen);
+        if (!w->daemons[0].control)
+            asks_unsure(w);
+    }
     if (w->daemons[0].control && lease_lost(w->daemons[0].ha)) {
         daemon_killed(&w->daemons[0]);
         asks_unsure(w);
