@@ -20,7 +20,7 @@ struct lease {
     enum lease_trouble trouble;
     uint32_t token, fence; /* of who leads; of who wrote last */
     bool held;
-    int64_t until_ms; /* nobody else takes it before */
+    int64_t until_ms;      /* nobody else takes it before */
     struct leader *leader; /* or who led last; NULL: its process has ended */
     VEC(struct row) rows;
     uint64_t faults;

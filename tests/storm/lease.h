@@ -19,7 +19,7 @@ enum { LEASE_MS = 15000 };
 enum lease_trouble {
     LEASE_WELL,
     LEASE_SILENT, /* nothing is answered: nobody can lead for long */
-    LEASE_LOSSY   /* writes are lost, or their answers are; some come in in part,
+    LEASE_LOSSY /* writes are lost, or their answers are; some come in in part,
                    * some take long */
 };
 
