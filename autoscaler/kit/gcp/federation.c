@@ -24,8 +24,8 @@ static int subject_of(struct at *op, const json_t *source, char *text,
         *ret = kit_copy(text);
     } else {
         json_t *j = json_loads(text, 0, NULL);
-        const char *field = gcp_text_or(source, "format.subject_token_field_name",
-                                    "access_token");
+        const char *field = gcp_text_or(
+            source, "format.subject_token_field_name", "access_token");
         const char *v = json_string_value(json_object_get(j, field));
         *ret = kit_copy(v ? v : "");
         json_decref(j);
@@ -48,12 +48,12 @@ static int subject_from_url(struct at *op, const json_t *source, char **ret)
     struct davit_http x;
     json_t *reply = NULL;
     int s = gcp_ask(op,
-                &(struct kit_request){.method = "GET",
-                                      .url = kit_json_text(source, "url"),
-                                      .headers = headers,
-                                      .n_headers = n,
-                                      .loose = true},
-                "the credential source", &x, &reply);
+                    &(struct kit_request){.method = "GET",
+                                          .url = kit_json_text(source, "url"),
+                                          .headers = headers,
+                                          .n_headers = n,
+                                          .loose = true},
+                    "the credential source", &x, &reply);
     json_decref(reply);
     if (s != DAVIT_OK)
         return s;
@@ -66,7 +66,8 @@ static int subject_from_url(struct at *op, const json_t *source, char **ret)
 /* ---- a program of the user's: google-auth's pluggable.py */
 
 /* What it says: 1 a token, 0 none that is good now, -1 an error of its own. */
-static int subject_said(struct at *op, const char *text, bool stored, char **ret)
+static int subject_said(struct at *op, const char *text, bool stored,
+                        char **ret)
 {
     json_t *j = json_loads(text, 0, NULL);
     const char *type = kit_json_text(j, "token_type");
@@ -132,14 +133,11 @@ static int program_run(struct at *op, const json_t *file, const json_t *how,
         kit_copy("GOOGLE_EXTERNAL_ACCOUNT_REVOKE=0"),
         NULL};
     int64_t limit = kit_json_int(how, "timeout_millis", PROGRAM_MS);
-    int s = kit_program_run(op->g->host, op->call,
-                            "the credential source's executable",
-                            kit_json_text(how, "command"), &pass,
-                            (const char *const *)also,
-                            limit > 0 && limit <= PROGRAM_MOST_MS
-                                ? (uint32_t)limit
-                                : PROGRAM_MS,
-                            ret, op->e);
+    int s = kit_program_run(
+        op->g->host, op->call, "the credential source's executable",
+        kit_json_text(how, "command"), &pass, (const char *const *)also,
+        limit > 0 && limit <= PROGRAM_MOST_MS ? (uint32_t)limit : PROGRAM_MS,
+        ret, op->e);
     for (size_t i = 0; also[i]; i++)
         free(also[i]);
     free(email);
@@ -155,10 +153,11 @@ static int subject_from_program(struct at *op, const json_t *file, char **ret)
     const char *path = kit_json_text(how, "output_file");
     char *text;
     if (!allowed || strcmp(allowed, "1") != 0)
-        return kit_error(op->e, DAVIT_AUTH, "credentials",
-                         "the credential source is an executable: set "
-                         "GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES=1 to let it "
-                         "run");
+        return kit_error(
+            op->e, DAVIT_AUTH, "credentials",
+            "the credential source is an executable: set "
+            "GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES=1 to let it "
+            "run");
     if (subject_stored(op, path, ret))
         return DAVIT_OK;
     int s = program_run(op, file, how, &text);
@@ -196,7 +195,7 @@ static int subject_read(struct at *op, const json_t *file, char **ret)
 }
 
 int gcp_from_federation(struct at *op, const json_t *file, char **ret,
-                           int64_t *lives)
+                        int64_t *lives)
 {
     char *subject = NULL;
     json_t *reply;
@@ -215,7 +214,8 @@ int gcp_from_federation(struct at *op, const json_t *file, char **ret,
         {"subject_token", subject},
         {"subject_token_type", kit_json_text(file, "subject_token_type")}};
     s = gcp_ask_form(
-        op, gcp_text_or(file, "token_url", "https://sts.googleapis.com/v1/token"),
+        op,
+        gcp_text_or(file, "token_url", "https://sts.googleapis.com/v1/token"),
         form, 6, "the token exchange", &reply);
     kit_wipe(subject);
     if (s != DAVIT_OK)
@@ -229,4 +229,3 @@ int gcp_from_federation(struct at *op, const json_t *file, char **ret,
     kit_wipe(federated);
     return s;
 }
-
