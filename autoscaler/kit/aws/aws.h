@@ -95,6 +95,12 @@ int aws_do(struct aws_op *op, enum aws_service s, const struct kit_str *form);
 int aws_json(struct aws_op *op, enum aws_service s, const char *path,
              json_t **ret);
 
+/* identity.c: a request by which AWS tells whoever sends it who we are, as
+ * {"url", "method", "headers": [{"key", "value"}]}; url_form has "{region}" in
+ * it, `bound` is a header that the signature covers.  For json_decref(). */
+int aws_caller_identity(struct aws_op *op, const char *url_form,
+                        struct davit_kv bound, json_t **ret);
+
 /* ---- errors: AWS's codes, by the reaction each needs ---- */
 int aws_status(const char *code, const char *text);
 /* The code inside a sentence of AWS's, and its reaction. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../aws/aws.h"
 #include "../program.h"
 #include "inside.h"
 
@@ -173,6 +174,56 @@ static int subject_from_program(struct at *op, const json_t *file, char **ret)
                                 "token that is good now");
 }
 
+/* ---- AWS: google-auth's aws.py */
+
+/* scheme://host of the metadata service that the file names; NULL: none. */
+static char *metadata_of(const json_t *source)
+{
+    const char *url = kit_json_text(source, "url");
+    const char *host = strstr(url, "://");
+    if (!host)
+        return NULL;
+    char *base = kit_copy(url);
+    base[(size_t)(host + 3 - url) + strcspn(host + 3, "/")] = '\0';
+    return base;
+}
+
+/* The keys are found as for AWS itself, which is more than google-auth knows: a
+ * pod's role, too. */
+static int subject_from_aws(struct at *op, const json_t *file, char **ret)
+{
+    const json_t *source = json_object_get(file, "credential_source");
+    char *metadata = metadata_of(source);
+    struct aws aws = {
+        .session = "federation",
+        .metadata = metadata ? metadata : "http://169.254.169.254"};
+    struct kit_str quoted = {0};
+    json_t *signed_one;
+    aws_init(&aws, op->g->host);
+    struct aws_op a = aws_op_begin(&aws, op->call, op->e);
+    int s = aws_caller_identity(
+        &a,
+        gcp_text_or(source, "regional_cred_verification_url",
+                    "https://sts.{region}.amazonaws.com"
+                    "?Action=GetCallerIdentity&Version=2011-06-15"),
+        (struct davit_kv){"x-goog-cloud-target-resource",
+                          kit_json_text(file, "audience")},
+        &signed_one);
+    if (s == DAVIT_OK) {
+        char *text = kit_must(
+            json_dumps(signed_one, JSON_COMPACT | JSON_SORT_KEYS));
+        kit_str_encode(&quoted, text, strlen(text), "/");
+        *ret = kit_copy(quoted.p);
+        kit_wipe(text);
+        explicit_bzero(quoted.p, quoted.n);
+    }
+    json_decref(signed_one);
+    kit_str_done(&quoted);
+    aws_done(&aws);
+    free(metadata);
+    return s;
+}
+
 static int subject_read(struct at *op, const json_t *file, char **ret)
 {
     const json_t *source = json_object_get(file, "credential_source");
@@ -185,13 +236,15 @@ static int subject_read(struct at *op, const json_t *file, char **ret)
         kit_wipe(text);
         return s;
     }
+    if (strncmp(kit_json_text(source, "environment_id"), "aws", 3) == 0)
+        return subject_from_aws(op, file, ret);
     if (*kit_json_text(source, "url") != '\0')
         return subject_from_url(op, source, ret);
     if (json_object_get(source, "executable"))
         return subject_from_program(op, file, ret);
     return kit_error(op->e, DAVIT_AUTH, "credentials",
-                     "credential_source must have file, url or executable; aws "
-                     "is not supported");
+                     "credential_source must have file, url, executable or an "
+                     "environment_id of aws");
 }
 
 int gcp_from_federation(struct at *op, const json_t *file, char **ret,

@@ -471,6 +471,10 @@ class Cloud:
         self.tokens[t] = time.monotonic() + self.token_life
         return t
 
+    def knows(self, subject):
+        """Another world's token; a test may put its own judge here."""
+        return subject == getattr(self, "subject", "subject.of.theirs")
+
     def check_token(self, header):
         until = self.tokens.get(header.removeprefix("Bearer "))
         if until is None or time.monotonic() > until:
@@ -596,7 +600,7 @@ class Handler(BaseHTTPRequestHandler):
                 self.send(200, {"access_token": c.token(), "expires_in": c.token_life, "token_type": "Bearer"})
         elif path == "/v1/token":
             f = self.form(body)
-            if f.get("subject_token") != getattr(c, "subject", "subject.of.theirs"):
+            if not c.knows(f.get("subject_token")):
                 self.send(400, {"error": "invalid_grant", "error_description": "the subject token is not known"})
                 return
             c.sts = f

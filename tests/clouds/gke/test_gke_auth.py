@@ -9,6 +9,9 @@ import time
 import urllib.parse
 
 import pytest
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
@@ -208,6 +211,43 @@ def test_federation_by_an_executable(drive, server, tmp_path):
     assert len(ran.read_text().splitlines()) == 3, "a token that is stored is used"
 
 
+def judged_by_botocore(subject, key, secret):
+    """What AWS would say of the request in the token."""
+    x = json.loads(urllib.parse.unquote(subject))
+    assert (x["url"], x["method"]) == ("https://sts.us-west-2.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15", "POST")
+    h = {i["key"].lower(): i["value"] for i in x["headers"]}
+    assert h["x-goog-cloud-target-resource"] == "aud" and h["host"] == "sts.us-west-2.amazonaws.com"
+    words = dict(w.strip().split("=", 1) for w in h["authorization"].removeprefix("AWS4-HMAC-SHA256 ").split(","))
+    r = AWSRequest(method="POST", url=x["url"].replace("com?", "com/?"), data=b"", headers={k: h[k] for k in words["SignedHeaders"].split(";")})
+    r.context["timestamp"] = h["x-amz-date"]
+    s = SigV4Auth(Credentials(key, secret, h.get("x-amz-security-token")), "sts", "us-west-2")
+    assert s.signature(s.string_to_sign(r, s.canonical_request(r)), r) == words["Signature"]
+    return set(h), words["SignedHeaders"]
+
+
+@pytest.mark.parametrize("token", [None, "session/token=="])
+def test_federation_from_aws(drive, server, tmp_path, token):
+    path = federated(server, tmp_path)
+    text = json.loads(path.read_text())
+    text.update(subject_token_type="urn:ietf:params:aws:token-type:aws4_request", credential_source={
+        "environment_id": "aws1", "region_url": "http://169.254.169.254/latest/meta-data/placement/availability-zone",
+        "url": "http://169.254.169.254/latest/meta-data/iam/security-credentials",
+        "regional_cred_verification_url": "https://sts.{region}.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15"})
+    path.write_text(json.dumps(text))
+    seen = []
+    server.cloud.knows = lambda subject: seen.append(judged_by_botocore(subject, "AKIDEXAMPLE", "secret/of+ours")) or True
+    aws = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "secret/of+ours", "AWS_REGION": "us-west-2",
+           **({"AWS_SESSION_TOKEN": token} if token else {})}
+    d = drive(options=f'credentials: "{path}"', env=aws)
+    assert d.list() == []
+    assert "secret/of+ours" not in d.text()
+    p = subprocess.run([sys.executable, "-c", THEIRS, path], env={**os.environ, **aws}, capture_output=True, text=True)
+    assert p.returncode == 0, p.stderr
+    (ours, bound), (theirs, _) = seen
+    assert ours == theirs, "the same headers as google-auth's"
+    assert "x-goog-cloud-target-resource" in bound, "which leaves this one unsigned"
+
+
 @pytest.mark.parametrize("answer, says", [
     ('{"version": 1, "success": false, "code": "401", "message": "not logged in"}', "401 not logged in"),
     ('{"version": 1, "success": true, "token_type": "urn:ietf:params:oauth:token-type:id_token", "id_token": "t", "expiration_time": 5}', "good now"),
@@ -262,7 +302,7 @@ def test_bad_files(drive, server, tmp_path):
                       ('{"type": "impersonated_service_account", "source_credentials": {"type": "impersonated_service_account"}}',
                        'source_credentials is of type "impersonated_service_account"; service_account or'),
                       ('{"type": "service_account", "private_key": "nonsense"}', "not an RSA key"),
-                      ('{"type": "external_account", "credential_source": {"environment_id": "aws1"}}', "must have file, url or")):
+                      ('{"type": "external_account", "credential_source": {"environment_id": "mars"}}', "must have file, url, executable or")):
         path.unlink(missing_ok=True)
         if text is not None:
             path.write_text(text)
