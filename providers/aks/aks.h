@@ -29,14 +29,6 @@ struct aks_type {
     size_t n_sites;
 };
 
-/* At most `burst` at once, one more every `every_ms`. */
-struct bucket {
-    double left;
-    int64_t at_ms;
-    uint32_t burst;
-    int64_t every_ms;
-};
-
 /* What this process knows of a pool beyond Azure's answers. */
 struct memory {
     char *pool;
@@ -45,7 +37,7 @@ struct memory {
     int64_t *stopping_ms;
     size_t n_stopping, cap_stopping;
     bool told_missing, told_tags;
-    struct bucket puts;
+    struct azure_bucket puts;
     struct ledger *ledger; /* as we saw or wrote it last, or NULL */
     int64_t ledger_ms;
     char *scale_set; /* its resource, or NULL: not seen yet */
@@ -61,13 +53,13 @@ struct aks {
     const char *cluster;  /* the tag's value */
     char *subscription, *group, *name, *location;
     int64_t poll_ms, wait_ms, abort_ms;
-    struct bucket puts; /* what each pool begins with */
+    struct azure_bucket puts; /* what each pool begins with */
+    struct azure_bucket gets; /* under azure.lock */
     struct aks_type *types;
     size_t n_types;
     pthread_mutex_t lock;     /* of everything below; never over a call */
     struct memory **memories; /* one per pool, also of those left behind */
     size_t n_memories;
-    struct bucket gets;
 };
 
 /* One running operation. */

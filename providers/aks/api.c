@@ -10,8 +10,6 @@
 
 #include "aks.h"
 
-#define NAP_MAX_MS 1000
-
 static char *url_make(const char *base, const char *fmt, va_list ap)
 {
     char *path = kit_vprint(fmt, ap);
@@ -69,45 +67,6 @@ void op_keep(struct op *op, json_t *doc)
 
 /* ---- our own pace */
 
-/* How long until one may go; 0: it was taken. */
-static int64_t bucket_take(struct bucket *b, int64_t now_ms)
-{
-    if (b->every_ms <= 0)
-        return 0;
-    if (b->at_ms == 0) {
-        b->left = b->burst;
-    } else if (now_ms > b->at_ms) {
-        b->left += (double)(now_ms - b->at_ms) / (double)b->every_ms;
-        if (b->left > b->burst)
-            b->left = b->burst;
-    }
-    b->at_ms = now_ms;
-    if (b->left >= 1) {
-        b->left -= 1;
-        return 0;
-    }
-    return (int64_t)((1 - b->left) * (double)b->every_ms) + 1;
-}
-
-static int read_paced(struct aks *a, struct davit_call *call,
-                      struct davit_error *e)
-{
-    for (;;) {
-        pthread_mutex_lock(&a->lock);
-        int64_t wait = bucket_take(&a->gets, a->host->wall_ms());
-        pthread_mutex_unlock(&a->lock);
-        if (wait == 0)
-            return DAVIT_OK;
-        if (wait > NAP_MAX_MS)
-            wait = NAP_MAX_MS;
-        if (!a->host->sleep(call, (uint32_t)wait))
-            return kit_error(e, DAVIT_RETRY, "Paced",
-                             "out of time: reads keep to Azure's limit of one "
-                             "in %lld ms",
-                             (long long)a->gets.every_ms);
-    }
-}
-
 /* A PUT of a pool keeps to the pool's own limit. */
 static int write_paced(struct aks *a, const char *url, struct davit_error *e)
 {
@@ -118,7 +77,8 @@ static int write_paced(struct aks *a, const char *url, struct davit_error *e)
     char pool[64];
     snprintf(pool, sizeof pool, "%.*s", (int)strcspn(from, "?/"), from);
     pthread_mutex_lock(&a->lock);
-    int64_t wait = bucket_take(&memory_of(a, pool)->puts, a->host->wall_ms());
+    int64_t wait = azure_bucket_take(&memory_of(a, pool)->puts,
+                                     a->host->wall_ms());
     pthread_mutex_unlock(&a->lock);
     if (wait == 0)
         return DAVIT_OK;
@@ -138,7 +98,7 @@ int arm_pace(void *arg, struct davit_call *call, const char *method,
     /* Compute's limits are its own, and far away. */
     if (strcmp(method, "GET") == 0 &&
         strstr(url, "/Microsoft.ContainerService/"))
-        return read_paced(a, call, e);
+        return azure_turn(&a->azure, &a->gets, call, e);
     return DAVIT_OK;
 }
 

@@ -40,6 +40,14 @@ int op_begin(struct op *op, void *self, struct davit_call *call,
     return DAVIT_OK;
 }
 
+int list_pace(void *arg, struct davit_call *call, const char *method,
+              const char *url, struct davit_error *e)
+{
+    struct azurevm *v = arg;
+    bool lists = strcmp(method, "GET") == 0 && strstr(url, "/virtualMachines?");
+    return lists ? azure_turn(&v->azure, &v->lists, call, e) : DAVIT_OK;
+}
+
 char *vm_url(const struct op *op, const char *name, const char *query)
 {
     char *group = kit_encode(op->v->group);

@@ -41,7 +41,8 @@ struct vm_type {
 
 struct azurevm {
     struct azure azure;
-    struct kit_keep keep; /* of the configuration */
+    struct azure_bucket lists; /* under azure.lock */
+    struct kit_keep keep;      /* of the configuration */
     char *cluster, *subscription, *group, *location;
     char *ray_cluster, *ray_id; /* whose network `ray up` made; NULL: none */
     struct kit_head head;
@@ -101,6 +102,9 @@ int join_script(struct op *op, const struct vm_type *t, char **ret);
 /* Learns what must be known first: the subscription. */
 int op_begin(struct op *op, void *self, struct davit_call *call,
              struct davit_error *e);
+/* The azure_pace of a struct azurevm: lists keep to half of Azure's limit. */
+int list_pace(void *arg, struct davit_call *call, const char *method,
+              const char *url, struct davit_error *e);
 /* Below the resource group's machines: "/NAME"; for free(). */
 char *vm_url(const struct op *op, const char *name, const char *query);
 bool name_plain(const char *name);

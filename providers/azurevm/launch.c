@@ -28,29 +28,38 @@ static void put_starting(const struct vm_type *t, const struct davit_launch *l,
                                       .spot = l->spot});
 }
 
-/* The machine that has the name already: an earlier try of ours. */
+/* The machine that has the name already: an earlier try of ours.  When there is
+ * none, the refusal of the PUT stands. */
 static int put_existing(struct op *op, const struct davit_launch *l,
-                        const char *name, struct davit_sink *sink,
+                        const char *name, int refused, struct davit_sink *sink,
                         davit_put_machine *put)
 {
-    json_t *vm;
+    struct davit_error why = *op->e;
+    struct azure_reply r;
     char *path = kit_print("/%s", name);
     char *url = vm_url(op, path, "&$expand=instanceView");
-    int st = azure_get(&op->v->azure, op->call, url, &vm, op->e);
+    int st = azure_send(&op->v->azure, op->call,
+                        &(struct azure_request){.method = "GET", .url = url},
+                        &r, op->e);
     free(path);
     free(url);
-    const json_t *tags = json_object_get(vm, "tags");
-    if (st == DAVIT_OK &&
-        (!vm_ours(op->v, vm) ||
-         strcmp(kit_json_string(json_object_get(tags, TAG_REQUEST)),
-                l->request_id) != 0))
+    const json_t *tags = json_object_get(r.json, "tags");
+    if (r.status == 404) {
+        *op->e = why;
+        st = refused;
+    } else if (st == DAVIT_OK &&
+               (!vm_ours(op->v, r.json) ||
+                strcmp(kit_json_string(json_object_get(tags, TAG_REQUEST)),
+                       l->request_id) != 0)) {
         st = kit_error(op->e, DAVIT_INVALID, "NameTaken",
                        "machine %s of the resource group is not of this "
                        "request",
                        name);
-    if (st == DAVIT_OK)
-        vm_put(op, vm, kit_json_at(vm, "properties.instanceView"), sink, put);
-    json_decref(vm);
+    } else if (st == DAVIT_OK) {
+        vm_put(op, r.json, kit_json_at(r.json, "properties.instanceView"), sink,
+               put);
+    }
+    json_decref(r.json);
     return st;
 }
 
@@ -78,7 +87,7 @@ static int make_one(struct op *op, const struct vm_type *t,
     free(url);
     /* 409: it is being made, or Azure is at it in another way. */
     if (r.status == 412 || (r.status == 409 && st == DAVIT_RETRY))
-        return put_existing(op, l, name, sink, put);
+        return put_existing(op, l, name, st, sink, put);
     if (st == DAVIT_OK)
         put_starting(t, l, name, sink, put);
     return st;

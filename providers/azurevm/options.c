@@ -244,6 +244,10 @@ const struct kit_option azurevm_options[] = {
      "the Ray head's address as the machines see it; else that of head.ray, and "
      "for loopback the address of the instance that Davit runs on",
      KIT_TEXT, AT(head.given)},
+    {"lists.burst", "pages of lists that may be read at once; half of Azure's",
+     KIT_NUMBER, AT(lists.burst), .fallback = "450", .min = 1, .max = 100000},
+    {"lists.every", "one more after so long; 0: no limit", KIT_DURATION,
+     AT(lists.every_ms), .fallback = "400ms"},
     {"ray_cluster",
      "the cluster_name of `ray up`, whose network, security group and identity "
      "are used where none is named",

@@ -107,6 +107,21 @@ int azure_get(struct azure *a, struct davit_call *call, const char *url,
 /* The value[] of every page; likewise. */
 int azure_pages(struct azure *a, struct davit_call *call, const char *url,
                 json_t **ret, struct davit_error *e);
+/* ---- pace.c */
+
+/* At most `burst` at once, one more every `every_ms`; 0: no limit. */
+struct azure_bucket {
+    double left;
+    int64_t at_ms;
+    uint32_t burst;
+    int64_t every_ms;
+};
+/* How long until one may go; 0: it was taken.  Under a lock of the caller's. */
+int64_t azure_bucket_take(struct azure_bucket *b, int64_t now_ms);
+/* Waits for a turn.  RETRY: the call's time was over first. */
+int azure_turn(struct azure *a, struct azure_bucket *b, struct davit_call *call,
+               struct davit_error *e);
+
 /* What an instance's metadata service says at a path such as
  * "instance/compute/name", as text.  False: we are on no instance. */
 bool azure_metadata(struct azure *a, struct davit_call *call, const char *path,

@@ -236,7 +236,7 @@ class Cloud:
 
     def compute(self, path, query, host):
         if path == f"{ROOT}/virtualMachines" and query.get("statusOnly") == "true":
-            return self.paged(host, path, query, [self.status_view(v) for v in self.others + list(self.vms.values())])
+            return self.paged(host, path, query, [self.status_view(v) for v in list(self.vms.values()) + self.others])
         if path == f"{ROOT}/skus" and query.get("$filter") == f"location eq '{LOCATION}'":
             return 200, {}, {"value": [{
                 "resourceType": "virtualMachines", "name": n, "family": "standardNCASv3_T4Family", "locations": [LOCATION],

@@ -85,6 +85,15 @@ def test_an_accepted_launch_is_adopted_by_its_tags(cloud, drives):
     assert (m["request"], m["type"]) == (R, "t4")
 
 
+@pytest.mark.parametrize("status, code", [(409, "SomethingNew"), (409, "AnotherOperationInProgress"), (412, "PreconditionFailed")])
+def test_a_conflict_over_nothing_is_tried_again(cloud, drives, status, code):
+    cloud.rules = [{"match": "^PUT ", "do": "status", "status": status, "code": code}]
+    d = drives()
+    r = d.launch(1, R, zone="1")
+    assert (r["status"], r["code"], r["machines"]) == ("RETRY", code, []), r
+    assert d.launch(1, R, zone="1")["status"] == "OK"
+
+
 def test_a_name_that_is_somebody_elses(cloud, drives):
     d = drives()
     d.launch(1, R, zone="1")
@@ -132,6 +141,15 @@ def test_pages(cloud, drives):
     assert len(d.running(5)) == 5
     cloud.rules = [{"match": "^GET .*/virtualMachines$", "do": "status", "status": 500, "times": 9}]
     assert d.call("list")["status"] == "RETRY", "a part of a list is no list"
+
+
+def test_lists_keep_to_half_of_azures_limit(cloud, drives):
+    d = drives(options=MADE_OF + ", lists: {burst: 4, every: 300ms}")
+    d.launch(3, R, zone="1")
+    cloud.page = 1
+    assert len(d.list()) == 3
+    at = [x["at"] for x in cloud.log if x["path"].endswith("/virtualMachines")]
+    assert len(at) == 6 and at[5] - at[0] > 0.55, "four at once, the next two in their turn"
 
 
 @pytest.mark.parametrize("group_only", [False, True])
