@@ -89,9 +89,9 @@ SUITES = {
 # for servers most of the time, so that two cores carry them all.
 LANES = [
     ["lint", "sequences", "storm-found", "storm", "catalogue", "simulate", "ray-cases", "ray-cases-random", "unit", "fuzz", "contract", "exec", "prop"],
-    ["k8s"],
-    ["k8s-pods"],
-    ["integration", "clouds-aks", "hardening", "pyclient", "docs"],
+    ["k8s", "docs"],
+    ["k8s-pods", "clouds-aks"],
+    ["integration", "hardening", "pyclient"],
     ["e2e", "clouds-eks", "page"],
     ["shadow", "ray-head", "e2e-gke", "clouds-gke", "fuzz-guided", "packages", "docs-clouds"],
     ["e2e-eks", "e2e-aks", "clouds-ec2", "clouds-gce", "clouds-azurevm", "e2e-vms", "hostile", "prometheus", "storm-real"],

@@ -7,6 +7,7 @@
 #   setup.sh clouds   the tests, the clouds' SDKs and servers
 #   setup.sh types    what judges and builds the Python client
 #   setup.sh page     Chromium, and prints the path of axe-core, fetched once by npm
+#   setup.sh first    mmdebstrap, for `make first-node`
 #   setup.sh helm     prints the path of helm, built once from Go modules
 #   setup.sh k8s      the same, and prints the folder of a Kubernetes control plane's programs,
 #                     built once from Go modules: ten to fifteen minutes
@@ -36,6 +37,7 @@ if command -v dpkg-query >/dev/null; then
     need=$build
     [ "$what" = build ] || need="$need $test"
     [ "$what" != page ] || need="$need $page"
+    [ "$what" != first ] || need="$need mmdebstrap"
     # shellcheck disable=SC2086
     lack=$(missing $need)
     if [ -n "$lack" ]; then
@@ -113,7 +115,7 @@ prometheus() {
 case $what in
 page) axe ;;
 prometheus) prometheus ;;
-test) environment tests/requirements.txt ;;
+test | first) environment tests/requirements.txt ;;
 clouds) environment tests/requirements-clouds.txt ;;
 types) environment tests/requirements-types.txt ;;
 k8s)

@@ -75,6 +75,10 @@ hostile:  ## ten minutes of each kind of hostile client (HOSTILE_S=600), side by
 check-clouds:  ## the clouds' plug-ins against moto and servers judged by the vendors' schemas
 	@$(CHECK) clouds-eks clouds-gke clouds-aks e2e-eks e2e-gke e2e-aks
 
+.PHONY: first-node
+first-node:  ## a stop-watch from a bare Debian 12 to the first node, three times (as root; a quarter of an hour)
+	@py=$$(tests/setup.sh first) && DAVIT_K8S_BINS=$$(tests/setup.sh k8s) $$py/bin/python tests/first/first_node.py
+
 .PHONY: demo demo-ray
 demo:  ## installs what is missing, builds, and shows Davit at work on a simulated cloud
 	@tests/setup.sh build && $(BUILD) all && tests/demo/demo.sh

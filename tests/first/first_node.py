@@ -174,7 +174,8 @@ def pending_pod(bare, watch):
                                        f"providers: {{sim: {{boot: 5s, state: {folder}/cloud.json}}}}\n"
                                        "node_types:\n  t4: {machine: n1-standard-8+t4, max: 2}\n")
     with Plane() as plane, SimNodes(plane, folder / "cloud.json", {"t4": Template(cpu=8, gpus=1)}):
-        shutil.copy(plane.kubeconfig, folder / "kubeconfig")
+        shutil.copy(plane.ca, folder / "ca.crt")
+        (folder / "kubeconfig").write_text(plane.kubeconfig.read_text().replace(str(plane.ca), str(folder / "ca.crt")))
         admin = shell.Shell(folder, {**bare.env(), "KUBECONFIG": str(folder / "kubeconfig")}, before=["chroot", bare.root, "/usr/bin/env", "-C", folder])
         try:
             for text in ("davit validate davit.yaml", "davit doctor davit.yaml", "davit run davit.yaml &"):

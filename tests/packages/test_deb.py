@@ -1,6 +1,7 @@
 """The Debian package: what lintian says of it, that it can be built twice, and its life on a copy of this machine.
 
-The copy is an overlay in memory (cage.sh): dpkg, the package's scripts and the daemon are real, systemd does not run in it.
+The copy is an overlay in memory: dpkg, the package's scripts and the daemon are real. In cage.sh systemd does not run, in boot.sh
+it is process 1.
 """
 import os
 import pathlib
@@ -49,3 +50,10 @@ def test_its_life(deb, tmp_path):
     out = subprocess.run([HERE / "cage.sh", "/usr/bin/python3", HERE / "life.py", old, deb, ROOT / "tests/golden/journal/v0.1.sql"],
                          capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     assert out.returncode == 0 and out.stdout.endswith("the end\n"), out.stdout + out.stderr
+
+
+def test_its_life_under_systemd(deb, tmp_path):
+    old = repacked(deb, tmp_path, "0.0.9-1")
+    out = subprocess.run([HERE / "boot.sh", "/usr/bin/python3", HERE / "booted.py", old, deb], capture_output=True, text=True, check=False,
+                         stdin=subprocess.DEVNULL)
+    assert out.returncode == 0 and "\nthe end\n" in out.stdout, out.stdout + out.stderr

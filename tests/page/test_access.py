@@ -19,12 +19,21 @@ def wide(page):
     assert cut == []
 
 
+def whole(page):
+    """A number and its unit stand on one line."""
+    broken = page.eval("""[...document.querySelectorAll('.tile strong small, td.n, .item .when')].filter(e => e.getClientRects().length && !e.closest('dialog')).filter(e => {
+        const r = document.createRange(); r.selectNodeContents(e);
+        return new Set([...r.getClientRects()].filter(x => x.width).map(x => Math.round(x.bottom / 6))).size > 1 }).map(e => e.outerHTML)""")
+    assert broken == []
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("size", [(1400, 900), (390, 844)], ids=["desktop", "phone"])
 def test_axe(settled, look, axe, dark, size):
     page = look(settled, width=size[0], height=size[1], dark=dark, mobile=size[0] < 640).current()
     page.eval("document.querySelector('#nodes-title').scrollIntoView()")
     page.until("document.querySelectorAll('#nodes tbody tr').length === 3")
+    whole(page)
     page.choose("#wi-type", "t4")
     page.type("#wi-max", "4")
     page.click("#whatif button")
