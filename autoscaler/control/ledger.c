@@ -10,6 +10,7 @@
 #include "../base/log.h"
 #include "../store/mirror.h"
 #include "ours.h"
+#include "report/interrupted.h"
 
 /* A journal that cannot be written is tried again after 1 s, 2 s, ... */
 enum { COMMIT_AGAIN_MS = 1000, COMMIT_MOST_MS = 5000 };
@@ -74,6 +75,7 @@ enum status ledger_open(struct ledger *l, struct env *env, struct ha *ha,
     l->fleet.arg = l;
     for (uint32_t i = 0; i < l->fleet.n; i++)
         machine_loaded(l->fleet.v[i], env->now_ms);
+    interrupted_open(l);
     return ours_open(l, err);
 }
 
@@ -88,6 +90,7 @@ void ledger_close(struct ledger *l)
     fleet_done(&l->fleet);
     backoffs_free(l->backoffs);
     free(l->unhelped.v);
+    free(l->interruptions.v);
 }
 
 /* ---- machines */

@@ -157,6 +157,8 @@ struct snap_offer {
                                 * UNLIMITED when not known */
     int64_t idle_timeout_ms;   /* duration, of its nodes; 0: the type's */
     struct taints taints;      /* of its nodes, beside the type's */
+    uint32_t interruptions;    /* its machines that were taken back lately: see
+                                * pb_offer */
     bool closed;               /* the provider says it is not to be had; room
                                 * is 0 then */
     const char *note;          /* what goes on there, for a person; "" */
