@@ -28,6 +28,7 @@ void clock_sleep_ms(int64_t ms);
 struct clock {
     int64_t (*wall_us)(void *arg);
     int64_t (*mono_us)(void *arg);
+    int64_t (*boot_us)(void *arg);
     void (*sleep_ms)(void *arg, int64_t ms);
     void *arg;
 };

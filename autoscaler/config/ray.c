@@ -7,6 +7,7 @@
  */
 #include <stddef.h>
 #include <string.h>
+#include <strings.h>
 
 #include "../model/amount.h"
 #include "raw.h"
@@ -85,18 +86,24 @@ static bool says(const struct ynode *v, const char *word)
     return strcmp(dialect_text(v), word) == 0;
 }
 
+/* GCP's scheduling:, which Ray's files have as a list of such. */
+static bool preemptible(const struct ynode *s)
+{
+    return strcasecmp(dialect_text(ynode_get(s, "preemptible")), "true") == 0 ||
+           says(ynode_get(s, "provisioningModel"), "SPOT");
+}
+
 static bool is_spot(const struct ynode *node)
 {
     const struct ynode *s = ynode_get(node, "scheduling");
     const struct ynode *azure = ynode_get(node, "azure_arm_parameters");
 
-    if (s && s->kind == YNODE_LIST)
-        s = s->n ? s->items[0] : NULL;
+    for (uint32_t i = 0; s && s->kind == YNODE_LIST && i < s->n; i++)
+        if (preemptible(s->items[i]))
+            return true;
     return says(ynode_path(node, "InstanceMarketOptions", "MarketType", NULL),
                 "spot") ||
-           says(ynode_get(s, "preemptible"), "true") ||
-           says(ynode_get(s, "provisioningModel"), "SPOT") ||
-           says(ynode_get(azure, "priority"), "Spot");
+           preemptible(s) || says(ynode_get(azure, "priority"), "Spot");
 }
 
 /* "us-west-2a,us-west-2b" */
@@ -126,6 +133,8 @@ static void type_read(struct raw *d, const struct ynode *root,
 
     /* The head's type is launched again only when it says so. */
     if (head && (!*max || strcmp(max, "0") == 0))
+        return;
+    if (!ray_launch_can(d, root, p->value, provider))
         return;
     t = dialect_type(d, p->key, "available_node_types", p->value);
     if (!t)
@@ -178,6 +187,8 @@ static const char *provider_name(const char *type)
         return "k8s";
     if (strcmp(type, "aws") == 0)
         return "ec2";
+    if (strcmp(type, "gcp") == 0)
+        return "gce";
     if (strcmp(type, "local") == 0) /* its machines are a fixed list */
         return "Ray's local";
     return *type ? type : "of an unknown type";

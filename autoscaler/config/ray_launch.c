@@ -1,234 +1,173 @@
 /*
  * ray_launch.c - see ray_launch.h.
  *
- * The order is that of Ray's updater: initialization_commands on the host, then
- * setup_commands, worker_setup_commands and worker_start_ray_commands, in the
- * container where the file has a docker: block (ray/autoscaler/_private/
- * {updater,docker,util}.py).  A type's own list replaces the file's.  Each
- * command is run by a login shell of its own, and the first that fails ends it:
- * the machine then does not join, and its console says why.
+ * What is the same on all clouds: node_config: and the script become options of
+ * a type.  What each cloud fills in by itself is in ray/.
  */
 #include "ray_launch.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+
+#include "ray/clouds.h"
+#include "ray/script.h"
 
 #define LONGEST_SCRIPT 65536
-/* Amazon's own name for its newest deep learning image, which is what Ray's
- * latest_dlami stands for (docs.aws.amazon.com/dlami/latest/devguide/
- * find-dlami-id.html). */
-static const char latest_dlami[] =
-    "resolve:ssm:/aws/service/deeplearning/ami/x86_64/base-oss-nvidia-driver-"
-    "gpu-ubuntu-22.04/latest/ami-id";
 
-static void quoted(struct buf *b, const char *text)
+static const struct ray_cloud *const clouds[] = {&ray_aws, &ray_gcp};
+
+/* NULL: nothing of the file's is launched by it. */
+static const struct ray_cloud *cloud_of(const struct conf_provider *p)
 {
-    buf_str(b, "'");
-    for (; *text; text++)
-        if (*text == '\'')
-            buf_str(b, "'\\''");
-        else
-            buf_add(b, text, 1);
-    buf_str(b, "'");
+    for (size_t i = 0; p && i < sizeof clouds / sizeof *clouds; i++)
+        if (strcmp(*p->plugin ? p->plugin : p->name, clouds[i]->provider) == 0)
+            return clouds[i];
+    return NULL;
 }
 
-/* `how` is "bash --login -c" or "in_container". */
-static void commands_add(struct buf *b, const struct ynode *list,
-                         const char *how)
+static const struct conf_provider *provider_of(const struct raw *d,
+                                               const char *name)
 {
-    if (!list || list->kind != YNODE_LIST)
-        return;
-    for (uint32_t i = 0; i < list->n; i++) {
-        if (list->items[i]->kind != YNODE_TEXT)
-            continue;
-        buf_printf(b, "%s ", how);
-        quoted(b, list->items[i]->text);
-        buf_str(b, "\n");
-    }
+    for (uint32_t i = 0; i < d->providers.n; i++)
+        if (strcmp(d->providers.v[i].name, name) == 0)
+            return &d->providers.v[i];
+    return NULL;
 }
 
-/* The type's own list, else the file's. */
-static const struct ynode *of_type(const struct ynode *root,
-                                   const struct ynode *type, const char *key)
+/* ---- a node type */
+
+void ray_option_set(const struct ray_reading *r, struct raw_type *t,
+                    const char *key, const char *value)
 {
-    const struct ynode *own = ynode_get(type, key);
-
-    return own ? own : ynode_get(root, key);
-}
-
-static const char *docker_text(const struct ynode *root,
-                               const struct ynode *type, const char *key,
-                               const char *other)
-{
-    const char *own = dialect_text(ynode_path(type, "docker", key, NULL));
-    const char *all = dialect_text(ynode_path(root, "docker", key, NULL));
-
-    return *own ? own : *all ? all : other;
-}
-
-static void options_add(struct buf *b, const struct ynode *list)
-{
-    if (list && list->kind == YNODE_LIST)
-        for (uint32_t i = 0; i < list->n; i++)
-            buf_printf(b, " %s", dialect_text(list->items[i]));
-}
-
-/* True when the file wants a container; then it is started. */
-static bool container_add(struct buf *b, const struct ynode *root,
-                          const struct ynode *type)
-{
-    const char *image = docker_text(root, type, "worker_image",
-                                    docker_text(root, type, "image", ""));
-    const char *name = docker_text(root, type, "container_name",
-                                   "ray_container");
-    const struct ynode *run = ynode_path(type, "docker", "run_options", NULL);
-
-    if (!*image)
-        return false;
-    if (strcmp(docker_text(root, type, "pull_before_run", "true"), "false")) {
-        buf_str(b, "docker pull ");
-        quoted(b, image);
-        buf_str(b, "\n");
-    }
-    buf_str(b, "docker run --rm -d -i --net=host --name ");
-    quoted(b, name);
-    buf_str(b, " $(command -v nvidia-smi >/dev/null && echo --gpus all)"
-               " --shm-size=$(awk '/MemAvailable/ {printf \"%d\", $2 * 1024 * "
-               "0.33}' /proc/meminfo)");
-    options_add(b, run ? run : ynode_path(root, "docker", "run_options", NULL));
-    options_add(b, ynode_path(root, "docker", "worker_run_options", NULL));
-    buf_str(b, " ");
-    quoted(b, image);
-    buf_str(b, " bash\nin_container() { docker exec "
-               "-e RAY_CLOUD_INSTANCE_ID -e RAY_NODE_TYPE_NAME "
-               "-e RAY_CLOUD_INSTANCE_TYPE_NAME -e RAY_HEAD_IP "
-               "-e RAY_OVERRIDE_RESOURCES ");
-    quoted(b, name);
-    buf_str(b, " bash --login -c \"$1\"; }\n");
-    return true;
-}
-
-static void script_make(struct buf *b, const struct ynode *root,
-                        const struct ynode *type)
-{
-    const struct ynode *setup = ynode_get(type, "worker_setup_commands");
-    const struct ynode *start = ynode_get(root, "worker_start_ray_commands");
-    const char *how = "bash --login -c";
-
-    buf_str(b, "set -e\n");
-    commands_add(b, of_type(root, type, "initialization_commands"), how);
-    if (container_add(b, root, type))
-        how = "in_container";
-    if (setup) {
-        commands_add(b, setup, how);
-    } else {
-        commands_add(b, ynode_get(root, "setup_commands"), how);
-        commands_add(b, ynode_get(root, "worker_setup_commands"), how);
-    }
-    if (start && start->kind == YNODE_LIST && start->n)
-        commands_add(b, start, how);
-    else /* ray/autoscaler/aws/defaults.yaml */
-        buf_printf(b,
-                   "%s 'ray stop'\n%s 'ulimit -n 65536; ray start "
-                   "--address=$RAY_HEAD_IP:6379 --object-manager-port=8076'\n",
-                   how, how);
-}
-
-static void option_add(struct raw *d, struct raw_type *t, const char *key,
-                       const char *value, const struct ynode *at)
-{
-    struct conf_pair *v = ARENA_ARRAY(d->r.arena, struct conf_pair,
+    struct conf_pair *v = ARENA_ARRAY(r->d->r.arena, struct conf_pair,
                                       t->n_options + 1);
 
     for (uint32_t i = 0; i < t->n_options; i++)
         v[i] = t->options[i];
-    v[t->n_options++] = (struct conf_pair){key, value, at->line, at->column};
     t->options = v;
+    for (uint32_t i = 0; i < t->n_options; i++)
+        if (strcmp(v[i].key, key) == 0) {
+            v[i].value = value;
+            return;
+        }
+    v[t->n_options++] = (struct conf_pair){key, value, r->at->line,
+                                           r->at->column};
 }
 
-/* Ray's own words for an image become one that EC2 knows. */
-static void image_settle(struct raw *d, struct raw_type *t,
-                         const struct ynode *node, const struct ynode *at)
+static struct ray_reading reading(struct raw *d, const char *provider,
+                                  const struct ynode *root,
+                                  const struct ynode *type)
 {
-    const struct ynode *given = ynode_get(node, "ImageId");
+    const struct ynode *node = ynode_get(type, "node_config");
 
-    if (ynode_get(node, "LaunchTemplate"))
-        return;
-    if (given && strcmp(dialect_text(given), "latest_dlami") != 0)
-        return;
-    for (uint32_t i = 0; i < t->n_options; i++)
-        if (strcmp(t->options[i].key, "node_config.ImageId") == 0)
-            ((struct conf_pair *)t->options)[i].value = latest_dlami;
-    if (!given)
-        option_add(d, t, "node_config.ImageId", latest_dlami, at);
+    return (struct ray_reading){d,    provider_of(d, provider), root, type,
+                                node, node ? node : type};
+}
+
+bool ray_launch_can(struct raw *d, const struct ynode *root,
+                    const struct ynode *type, const char *provider)
+{
+    struct ray_reading r = reading(d, provider, root, type);
+    const struct ray_cloud *cloud = cloud_of(r.provider);
+
+    return !cloud || cloud->can(&r);
 }
 
 void ray_launch_type(struct raw *d, const struct ynode *root,
                      const struct ynode *type, struct raw_type *t)
 {
-    const struct ynode *node = ynode_get(type, "node_config");
+    struct ray_reading r = reading(d, t->provider, root, type);
+    const struct ray_cloud *cloud = cloud_of(r.provider);
     const char *user = dialect_text(ynode_path(root, "auth", "ssh_user", NULL));
     struct buf b;
 
-    if (strcmp(t->provider, "ec2") != 0)
+    if (!cloud)
         return;
-    if (node && node->kind == YNODE_MAP)
-        t->options = grammar_flatten_under(&d->r, node, "node_config",
+    if (r.node && r.node->kind == YNODE_MAP)
+        t->options = grammar_flatten_under(&d->r, r.node, "node_config",
                                            &t->n_options);
-    image_settle(d, t, node, node ? node : t->key);
+    if (!r.node)
+        r.at = t->key;
+    cloud->settle(&r, t);
+    r.at = t->key;
     buf_init(&b, LONGEST_SCRIPT);
-    script_make(&b, root, type);
+    ray_script(&b, root, type);
     if (b.full)
         diag_add(d->r.diag, t->key, "%s: its commands have more than %d bytes",
                  t->where, LONGEST_SCRIPT);
-    option_add(d, t, "join", arena_strdup(d->r.arena, b.s), t->key);
+    ray_option_set(&r, t, "join", arena_strdup(d->r.arena, b.s));
     if (*user)
-        option_add(d, t, "user", user, t->key);
+        ray_option_set(&r, t, "user", user);
     buf_done(&b);
 }
 
-/* What needs a connection to the machine is not done. */
-static void undone_tell(struct raw *d, const struct ynode *root)
-{
-    static const struct {
-        const char *key, *instead;
-    } undone[] = {
-        {"file_mounts", "bring them with the image or with setup_commands"},
-        {"cluster_synced_files", "bring them with the image"},
-    };
+/* ---- the file */
 
-    for (size_t i = 0; i < sizeof undone / sizeof *undone; i++) {
-        const struct ynode *v = ynode_get(root, undone[i].key);
-        if (v && (v->kind == YNODE_MAP || v->kind == YNODE_LIST) && v->n)
-            diag_warn(d->r.diag, v,
-                      "%s is not done: machines join by themselves, without "
-                      "SSH; %s",
-                      undone[i].key, undone[i].instead);
+static bool says_something(const struct ynode *v)
+{
+    if (!v || v->kind == YNODE_NULL)
+        return false;
+    return v->kind == YNODE_TEXT ? strcasecmp(v->text, "false") != 0 : v->n > 0;
+}
+
+static void undone_tell(struct raw *d, const struct ynode *root,
+                        const struct ray_undone *undone)
+{
+    for (const struct ray_undone *u = undone; u->key; u++) {
+        const struct ynode *map = *u->map ? ynode_get(root, u->map) : root;
+        const struct ynode *v = ynode_get(map, u->key);
+        if (says_something(v))
+            diag_warn(d->r.diag, v, "%s%s%s is not done: %s", u->map,
+                      *u->map ? "." : "", u->key, u->told);
     }
+}
+
+/* What needs a connection to the machine, or one that is kept. */
+static const struct ray_undone undone_anywhere[] = {
+    {"", "file_mounts",
+     "machines join by themselves, without SSH; bring them with the image or "
+     "with setup_commands"},
+    {"", "cluster_synced_files",
+     "machines join by themselves, without SSH; bring them with the image"},
+    {"provider", "cache_stopped_nodes", "machines are ended, not stopped"},
+    {"", NULL, NULL},
+};
+
+/* A setting that the davit block has not given. */
+static void provider_option(struct raw *d, struct conf_provider *p,
+                            const char *key, const struct ynode *value)
+{
+    struct conf_pair *v = ARENA_ARRAY(d->r.arena, struct conf_pair,
+                                      p->n_options + 1);
+
+    for (uint32_t i = 0; i < p->n_options; i++) {
+        v[i] = p->options[i];
+        if (strcmp(v[i].key, key) == 0)
+            return;
+    }
+    v[p->n_options++] = (struct conf_pair){key, dialect_text(value),
+                                           value->line, value->column};
+    p->options = v;
 }
 
 void ray_launch_file(struct raw *d, const struct ynode *root)
 {
-    const struct ynode *region = ynode_path(root, "provider", "region", NULL);
+    const struct ynode *given = ynode_get(root, "provider");
 
     for (uint32_t i = 0; i < d->providers.n; i++) {
         struct conf_provider *p = &d->providers.v[i];
-        struct conf_pair *option;
-        if (strcmp(p->name, "ec2") != 0)
+        const struct ray_cloud *cloud = cloud_of(p);
+        if (!cloud)
             continue;
-        undone_tell(d, root);
+        undone_tell(d, root, undone_anywhere);
+        undone_tell(d, root, cloud->undone);
         if (!*d->c->ray_address)
             d->c->ray_address = "127.0.0.1:6379";
-        for (uint32_t k = 0; k < p->n_options; k++)
-            if (strcmp(p->options[k].key, "region") == 0)
-                region = NULL;
-        if (!region)
-            continue;
-        option = ARENA_ARRAY(d->r.arena, struct conf_pair, p->n_options + 1);
-        for (uint32_t k = 0; k < p->n_options; k++)
-            option[k] = p->options[k];
-        option[p->n_options++] = (struct conf_pair){
-            "region", dialect_text(region), region->line, region->column};
-        p->options = option;
+        for (size_t k = 0; k < 2 && cloud->settings[k].ray; k++) {
+            const struct ynode *v = ynode_get(given, cloud->settings[k].ray);
+            if (*dialect_text(v))
+                provider_option(d, p, cloud->settings[k].ours, v);
+        }
     }
 }

@@ -14,6 +14,7 @@ void env_begin(struct env *e)
 {
     e->now_ms = clock_steady_ms();
     e->mono_ms = clock_mono_ms();
+    e->slept_ms = clock_boot_ms() - e->mono_ms;
     e->due_ms = INT64_MAX;
 }
 

@@ -30,6 +30,7 @@ struct env {
     const struct outside *outside; /* who plays it; {0}: nobody */
     int64_t now_ms;                /* wall (steady), of this step */
     int64_t mono_ms;               /* the same moment, for intervals */
+    int64_t slept_ms;              /* the computer, in all, until now */
     int64_t due_ms;        /* mono: when the next step runs at the latest */
     int64_t started_ms;    /* wall, of the daemon */
     bool news;             /* something is known that no plan knows yet */

@@ -193,6 +193,19 @@ void machine_fail_life(struct ledger *l, struct machine *m, const struct err *e)
     machine_fail(l, m, e->status, e->text);
 }
 
+void machine_doubt(struct ledger *l, struct machine *m, const struct err *e)
+{
+    if (m->maybe.given_up)
+        return;
+    m->maybe.given_up = true;
+    m->failure = e->status;
+    machine_detail(m, e->text);
+    fleet_touch(&l->fleet, m);
+    emit(l->env, "launch.unanswered", m->id, status_name(e->status),
+         "%s: it counts until a list of %s tells what came of it: %s", m->type,
+         m->provider, e->text);
+}
+
 /* ---- the journal and its copy */
 
 void ledger_rewrite(struct ledger *l)

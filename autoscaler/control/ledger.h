@@ -84,6 +84,9 @@ void machine_fail(struct ledger *l, struct machine *m, enum status why,
  * its offer backs off for longer each time. */
 void machine_fail_life(struct ledger *l, struct machine *m,
                        const struct err *e);
+/* Its launch left and is not answered: it is not sent again, and counts until a
+ * list tells what came of it. */
+void machine_doubt(struct ledger *l, struct machine *m, const struct err *e);
 
 /* Puts all machines into the batch again, in place of what the journal has. */
 void ledger_rewrite(struct ledger *l);

@@ -83,7 +83,7 @@ static void end_late(struct observe *o, struct machine *m)
 {
     int64_t until = m->since_ms + END_LATE_MS;
 
-    if (m->maybe.told)
+    if (m->maybe.told || machine_is_anothers(m))
         return;
     if (until > o->env->now_ms) {
         env_wake_wall(o->env, until);
@@ -97,6 +97,25 @@ static void end_late(struct observe *o, struct machine *m)
          m->type, END_LATE_MS / 60000, *m->detail ? ": " : "", m->detail);
 }
 
+/* One that left and is not answered may exist.  Sent again much later, it would
+ * buy what was needed then. */
+static void unanswered_late(struct observe *o, struct machine *m)
+{
+    int64_t until = m->progress_ms + UNSENT_MS;
+    struct err e;
+
+    if (m->busy || m->maybe.given_up)
+        return;
+    if (until > o->env->now_ms) {
+        env_wake_wall(o->env, until);
+        return;
+    }
+    err_set(&e, m->failure ? m->failure : ST_RETRY,
+            "its launch was not answered, and could not be sent again for %d s",
+            UNSENT_MS / 1000);
+    machine_doubt(o->ledger, m, &e);
+}
+
 /* An intent that could not even be sent for a while (its offer backs off, its
  * provider cannot be read) would look like a node to come for as long: it is
  * given up, and the next plan looks elsewhere. */
@@ -104,6 +123,8 @@ static void intent_late(struct observe *o, struct machine *m)
 {
     int64_t until = m->progress_ms + UNSENT_MS;
 
+    if (standing_of(m) == STANDING_ASKED)
+        unanswered_late(o, m);
     if (standing_of(m) != STANDING_PLANNED || !o->ledger->journal_ok)
         return;
     if (!provider_find(o->providers, m->provider)) {

@@ -9,7 +9,8 @@ enum { CALL_TIMEOUT_MS = 120000, TERMINATE_BATCH = 500 };
 
 static bool is_due(const struct send *s, const struct machine *m)
 {
-    return !m->busy && m->retry_ms <= s->env->now_ms &&
+    return !m->busy && !machine_is_anothers(m) &&
+           m->retry_ms <= s->env->now_ms &&
            !ledger_waits(s->ledger, "machine", m->id);
 }
 
@@ -59,7 +60,8 @@ static void launch_send(struct send *s, const struct machine *first)
 
     /* Truth first: its machines may be there already, or no longer needed; and
      * what cannot be seen is not bought. */
-    if (!provider_is_read(p) || !calls_room(s->providers, p->provider) ||
+    if (!provider_is_read(p) ||
+        !calls_room(s->providers, p->provider, CALL_LAUNCH) ||
         launch_waits(s, first->request_id) || backs_off(s, first))
         return;
     call = call_new(p->provider, CALL_LAUNCH, MAIL_CALL);
@@ -74,14 +76,13 @@ static void launch_send(struct send *s, const struct machine *first)
 
 /* ---- terminates */
 
-/* What was to end before may have a raylet again, and work: its end is asked for
- * once more on fresh facts only. */
-static bool may_be_back(const struct send *s, const struct machine *m)
+/* What was to end may have a raylet again, and work, by the time its end can be
+ * asked for, or is asked for once more: that is done on fresh facts only. */
+static bool may_be_back(const struct send *s)
 {
     const struct source *h = source_of_machines(s->sources);
 
-    return h && (m->maybe.end_sent || m->maybe.end_doubt_ms) &&
-           !source_is_fresh(s->sources, h);
+    return h && !source_is_fresh(s->sources, h);
 }
 
 static void terminates_send(struct send *s, const struct provider_state *p)
@@ -89,14 +90,15 @@ static void terminates_send(struct send *s, const struct provider_state *p)
     struct call *call = NULL;
     const char **ids = NULL;
 
+    if (may_be_back(s))
+        return;
     for (uint32_t i = 0; i < s->ledger->fleet.n; i++) {
         struct machine *m = s->ledger->fleet.v[i];
 
         if (m->state != STATE_STOPPING || !*m->cloud_id || *m->cloud_holds ||
-            !is_due(s, m) || may_be_back(s, m) ||
-            strcmp(m->provider, p->conf->name) != 0)
+            !is_due(s, m) || strcmp(m->provider, p->conf->name) != 0)
             continue;
-        if (!call && !calls_room(s->providers, p->provider))
+        if (!call && !calls_room(s->providers, p->provider, CALL_TERMINATE))
             return;
         if (!call) {
             call = call_new(p->provider, CALL_TERMINATE, MAIL_CALL);

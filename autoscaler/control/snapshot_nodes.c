@@ -128,7 +128,7 @@ static void room_take(const struct taking *t, const struct machine *m,
  * when a demand source agrees that it is idle; without a source nobody knows. */
 static bool is_held(const struct known *k, const struct machine *m)
 {
-    return m->adopted == ADOPTED_OTHER_OWNER ||
+    return machine_is_anothers(m) ||
            (m->adopted == ADOPTED_NEW_JOURNAL &&
             (!k->sources->n || m->state != STATE_READY));
 }

@@ -41,6 +41,15 @@ static const char kept[] =
     "RAY_CLOUD_INSTANCE_ID,RAY_NODE_TYPE_NAME,RAY_CLOUD_INSTANCE_TYPE_NAME,"
     "RAY_HEAD_IP,RAY_OVERRIDE_RESOURCES";
 
+/* Clouds' agents make the user, who may do everything, when somebody logs in
+ * with a key that they were given for it; we never log in. */
+static const char made[] =
+    "user=%s\n"
+    "id -u \"$user\" >/dev/null 2>&1 || { useradd -m -s /bin/bash \"$user\" "
+    "&& mkdir -p /etc/sudoers.d && echo \"$user ALL=(ALL) NOPASSWD:ALL\" "
+    "> \"/etc/sudoers.d/davit-$user\"; }\n"
+    "! getent group docker >/dev/null || usermod -aG docker \"$user\"\n";
+
 void kit_join_script(struct kit_str *s, const struct kit_join *j)
 {
     kit_str_puts(s, begin);
@@ -53,12 +62,14 @@ void kit_join_script(struct kit_str *s, const struct kit_join *j)
     export_line(s, "RAY_HEAD_IP", j->head_ip);
     if (j->resources)
         export_line(s, "RAY_OVERRIDE_RESOURCES", j->resources);
-    kit_str_puts(s, "ulimit -n 65536 2>/dev/null\n");
+    kit_str_puts(s, "export HOME=${HOME:-/root}\n"
+                    "ulimit -n 65536 2>/dev/null\n");
     if (!j->user || strcmp(j->user, "root") == 0) {
         kit_str_puts(s, j->commands);
         kit_str_puts(s, "\n");
         return;
     }
+    kit_str_printf(s, made, j->user);
     kit_str_puts(s, "commands=$(mktemp) && cat > \"$commands\" "
                     "<<'DAVIT_JOIN_END'\n");
     kit_str_puts(s, j->commands);

@@ -107,6 +107,13 @@ static inline bool machine_held(const struct machine *m)
            m->adopted == ADOPTED_OTHER_OWNER;
 }
 
+/* Another daemon launched it, which may drain and end it: this one does neither
+ * before a person says so, whatever it sees of it. */
+static inline bool machine_is_anothers(const struct machine *m)
+{
+    return m->adopted == ADOPTED_OTHER_OWNER;
+}
+
 /* Will it be gone soon, whatever anybody wants? */
 static inline bool machine_leaves(const struct machine *m)
 {

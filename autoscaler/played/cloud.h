@@ -36,6 +36,7 @@ struct cloud_machine {
     bool by_person;         /* deleted by one, or taken back by the cloud */
     bool added;             /* by a person: no daemon asked for it */
     uint32_t daemon;        /* whose call it came from: player_who() */
+    uint32_t end_askers;    /* daemons that called for its end: bits */
     uint32_t lists;         /* good lists that had it; of that daemon, as
                              * all that follows */
     int64_t first_list_ms;  /* the first of them was answered; 0 none */

@@ -16,20 +16,6 @@
 
 enum { LATE_MS = 60000, ANSWER_MS = 30000, END_COMES_MS = 15 * 60000 };
 
-struct kind { /* a node type, as the settings have it */
-    const char *name;
-    struct head_machine node;
-};
-
-struct handle {
-    struct cloud *cloud;
-    const struct davit_host *host;
-    char cluster[64], owner[64];
-    uint32_t daemon;
-    struct kind *kinds;
-    uint32_t n_kinds;
-};
-
 /* ---- open */
 
 static struct qtys has_of(struct arena *a, const struct davit_node_type *t)
@@ -92,17 +78,15 @@ static void do_close(void *self)
 
 /* ---- weather */
 
-enum luck { LUCK_GOOD, LUCK_UNSEEN, LUCK_NO_REPLY, LUCK_LATE, LUCK_TWICE };
-
-static int fails(struct cloud *c, struct davit_error *e, int status,
-                 const char *text)
+static int call_fails(struct cloud *c, struct davit_error *e, int status,
+                      const char *text)
 {
     c->faults++;
     snprintf(e->text, sizeof e->text, "%s", text);
     return status;
 }
 
-static bool silent(enum luck luck)
+bool call_is_silent(enum luck luck)
 {
     return luck == LUCK_UNSEEN || luck == LUCK_NO_REPLY || luck == LUCK_LATE;
 }
@@ -125,9 +109,8 @@ static const struct cloud_weather *cloud_meets(struct cloud *c)
     return c->meets;
 }
 
-/* DAVIT_OK: the call comes in, or seems to: see *luck. */
-static int call_meets(struct handle *h, struct davit_call *call, bool changes,
-                      enum luck *luck, struct davit_error *e)
+int call_meets(struct handle *h, struct davit_call *call, bool changes,
+               enum luck *luck, struct davit_error *e)
 {
     struct cloud *c = h->cloud;
     const struct cloud_weather *w = cloud_meets(c);
@@ -140,15 +123,15 @@ static int call_meets(struct handle *h, struct davit_call *call, bool changes,
         player_takes(c->player, w->hang_ms);
     }
     if (w->down)
-        return fails(c, e, DAVIT_RETRY, "connection refused");
+        return call_fails(c, e, DAVIT_RETRY, "connection refused");
     if (w->auth)
-        return fails(c, e, DAVIT_AUTH, "the token is not valid");
+        return call_fails(c, e, DAVIT_AUTH, "the token is not valid");
     if (w->broken)
-        return fails(c, e, DAVIT_BROKEN, "an answer that makes no sense");
+        return call_fails(c, e, DAVIT_BROKEN, "an answer that makes no sense");
     if (dice < w->throttled) {
         e->retry_after_ms = player_chance(c->player, 2) * 1000 *
                             player_chance(c->player, 30);
-        return fails(c, e, DAVIT_THROTTLED, "too many requests");
+        return call_fails(c, e, DAVIT_THROTTLED, "too many requests");
     }
     dice -= w->throttled;
     if (dice < w->lost_request) {
@@ -161,123 +144,14 @@ static int call_meets(struct handle *h, struct davit_call *call, bool changes,
         *luck = LUCK_TWICE;
         c->faults++;
     }
-    if (silent(*luck) && !player_is_late(c->player))
+    if (call_is_silent(*luck) && !player_is_late(c->player))
         player_takes(c->player, silence_draw(h, call));
     return DAVIT_OK;
 }
 
-static int no_reply(struct cloud *c, struct davit_error *e)
+int call_no_reply(struct cloud *c, struct davit_error *e)
 {
-    return fails(c, e, DAVIT_RETRY, "the connection was reset");
-}
-
-/* ---- list */
-
-static void put_machine(const struct cloud *c, const struct cloud_machine *m,
-                        struct davit_sink *sink, davit_put_machine *put)
-{
-    int64_t now = player_now_ms(c->player);
-    struct davit_machine out = {
-        .size = sizeof out,
-        .id = m->id,
-        .request_id = m->request_id,
-        .offer = m->type,
-        .zone = m->zone,
-        .address = "",
-        .spot = m->spot,
-        .phase = m->gone_ms != INT64_MAX ? DAVIT_STOPPING
-                 : m->failed             ? DAVIT_FAILED
-                 : m->ready_ms <= now    ? DAVIT_RUNNING
-                                         : DAVIT_STARTING,
-        .failure = m->failed ? DAVIT_STOCKOUT : DAVIT_OK,
-        .detail = m->failed ? "no capacity after all" : NULL};
-
-    put(sink, &out);
-}
-
-static bool list_has(const struct handle *h, const struct cloud_machine *m)
-{
-    return strcmp(m->cluster, h->cluster) == 0 &&
-           m->listed_ms <= player_now_ms(h->cloud->player);
-}
-
-static void list_counts(const struct cloud *c, struct cloud_machine *m,
-                        bool late)
-{
-    if (late)
-        return; /* its answer may never be looked at */
-    m->lists++;
-    m->absent_ms = 0;
-    if (!m->first_list_ms)
-        m->first_list_ms = player_now_ms(c->player);
-}
-
-/* Did a daemon ask for its end, or the cloud? */
-static bool is_going(const struct cloud_machine *m)
-{
-    return m->asked_ms || m->end_unsure_ms || m->gone_ms != INT64_MAX;
-}
-
-/* Of those behind the first `shown`. */
-static uint32_t staying(const struct handle *h, uint32_t shown)
-{
-    const struct cloud *c = h->cloud;
-    uint32_t n = 0;
-
-    for (uint32_t i = shown; i < c->there.n; i++)
-        n += list_has(h, c->there.v[i]) && !is_going(c->there.v[i]);
-    return n;
-}
-
-/* A good list lacks it; few: nobody would wonder. */
-static void list_lacks(const struct cloud *c, struct cloud_machine *m, bool few)
-{
-    int64_t now = player_now_ms(c->player);
-
-    if (!m->absent_ms)
-        m->absent_ms = now;
-    if (!few)
-        return;
-    m->end_unlisted = m->end_unlisted || is_going(m);
-    if (now - m->absent_ms > m->absent_most_ms)
-        m->absent_most_ms = now - m->absent_ms;
-}
-
-static int do_list(void *self, struct davit_call *call, struct davit_sink *sink,
-                   davit_put_machine *put, struct davit_error *e)
-{
-    struct handle *h = self;
-    struct cloud *c = h->cloud;
-    bool cut, late;
-    uint32_t shown;
-    enum luck luck;
-    int status = call_meets(h, call, false, &luck, e);
-    const struct cloud_weather *w = c->meets;
-
-    cut = w->cut_list && player_chance(c->player, 1000) < w->cut_list;
-    if (status != DAVIT_OK)
-        return status;
-    if (w->lists_fail || silent(luck))
-        return no_reply(c, e);
-    late = player_is_late(c->player);
-    c->faults += cut;
-    shown = cut ? c->there.n / 2 : c->there.n;
-    for (uint32_t i = 0; i < c->there.n; i++) {
-        struct cloud_machine *m = c->there.v[i];
-
-        if (!list_has(h, m))
-            continue;
-        if (i < shown)
-            put_machine(c, m, sink, put);
-        if (m->daemon != h->daemon)
-            continue; /* what another one sees proves nothing to this one */
-        if (i < shown) {
-            list_counts(c, m, late);
-        } else {
-            list_lacks(c, m, staying(h, shown) <= ABSENT_FEW);
-        }
-    }
-    return DAVIT_OK;
+    return call_fails(c, e, DAVIT_RETRY, "the connection was reset");
 }
 
 /* ---- launch */
@@ -352,11 +226,11 @@ static int launch_comes(struct asked *a, struct davit_error *e)
     if (r)
         return DAVIT_OK;
     if (w->invalid)
-        return fails(c, e, DAVIT_INVALID, "there is no such machine");
+        return call_fails(c, e, DAVIT_INVALID, "there is no such machine");
     if (sold_out(c, &a->order))
-        return fails(c, e, DAVIT_STOCKOUT, "no capacity");
+        return call_fails(c, e, DAVIT_STOCKOUT, "no capacity");
     if (w->quota && alive(c) + n > w->quota)
-        return fails(c, e, DAVIT_QUOTA, "the quota is used up");
+        return call_fails(c, e, DAVIT_QUOTA, "the quota is used up");
     if (n > 1 && w->partial && player_chance(c->player, 1000) < w->partial)
         n = 1 + player_chance(c->player, n - 1);
     r = request_new(c, a->order.request_id);
@@ -366,8 +240,9 @@ static int launch_comes(struct asked *a, struct davit_error *e)
         vm->next = r->machines;
         r->machines = vm;
     }
-    return n == a->count ? DAVIT_OK
-                         : fails(c, e, DAVIT_STOCKOUT, "no capacity for all");
+    return n == a->count
+               ? DAVIT_OK
+               : call_fails(c, e, DAVIT_STOCKOUT, "no capacity for all");
 }
 
 void asked_free(struct asked *a)
@@ -399,6 +274,15 @@ static void launch_comes_late(void *arg)
 
     launch_comes(arg, &e);
     asked_free(arg);
+}
+
+/* A no that was heard is the last word on its request: whoever doubles a request
+ * (a proxy, a client) passes on the answer of the last one, and a cloud that
+ * knows ids again says no again.  That "no" may mean "later, yes" is what no
+ * client could work with: it buys elsewhere at once. */
+static bool refused(int status)
+{
+    return status != DAVIT_OK;
 }
 
 static struct asked *launch_asked(const struct handle *h,
@@ -438,9 +322,9 @@ static int do_launch(void *self, struct davit_call *call,
     if (status != DAVIT_OK)
         return status;
     if (c->meets->auth_launches)
-        return fails(c, e, DAVIT_AUTH, "no right to launch machines");
+        return call_fails(c, e, DAVIT_AUTH, "no right to launch machines");
     if (luck == LUCK_UNSEEN)
-        return no_reply(c, e);
+        return call_no_reply(c, e);
     a = launch_asked(h, l);
     if (luck == LUCK_GOOD && c->meets->made_late_ms) {
         c->faults++;
@@ -449,17 +333,17 @@ static int do_launch(void *self, struct davit_call *call,
     }
     if (luck != LUCK_LATE)
         status = launch_comes(a, e);
-    if (luck == LUCK_LATE || luck == LUCK_TWICE)
+    if (luck == LUCK_LATE || (luck == LUCK_TWICE && !refused(status)))
         asked_later(a, LATE_MS, launch_comes_late);
     else
         asked_free(a);
-    if (silent(luck))
-        return no_reply(c, e);
+    if (call_is_silent(luck))
+        return call_no_reply(c, e);
     r = request_find(c, l->request_id);
     for (const struct vm *vm = r && !c->meets->async ? r->machines : NULL; vm;
          vm = vm->next)
         if (vm->m.gone_ms > player_now_ms(c->player))
-            put_machine(c, &vm->m, sink, put);
+            cloud_put_machine(c, &vm->m, sink, put);
     return status;
 }
 
@@ -510,24 +394,24 @@ static int terminate(void *self, struct davit_call *call,
     if (status != DAVIT_OK)
         return status;
     if (c->meets->auth_ends)
-        return fails(c, e, DAVIT_AUTH, "no right to end machines");
+        return call_fails(c, e, DAVIT_AUTH, "no right to end machines");
     if (player_chance(c->player, 1000) < c->meets->end_hangs) {
         player_takes(c->player, c->meets->hang_ms);
-        return no_reply(c, e);
+        return call_no_reply(c, e);
     }
     if (c->meets->invalid_ends)
-        return fails(c, e, DAVIT_INVALID, "below the group's least size");
+        return call_fails(c, e, DAVIT_INVALID, "below the group's least size");
     if (luck == LUCK_UNSEEN)
-        return no_reply(c, e);
+        return call_no_reply(c, e);
     if (luck == LUCK_LATE || luck == LUCK_TWICE)
         ends_later(c, ids, n_ids);
     for (size_t k = 0; luck != LUCK_LATE && k < n_ids; k++) {
         int s = end_comes(c, ids[k], player_now_ms(c->player));
 
-        if (!silent(luck))
+        if (!call_is_silent(luck))
             done(sink, ids[k], s);
     }
-    return silent(luck) ? no_reply(c, e) : DAVIT_OK;
+    return call_is_silent(luck) ? call_no_reply(c, e) : DAVIT_OK;
 }
 
 /* For so long nobody can count on a machine: until the answer, and when that
@@ -547,9 +431,16 @@ static int do_terminate(void *self, struct davit_call *call,
                         struct davit_sink *sink, davit_put_done *done,
                         struct davit_error *e)
 {
-    struct cloud *c = ((struct handle *)self)->cloud;
-    int status = terminate(self, call, ids, n_ids, sink, done, e);
-    int64_t until = player_now_ms(c->player) + unsure_ms(c, status);
+    struct handle *h = self;
+    struct cloud *c = h->cloud;
+    int64_t until;
+    int status;
+
+    for (size_t i = 0; i < n_ids; i++)
+        if (cloud_machine(c, ids[i]))
+            cloud_machine(c, ids[i])->end_askers |= UINT32_C(1) << h->daemon;
+    status = terminate(h, call, ids, n_ids, sink, done, e);
+    until = player_now_ms(c->player) + unsure_ms(c, status);
 
     for (size_t i = 0; i < n_ids; i++) {
         struct cloud_machine *m = cloud_machine(c, ids[i]);
@@ -580,7 +471,7 @@ const struct davit_provider *cloud_provider(void)
                                                 .options = options,
                                                 .open = do_open,
                                                 .close = do_close,
-                                                .list = do_list,
+                                                .list = cloud_list,
                                                 .launch = do_launch,
                                                 .terminate = do_terminate,
                                                 .settle_ms = do_settle_ms,

@@ -2,11 +2,12 @@
  * cloud_inside.h - what the files of the played cloud share.
  *
  * cloud.c is its machines and what befalls them, cloud_calls.c the provider that
- * daemons call.
+ * daemons call, cloud_list.c its list.
  */
 #ifndef PLAYED_CLOUD_INSIDE_H
 #define PLAYED_CLOUD_INSIDE_H
 
+#include "../provider.h"
 #include "cloud.h"
 
 struct vm {
@@ -52,8 +53,35 @@ struct vm *vm_new(struct cloud *c, const struct order *o);
 void vm_end(struct vm *vm);
 struct cloud *cloud_named(const char *name); /* or NULL */
 
+struct kind { /* a node type, as the settings have it */
+    const char *name;
+    struct head_machine node;
+};
+
+struct handle { /* of a daemon that opened it */
+    struct cloud *cloud;
+    const struct davit_host *host;
+    char cluster[64], owner[64];
+    uint32_t daemon;
+    struct kind *kinds;
+    uint32_t n_kinds;
+};
+
+enum luck { LUCK_GOOD, LUCK_UNSEEN, LUCK_NO_REPLY, LUCK_LATE, LUCK_TWICE };
+
 /* ---- cloud_calls.c */
+/* DAVIT_OK: the call comes in, or seems to: see *luck. */
+int call_meets(struct handle *h, struct davit_call *call, bool changes,
+               enum luck *luck, struct davit_error *e);
+bool call_is_silent(enum luck luck); /* no answer goes out */
+int call_no_reply(struct cloud *c, struct davit_error *e);
 void asked_free(struct asked *a);
 const struct davit_provider *cloud_provider(void);
+
+/* ---- cloud_list.c: the provider's list() */
+int cloud_list(void *self, struct davit_call *call, struct davit_sink *sink,
+               davit_put_machine *put, struct davit_error *e);
+void cloud_put_machine(const struct cloud *c, const struct cloud_machine *m,
+                       struct davit_sink *sink, davit_put_machine *put);
 
 #endif

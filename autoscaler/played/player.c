@@ -50,6 +50,13 @@ static int64_t mono_us(void *arg)
     return (p->now_ms - p->slept_ms) * 1000;
 }
 
+static int64_t boot_us(void *arg)
+{
+    const struct player *p = arg;
+
+    return p->now_ms * 1000;
+}
+
 static void sleep_ms(void *arg, int64_t ms)
 {
     ((struct player *)arg)->now_ms += ms;
@@ -62,7 +69,7 @@ struct player *player_new(uint64_t seed, int64_t wall_ms)
     p->chance = seed;
     p->wall_ms = wall_ms;
     p->now_ms = 1000000; /* the computer has been on for a while */
-    p->clock = (struct clock){wall_us, mono_us, sleep_ms, p};
+    p->clock = (struct clock){wall_us, mono_us, boot_us, sleep_ms, p};
     clock_install(&p->clock);
     random_install(fill, p);
     return p;

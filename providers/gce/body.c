@@ -57,13 +57,18 @@ static json_t *first_of(json_t *body, const char *key)
     return json_array_get(list, 0);
 }
 
+/* The object under a key; Ray's files have scheduling: as a list of parts. */
 static json_t *object_of(json_t *body, const char *key)
 {
-    json_t *o = json_object_get(body, key);
-    if (!json_is_object(o)) {
-        o = json_object();
-        json_object_set_new(body, key, o);
-    }
+    json_t *v = json_object_get(body, key), *part;
+    size_t i;
+    if (json_is_object(v))
+        return v;
+    json_t *o = json_object();
+    if (json_is_array(v))
+        json_array_foreach(v, i, part)
+            json_object_update(o, part);
+    json_object_set_new(body, key, o);
     return o;
 }
 
@@ -103,20 +108,33 @@ static void accelerators_add(json_t *body, const char *machine)
     }
 }
 
-/* Ray's YAML has bare names; the API wants them with their zone. */
+/* People write bare names; the API wants them with their zone, and the zone is
+ * the launch's. */
+static void zone_set(json_t *o, const char *key, const char *kind,
+                     const struct gce *g, const char *zone)
+{
+    const char *name = last_part(kit_json_text(o, key));
+    char *url = kit_print("projects/%s/zones/%s/%s/%s", g->project, zone, kind,
+                          name);
+    if (*name != '\0')
+        json_object_set_new(o, key, json_string(url));
+    free(url);
+}
+
 static void zones_add(json_t *body, const struct gce *g, const char *zone)
 {
     size_t i;
-    json_t *a;
-    json_array_foreach(json_object_get(body, "guestAccelerators"), i, a) {
-        char *url = kit_print("projects/%s/zones/%s/acceleratorTypes/%s",
-                              g->project, zone,
-                              last_part(kit_json_text(a, "acceleratorType")));
-        json_object_set_new(a, "acceleratorType", json_string(url));
-        free(url);
+    json_t *v;
+    json_array_foreach(json_object_get(body, "guestAccelerators"), i, v)
+        zone_set(v, "acceleratorType", "acceleratorTypes", g, zone);
+    json_array_foreach(json_object_get(body, "disks"), i, v) {
+        json_t *made = json_object_get(v, "initializeParams");
+        if (made)
+            zone_set(made, "diskType", "diskTypes", g, zone);
     }
 }
 
+/* Ours runs the user's own script, and takes its place. */
 static void metadata_add(json_t *body, const char *script)
 {
     json_t *m = object_of(body, "metadata");
@@ -125,10 +143,14 @@ static void metadata_add(json_t *body, const char *script)
         items = json_array();
         json_object_set_new(m, "items", items);
     }
-    if (script)
-        json_array_append_new(
-            items,
-            json_pack("{s:s, s:s}", "key", "startup-script", "value", script));
+    if (!script)
+        return;
+    for (size_t i = json_array_size(items); i-- > 0;)
+        if (strcmp(kit_json_text(json_array_get(items, i), "key"),
+                   STARTUP_SCRIPT) == 0)
+            json_array_remove(items, i);
+    json_array_append_new(
+        items, json_pack("{s:s, s:s}", "key", STARTUP_SCRIPT, "value", script));
 }
 
 static void scheduling_add(json_t *body, bool spot)
@@ -165,6 +187,25 @@ static void labels_add(json_t *body, const struct gce *g,
     json_object_set_new(labels, LABEL_REQUEST, json_string(v));
 }
 
+/* A template has its own. */
+static void disk_add(json_t *body, const struct gce_type *t)
+{
+    if (t->template && !json_object_get(body, "disks"))
+        return;
+    json_t *disk = first_of(body, "disks");
+    usual(disk, "boot", json_true());
+    usual(disk, "autoDelete", json_true());
+}
+
+static void network_add(json_t *body, const struct gce_type *t)
+{
+    if (t->template && !json_object_get(body, "networkInterfaces"))
+        return;
+    json_t *nic = first_of(body, "networkInterfaces");
+    if (!json_object_get(nic, "subnetwork"))
+        usual(nic, "network", json_string("global/networks/default"));
+}
+
 json_t *body_make(const struct gce *g, const struct gce_type *t,
                   const struct davit_launch *l, const char *name,
                   const char *script)
@@ -177,12 +218,8 @@ json_t *body_make(const struct gce *g, const struct gce_type *t,
     free(type);
     accelerators_add(body, t->machine);
     zones_add(body, g, l->zone);
-    json_t *disk = first_of(body, "disks");
-    usual(disk, "boot", json_true());
-    usual(disk, "autoDelete", json_true());
-    json_t *nic = first_of(body, "networkInterfaces");
-    if (!json_object_get(nic, "subnetwork"))
-        usual(nic, "network", json_string("global/networks/default"));
+    disk_add(body, t);
+    network_add(body, t);
     scheduling_add(body, l->spot);
     metadata_add(body, script);
     labels_add(body, g, t, l);

@@ -27,7 +27,8 @@ struct gce_type {
     bool spot;
     char **zones;
     size_t n_zones;
-    json_t *node; /* as instances.insert takes it, without what body.c adds */
+    json_t *node;   /* as instances.insert takes it, without what body.c adds */
+    char *template; /* an instance template to begin with; NULL: none */
     char *join, *user, *resources; /* of the startup script; NULL: none */
 };
 
@@ -67,8 +68,10 @@ json_t *body_make(const struct gce *g, const struct gce_type *t,
 bool label_make(const char *text, char ret[NAME_SIZE]);
 void label_read(const char *label, char *ret, size_t size);
 
-/* join.c: for free(); *ret NULL: the type has none. */
+/* join.c: for free(); *ret NULL: the type has none.  A startup script that the
+ * user's own metadata have is run first, by it. */
 int join_script(struct op *op, const struct gce_type *t, char **ret);
+#define STARTUP_SCRIPT "startup-script"
 
 /* api.c: path is below /compute/v1/projects/PROJECT/. */
 int api_send(struct op *op, const char *method, const char *path, json_t *body,

@@ -39,9 +39,24 @@ static int own_address(void *arg, char *ret, size_t size)
     return ret[0] != '\0' ? DAVIT_OK : DAVIT_NOT_FOUND;
 }
 
+/* The user's own startup script, then who we are. */
+static void before_write(const struct gce_type *t, struct kit_str *s)
+{
+    size_t i;
+    json_t *item;
+    json_array_foreach(kit_json_at(t->node, "metadata.items"), i, item)
+        if (strcmp(kit_json_text(item, "key"), STARTUP_SCRIPT) == 0)
+            kit_str_printf(s,
+                           "own=$(mktemp) && cat > \"$own\" "
+                           "<<'DAVIT_OWN_END'\n%s\nDAVIT_OWN_END\n"
+                           "chmod 700 \"$own\" && \"$own\"\n",
+                           kit_json_text(item, "value"));
+    kit_str_puts(s, identify);
+}
+
 int join_script(struct op *op, const struct gce_type *t, char **ret)
 {
-    struct kit_str s = {0};
+    struct kit_str s = {0}, before = {0};
     char head[64];
     *ret = NULL;
     if (!t->join)
@@ -50,13 +65,15 @@ int join_script(struct op *op, const struct gce_type *t, char **ret)
                            sizeof head, op->e);
     if (st != DAVIT_OK)
         return st;
-    kit_join_script(&s, &(struct kit_join){.identify = identify,
+    before_write(t, &before);
+    kit_join_script(&s, &(struct kit_join){.identify = before.p,
                                            .type = t->name,
                                            .machine = t->machine,
                                            .head_ip = head,
                                            .resources = t->resources,
                                            .user = t->user,
                                            .commands = t->join});
+    kit_str_done(&before);
     *ret = s.p;
     return DAVIT_OK;
 }

@@ -45,11 +45,16 @@ static int insert(struct op *op, const struct gce_type *t,
     char *salted = kit_print("%s/%u", m->name, op->g->salt);
     gcp_request_id(id, salted, strlen(salted));
     free(salted);
-    char *path = kit_print("zones/%s/instances?requestId=%s", l->zone, id);
+    struct kit_str path = {0};
+    kit_str_printf(&path, "zones/%s/instances?requestId=%s", l->zone, id);
+    if (t->template) {
+        kit_str_puts(&path, "&sourceInstanceTemplate=");
+        kit_str_encode(&path, t->template, strlen(t->template), "/");
+    }
     json_t *body = body_make(op->g, t, l, m->name, script);
-    int s = api_send(op, "POST", path, body, &reply);
+    int s = api_send(op, "POST", path.p, body, &reply);
     json_decref(body);
-    free(path);
+    kit_str_done(&path);
     snprintf(m->operation, sizeof m->operation, "%s",
              kit_json_text(reply, "name"));
     json_decref(reply);

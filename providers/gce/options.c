@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "gce.h"
 
@@ -18,23 +19,49 @@ const struct gce_type *type_find(const struct gce *g, const char *name)
     return NULL;
 }
 
+static struct gce_type *type_of(struct kit_reading *r)
+{
+    return r->type ? r->into : &((struct gce *)r->into)->all;
+}
+
 static json_t **node_of(struct kit_reading *r)
 {
-    struct gce_type *t = r->type ? r->into : &((struct gce *)r->into)->all;
+    struct gce_type *t = type_of(r);
     if (!t->node)
         t->node = json_object();
     return &t->node;
 }
 
-/* Google's JSON has 64-bit numbers as texts, but truths and small numbers as
- * themselves; a YAML's leaves are all texts here. */
-static json_t *leaf(const char *key, const char *value)
+/* The 32-bit numbers of an instance, by the discovery document's Instance. */
+static const char *const numbers[] = {"acceleratorCount",
+                                      "availabilityDomain",
+                                      "externalIpv6PrefixLength",
+                                      "hostErrorTimeoutSeconds",
+                                      "internalIpv6PrefixLength",
+                                      "minNodeCpus",
+                                      "nanos",
+
+                                      "queueCount",
+                                      "threadsPerCore",
+                                      "visibleCoreCount",
+                                      "vlan"};
+
+static bool begins(const char *path, const char *top)
 {
-    static const char *const numbers[] = {"acceleratorCount", "nicCount",
-                                          "queueCount", "threadsPerCore",
-                                          "visibleCoreCount"};
-    if (strcmp(value, "true") == 0 || strcmp(value, "false") == 0)
-        return json_boolean(value[0] == 't');
+    return strncmp(path, top, strlen(top)) == 0;
+}
+
+/* Google's JSON has 64-bit numbers as texts, but truths and small numbers as
+ * themselves; a YAML's leaves are all texts here.  What is the user's own to
+ * name is text always. */
+static json_t *leaf(const char *path, const char *key, const char *value)
+{
+    bool text = begins(path, "labels.") || begins(path, "metadata.") ||
+                begins(path, "params.") || strcmp(key, "sourceImage") == 0;
+    if (text)
+        return json_string(value);
+    if (strcasecmp(value, "true") == 0 || strcasecmp(value, "false") == 0)
+        return json_boolean(value[0] == 't' || value[0] == 'T');
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (strcmp(numbers[i], key) == 0)
             return json_integer(strtol(value, NULL, 10));
@@ -44,6 +71,7 @@ static json_t *leaf(const char *key, const char *value)
 /* Puts a leaf at "disks.0.initializeParams.diskSizeGb". */
 static void put_at(json_t *top, const char *path, const char *value)
 {
+    const char *whole = path;
     json_t *at = top;
     for (;;) {
         char key[128];
@@ -55,7 +83,7 @@ static void put_at(json_t *top, const char *path, const char *value)
                            ? json_array_get(at, strtoul(key, NULL, 10))
                            : json_object_get(at, key);
         if (last || !next) {
-            next = last   ? leaf(key, value)
+            next = last   ? leaf(whole, key, value)
                    : list ? json_array()
                           : json_object();
             if (json_is_array(at))
@@ -79,6 +107,12 @@ static int read_node_config(struct kit_reading *r, const char *field,
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
         if (strcmp(ours[i], field) == 0)
             return DAVIT_OK;
+    /* insert takes it beside the instance, not in it. */
+    if (strcmp(field, "sourceInstanceTemplate") == 0) {
+        struct gce_type *t = type_of(r);
+        t->template = kit_keep_text(r->keep, value);
+        return DAVIT_OK;
+    }
     put_at(*node_of(r), field, value);
     return DAVIT_OK;
 }
@@ -134,8 +168,9 @@ static int read_account(struct kit_reading *r, const char *rest,
 #define LETTERS .allowed = "a-z A-Z 0-9 - _", .max = 32
 
 const struct kit_option gce_options[] = {
-    {"project", "the Google Cloud project's id", KIT_NAME, AT(project),
-     .allowed = "a-z 0-9 - . :", .max = 63, .needed = true},
+    {"project", "the Google Cloud project's id; else GOOGLE_CLOUD_PROJECT",
+     KIT_NAME, AT(project), .allowed = "a-z 0-9 - . :", .max = 63,
+     .needed = true, .env = "GOOGLE_CLOUD_PROJECT"},
     {"credentials",
      "a key or federation file; else GOOGLE_APPLICATION_CREDENTIALS, gcloud's "
      "own, the metadata server",
@@ -174,13 +209,13 @@ static int type_check(const struct gce_type *t, const struct davit_node_type *n,
         return kit_type_error(e, n, "machine",
                               "it needs machine: a machine type such as "
                               "n1-standard-8+t4");
-    if (*kit_json_text(disk, "initializeParams.sourceImage") == '\0' &&
-        *kit_json_text(disk, "source") == '\0' &&
-        *kit_json_text(t->node, "sourceInstanceTemplate") == '\0')
+    if (!t->template && *kit_json_text(disk, "source") == '\0' &&
+        *kit_json_text(disk, "initializeParams.sourceImage") == '\0')
         return kit_type_error(e, n, "image",
                               "it needs an image: "
                               "projects/PROJECT/global/images/family/FAMILY "
-                              "(image:, or disks in node_config)");
+                              "(image:, or disks or sourceInstanceTemplate in "
+                              "node_config)");
     if (t->n_zones == 0)
         return kit_type_error(e, n, "zones",
                               "it needs zones: an instance is made in a zone, "
@@ -202,6 +237,7 @@ static void inherit(struct gce_type *t, const struct gce_type *all)
             json_object_set_new(t->node, key, json_deep_copy(v));
     t->join = t->join ? t->join : all->join;
     t->user = t->user ? t->user : all->user;
+    t->template = t->template ? t->template : all->template;
 }
 
 static int type_read(struct gce *g, const struct davit_node_type *n,

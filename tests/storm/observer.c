@@ -44,6 +44,18 @@ static bool could_know(const struct world *w, const struct head_node *n)
            world_now(w) - since > KNOWN_MS;
 }
 
+/* Another daemon's is left alone, until a person adopts it. */
+static void others_check(struct world *w, const struct cloud *c,
+                         const struct cloud_machine *m)
+{
+    uint32_t may = w->adopters | UINT32_C(1) << m->daemon;
+
+    if (!m->added && (m->end_askers & ~may))
+        law_broken(w, LAW_OWNER,
+                   "cloud %s: %s is ended by a daemon that did not launch it",
+                   cloud_title(c), m->id);
+}
+
 static void ending(void *arg, struct cloud *c, struct cloud_machine *m)
 {
     struct world *w = arg;
@@ -52,6 +64,7 @@ static void ending(void *arg, struct cloud *c, struct cloud_machine *m)
 
     w->ended++;
     w->digest = hash_text(hash_number(w->digest, (uint64_t)now), m->id);
+    others_check(w, c, m);
     if (!w->head || !head_node_of(w->head, m->id, &n) || !n.alive ||
         n.joined_ms > m->end_called_ms)
         return;

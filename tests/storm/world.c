@@ -282,6 +282,8 @@ void world_person(struct world *w, enum command_kind kind)
     cmd->mail.kind = COMMAND_MAIL;
     cmd->kind = kind;
     cmd->machine = "";
+    if (kind == COMMAND_ADOPT)
+        w->adopters |= UINT32_C(1) << w->daemons[0].number;
     cmd->done = person_done;
     mailbox_post(control_mailbox(w->daemons[0].control), &cmd->mail);
 }

@@ -83,6 +83,7 @@ struct world {
     uint32_t edits;  /* files that were saved */
     uint64_t faults; /* beside those of clouds and head */
     uint32_t acknowledged, ended, tasks_lost, launched;
+    uint32_t adopters;  /* daemons whose person adopted all: bits */
     bool unknown;       /* law 4: some machine is */
     int64_t checked_ms; /* law 4 was */
     int64_t slept_ms;   /* the computer woke up then; 0 never slept */

@@ -55,7 +55,7 @@ static int64_t rig_us(void *arg)
     return rig_now_ms * 1000;
 }
 
-static const struct clock rig_clock = {rig_us, rig_us, NULL, NULL};
+static const struct clock rig_clock = {rig_us, rig_us, rig_us, NULL, NULL};
 
 /* The next step begins so much later. */
 static inline void rig_pass(int64_t ms)

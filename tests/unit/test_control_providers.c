@@ -252,6 +252,51 @@ static void test_call_that_hangs(void **state)
     assert_true(rig_emitted("launch.settled"));
 }
 
+/* One after the other leaves and does not return: all that there is room for. */
+static void hang_all(enum call_op op)
+{
+    static const char *const ids[] = {"i-none"};
+
+    for (int i = 0; i < 100; i++) {
+        const struct provider *site = rig_site()->provider;
+        struct call *c;
+
+        if (!calls_room(&rig.providers, site, op))
+            return;
+        c = call_new(rig_site()->provider, op, MAIL_CALL);
+        c->ids = ids;
+        c->n_ids = op == CALL_TERMINATE;
+        c->type = c->zone = c->request_id = "";
+        c->count = op == CALL_LAUNCH;
+        call_send(&rig.providers, c, 1000);
+        assert_ptr_equal(rig_job(), &c->job);
+        rig_pass(1000 + LAST_CHANCE_MS);
+        calls_overdue(&rig.providers);
+    }
+    fail_msg("there is no end to the room");
+}
+
+/* Ends, launches and offers that hang leave room to look: who sees nothing
+ * can do nothing else.  Offers leave room for ends, too. */
+static void test_what_hangs_leaves_room_for_lists(void **state)
+{
+    const struct provider *site = rig_site()->provider;
+    struct call *c;
+
+    (void)state;
+    hang_all(CALL_OFFERS);
+    assert_true(calls_room(&rig.providers, site, CALL_TERMINATE));
+    hang_all(CALL_TERMINATE);
+    hang_all(CALL_LAUNCH);
+    rig_pass(600000);
+    c = list_sent();
+    listed(c, NULL, 0);
+    assert_true(provider_is_read(rig_site()));
+    /* Lists that hang are bounded, too, and show. */
+    hang_all(CALL_LIST);
+    assert_false(provider_is_read(rig_site()));
+}
+
 static void test_offers_replace_those_before(void **state)
 {
     static const char *const zones[] = {"a", "b"};
@@ -288,6 +333,7 @@ int main(void)
         TEST(test_refusal_ends_the_intent),
         TEST(test_lost_answer_keeps_the_intent),
         TEST(test_call_that_hangs),
+        TEST(test_what_hangs_leaves_room_for_lists),
         TEST(test_offers_replace_those_before),
     };
 

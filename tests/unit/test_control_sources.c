@@ -256,6 +256,46 @@ static void test_drain_refused(void **state)
     assert_int_equal(m->hold_until_ms, rig.env.now_ms + 10000);
 }
 
+/* Its raylet dies while the question is under way, and another one joins: the
+ * answer, whenever it comes, says nothing of that one's work. */
+static void test_drain_of_an_earlier_raylet(void **state)
+{
+    struct machine *m = ready("m", "aa");
+    struct source_node n = node("i-1", "bb", SOURCE_RUNNING);
+    struct source_job *old = drain_asked(m), *new;
+
+    (void)state;
+    viewed(0, "s", &n, 1);
+    assert_int_equal(m->state, STATE_READY);
+    assert_string_equal(m->ray_id, "bb");
+    new = drain_asked(m);
+    drained(old, SOURCE_DRAIN_ACCEPTED);
+    assert_true(m->busy); /* the new question's answer is still to come */
+    drained(new, SOURCE_DRAIN_REFUSED);
+    assert_int_equal(m->state, STATE_READY);
+    assert_false(m->drain_accepted);
+}
+
+/* The same when its end was asked for meanwhile, and its cloud has it still. */
+static void test_drain_of_an_earlier_raylet_late(void **state)
+{
+    struct machine *m = ready("m", "aa");
+    struct source_node n = node("i-1", "aa", SOURCE_DEAD);
+    struct source_job *old = drain_asked(m);
+
+    (void)state;
+    viewed(0, "s", &n, 1);
+    assert_int_equal(m->state, STATE_STOPPING);
+    m->maybe.end_sent = true;
+    n = node("i-1", "bb", SOURCE_RUNNING);
+    viewed(0, "s", &n, 1);
+    assert_int_equal(m->state, STATE_DRAINING);
+    drained(old, SOURCE_DRAIN_REFUSED);
+    assert_int_equal(m->state, STATE_DRAINING);
+    assert_false(m->drain_accepted);
+    assert_false(m->busy);
+}
+
 /* What drains in steps is asked again, and a refusal lasts longer each time. */
 static void test_drain_in_steps(void **state)
 {
@@ -373,6 +413,8 @@ int main(void)
         TEST(test_failed_read_changes_no_machine, start_ray),
         TEST(test_drain_accepted, start_ray),
         TEST(test_drain_refused, start_ray),
+        TEST(test_drain_of_an_earlier_raylet, start_ray),
+        TEST(test_drain_of_an_earlier_raylet_late, start_ray),
         TEST(test_drain_in_steps, start_kube),
         TEST(test_undrained, start_kube),
         TEST(test_forgets_what_has_gone, start_kube),

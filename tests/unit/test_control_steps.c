@@ -7,6 +7,7 @@
 #include "control/commands.h"
 #include "control/observe.h"
 #include "control/report/unplaced.h"
+#include "control/settle.h"
 
 static struct observe observe;
 static struct commands commands;
@@ -84,6 +85,30 @@ static void test_unsent_intent(void **state)
     m->busy = false;
     observe_deadlines(&observe);
     assert_int_equal(m->state, STATE_GONE);
+}
+
+/* One that left, was not answered and cannot be sent again (its provider cannot
+ * be read) is no node to come for ever: the plan looks elsewhere. */
+static void test_unanswered_and_unsent(void **state)
+{
+    struct machine *m = rig_machine("m", STATE_INTENDED, "");
+
+    (void)state;
+    rig_site()->list_failures = 1;
+    m->maybe.doubt = true;
+    rig_pass(59999);
+    observe_deadlines(&observe);
+    assert_false(standing_lost_sight(m));
+    assert_true(rig.env.due_ms <= rig.env.mono_ms + 1);
+    rig_pass(1);
+    m->busy = true; /* a call is under way: that has a time limit of its own */
+    observe_deadlines(&observe);
+    assert_false(standing_lost_sight(m));
+    m->busy = false;
+    observe_deadlines(&observe);
+    assert_int_equal(m->state, STATE_INTENDED); /* it counts */
+    assert_true(standing_lost_sight(m));
+    assert_true(rig_emitted("launch.unanswered"));
 }
 
 /* ---- commands */
@@ -368,6 +393,7 @@ int main(void)
         TEST(test_late_machine),
         TEST(test_unseen_is_not_late),
         TEST(test_unsent_intent),
+        TEST(test_unanswered_and_unsent),
         TEST(test_command_is_answered_at_the_end),
         TEST(test_protect),
         TEST(test_reload),

@@ -44,21 +44,6 @@ static bool may_have_worked(enum status s)
     return !refused_for_sure(s) && s != ST_THROTTLED;
 }
 
-/* It is not sent again, and stays in doubt until a list tells. */
-static void launch_doubted(struct providers *p, struct machine *m,
-                           const struct err *e)
-{
-    if (m->maybe.given_up)
-        return;
-    m->maybe.given_up = true;
-    m->failure = e->status;
-    machine_detail(m, e->text);
-    fleet_touch(&p->ledger->fleet, m);
-    emit(p->env, "launch.unanswered", m->id, status_name(e->status),
-         "%s: it counts until a list of %s tells what came of it: %s", m->type,
-         m->provider, e->text);
-}
-
 static void backoff_emit(struct providers *p, const struct backoff *r,
                          const char *provider)
 {
@@ -88,7 +73,7 @@ static void launch_answered(struct providers *p, struct machine *m,
     m->maybe.doubt = m->maybe.doubt || may_have_worked(call->status);
     last = sure || ++m->tries >= LAUNCH_TRIES || m->maybe.given_up;
     if (last && m->maybe.doubt) {
-        launch_doubted(p, m, &call->err);
+        machine_doubt(p->ledger, m, &call->err);
     } else if (last) {
         machine_fail(p->ledger, m, call->status, call->err.text);
         machine_to(p->ledger, m, STATE_GONE);
@@ -264,7 +249,7 @@ static void launch_hangs(struct providers *p, const struct call *call,
 
         if (m->state == STATE_INTENDED &&
             strcmp(m->request_id, call->request_id) == 0)
-            launch_doubted(p, m, e);
+            machine_doubt(p->ledger, m, e);
     }
 }
 

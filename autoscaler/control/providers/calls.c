@@ -8,15 +8,26 @@
  */
 #include "providers.h"
 
-enum { CALLS_MAX = 8, OVERDUE_MAX = 2 };
+/* Of all kinds together; of all kinds but lists, which leaves room to look:
+ * who does not see what is there can do nothing else; and of offers. */
+enum { CALLS_MAX = 8, NO_LISTS_MAX = 6, OFFERS_MAX = 2, OVERDUE_MAX = 2 };
 
-bool calls_room(const struct providers *p, const struct provider *handle)
+bool calls_room(const struct providers *p, const struct provider *handle,
+                enum call_op op)
 {
-    uint32_t n = 0;
+    uint32_t n[CALL_OFFERS + 1] = {0}, all = 0;
 
-    for (uint32_t i = 0; i < p->calls.n; i++)
-        n += p->calls.v[i].call->provider == handle;
-    return n < CALLS_MAX;
+    for (uint32_t i = 0; i < p->calls.n; i++) {
+        const struct call *call = p->calls.v[i].call;
+
+        if (call->provider != handle)
+            continue;
+        n[call->op]++;
+        all++;
+    }
+    return all < CALLS_MAX &&
+           (op == CALL_LIST || all - n[CALL_LIST] < NO_LISTS_MAX) &&
+           (op != CALL_OFFERS || n[CALL_OFFERS] < OFFERS_MAX);
 }
 
 bool calls_stuck(const struct providers *p, const struct provider *handle)

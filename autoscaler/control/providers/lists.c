@@ -49,7 +49,7 @@ static void list_poll(struct providers *p, struct provider_state *s)
 {
     int64_t now = p->env->mono_ms, pause;
 
-    if (s->listing || s->elsewhere || !calls_room(p, s->provider))
+    if (s->listing || s->elsewhere || !calls_room(p, s->provider, CALL_LIST))
         return;
     pause = list_pause(p, s);
     if (s->list_failures == 0 && s->list_due_ms > s->list_last_ms + pause)
@@ -72,6 +72,8 @@ static void offers_poll(struct providers *p, struct provider_state *s)
         env_wake_mono(p->env, s->offers_due_ms);
         return;
     }
+    if (!calls_room(p, s->provider, CALL_OFFERS))
+        return; /* the next answer makes room */
     s->offering = true;
     s->offers_last_ms = p->env->mono_ms;
     call_send(p, call_new(s->provider, CALL_OFFERS, MAIL_CALL),

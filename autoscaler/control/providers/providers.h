@@ -132,7 +132,9 @@ void machine_missed(struct providers *p, struct machine *m,
 void call_send(struct providers *p, struct call *call, int64_t timeout_ms);
 /* Was it overdue? */
 bool call_landed(struct providers *p, const struct call *call);
-bool calls_room(const struct providers *p, const struct provider *handle);
+/* May another call of that kind leave? */
+bool calls_room(const struct providers *p, const struct provider *handle,
+                enum call_op op);
 bool calls_stuck(const struct providers *p, const struct provider *handle);
 void calls_cancel_reads(struct providers *p); /* none is waited for at the end */
 

@@ -17,7 +17,7 @@ void source_undrain_folded(struct sources *s, struct source_job *j)
     struct machine *m = fleet_by_id(&s->ledger->fleet, j->machine);
     int64_t wait = UNDRAIN_WAIT_MS;
 
-    if (!m)
+    if (!m || source_job_is_late(j, m))
         return;
     m->busy = false;
     if (j->status == ST_OK)

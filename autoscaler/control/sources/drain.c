@@ -184,7 +184,7 @@ static void look_first(struct sources *s, struct source *h, struct machine *m)
 {
     const struct source_node *n = source_node_of(s, m);
 
-    if (h->failures || h->began_ms < m->drain_since_ms) {
+    if (!source_is_fresh(s, h) || h->began_ms < m->drain_since_ms) {
         sources_hurry(s);
         return; /* the view brings another step */
     }
@@ -265,7 +265,7 @@ void source_drain_folded(struct sources *s, struct source_job *j)
 {
     struct machine *m = fleet_by_id(&s->ledger->fleet, j->machine);
 
-    if (!m)
+    if (!m || source_job_is_late(j, m))
         return;
     m->busy = false;
     if (m->state == STATE_DRAINING && j->status == ST_OK) {

@@ -29,6 +29,7 @@ struct source_job {
     int64_t deadline_mono_ms;
     struct source_view *view; /* READ: a reference, or NULL */
     const char *machine, *node_id, *instance_id;
+    const char *for_node;        /* of the machine, when it was asked */
     struct source_drain drain;   /* DRAIN */
     struct source_report report; /* REPORT */
     enum status status;
@@ -43,6 +44,9 @@ struct source_job *source_job_new(struct source *h, enum source_op op,
                                   int timeout_ms);
 struct source_job *source_job_of(struct source *h, enum source_op op,
                                  const struct machine *m, const char *node_id);
+/* Does its answer come too late: was it asked of an earlier node of the machine?
+ * Then it says nothing of the work on the one that is there now. */
+bool source_job_is_late(const struct source_job *j, const struct machine *m);
 void source_job_free(struct source_job *j);
 void source_job_submit(struct source_job *j);
 

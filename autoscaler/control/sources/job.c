@@ -3,6 +3,7 @@
  */
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../../base/alloc.h"
 #include "../../base/clock.h"
@@ -89,5 +90,11 @@ struct source_job *source_job_of(struct source *h, enum source_op op,
 
     j->machine = arena_strdup(&j->arena, m->id);
     j->node_id = arena_strdup(&j->arena, node_id);
+    j->for_node = arena_strdup(&j->arena, m->ray_id);
     return j;
+}
+
+bool source_job_is_late(const struct source_job *j, const struct machine *m)
+{
+    return strcmp(j->for_node, m->ray_id) != 0;
 }

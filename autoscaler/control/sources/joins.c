@@ -24,6 +24,15 @@ static void machine_joined(struct sources *s, struct machine *m,
     machine_to(s->ledger, m, STATE_READY);
 }
 
+/* Another raylet on the same machine: no drain is of that one, and what is asked
+ * about the earlier one is not waited for. */
+static void machine_rejoined(struct sources *s, struct machine *m,
+                             const struct source_node *n)
+{
+    m->busy = false;
+    machine_joined(s, m, n);
+}
+
 /* A head that lists its dead and does not know this node at all began anew,
  * perhaps together with us: its nodes join it again, or start_timeout ends
  * them.  Taking that for death would end a whole fleet at once. */
@@ -32,6 +41,7 @@ static void machine_unknown(struct sources *s, struct machine *m)
     if (m->state == STATE_DRAINING)
         machine_to(s->ledger, m, STATE_READY);
     m->ray_id[0] = '\0';
+    m->busy = false; /* a question about that node is not waited for */
     m->why = REASON_NONE;
     machine_to(s->ledger, m, STATE_STARTING);
 }
@@ -176,7 +186,7 @@ static void present_seen(struct sources *s, const struct source *h,
     if (alive && strcmp(n->node_id, m->ray_id) == 0)
         drain_seen(s, h, m, n);
     else if (alive)
-        machine_joined(s, m, n); /* another raylet: no drain is of that one */
+        machine_rejoined(s, m, n);
     else
         machine_dead(s, m, !n || restarted);
 }
@@ -188,13 +198,13 @@ static void revived(struct sources *s, const struct source *h,
                     struct machine *m, const struct source_node *n)
 {
     if (!m->maybe.alive || m->maybe.taken || h->ops->by_address ||
-        n->status == SOURCE_DRAINING || strcmp(n->node_id, m->ray_id) == 0)
+        strcmp(n->node_id, m->ray_id) == 0)
         return;
-    m->busy = false; /* what is under way is not waited for */
     if (!m->maybe.end_sent) {
-        machine_joined(s, m, n);
+        machine_rejoined(s, m, n);
         return;
     }
+    m->busy = false;
     snprintf(m->ray_id, sizeof m->ray_id, "%s", n->node_id);
     m->why = REASON_END_FAILED;
     m->drain_accepted = false;

@@ -116,8 +116,11 @@ const struct source_node *source_node_of(const struct sources *s,
 
 bool source_is_fresh(const struct sources *s, const struct source *h)
 {
+    /* What was asked before the computer slept tells how it was then. */
+    int64_t slept = s->env->slept_ms - h->began_slept_ms;
+
     return h->view && h->failures == 0 &&
-           s->env->now_ms - h->read_ms < STALE_MS;
+           s->env->now_ms - h->read_ms + slept < STALE_MS;
 }
 
 int64_t source_stale_ms(const struct source *h)

@@ -43,6 +43,7 @@ void sources_poll(struct sources *s)
             continue;
         }
         h->asked_ms = s->env->now_ms;
+        h->asked_slept_ms = s->env->slept_ms;
         source_job_submit(source_job_new(
             h, SOURCE_READ, h->ops->waits ? WAIT_MS : READ_TIMEOUT_MS));
     }
@@ -169,6 +170,7 @@ void source_read_folded(struct sources *s, struct source_job *j)
     h->problem[0] = '\0';
     h->read_ms = s->env->now_ms;
     h->began_ms = h->asked_ms;
+    h->began_slept_ms = h->asked_slept_ms;
     if (h == source_for_machines(s))
         s->ledger->source_read_ms = s->env->now_ms;
     h->read_due_ms = s->env->mono_ms + pause_of(s, h);

@@ -41,11 +41,12 @@ struct source {
     const struct node_name *names; /* its nodes by name, in the view's arena:
                                     * see nodes.c */
     uint32_t n_names;
-    int64_t read_ms;   /* wall, of the last good one */
-    int64_t asked_ms;  /* wall, when the read under way began */
-    int64_t began_ms;  /* wall, when the last good one began */
-    int64_t view_ms;   /* wall, when view was new */
-    uint32_t failures; /* in a row */
+    int64_t read_ms;  /* wall, of the last good one */
+    int64_t asked_ms; /* wall, when the read under way began */
+    int64_t began_ms; /* wall, when the last good one began */
+    int64_t asked_slept_ms, began_slept_ms; /* env's slept_ms then */
+    int64_t view_ms;                        /* wall, when view was new */
+    uint32_t failures;                      /* in a row */
     char problem[448];
     int64_t reported_ms; /* mono */
     uint64_t reported_hash;

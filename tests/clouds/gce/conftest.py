@@ -34,12 +34,12 @@ def cloud(server):
 
 @pytest.fixture
 def drives(server, tmp_path):
-    def make(where, types=TYPES, options="", more=""):
+    def make(where, types=TYPES, options="", more="", image="image: projects/p/global/images/family/ray"):
         text = f"""
 cluster: Drive.1
 {more}
 providers:
-  gce: {{project: my-proj, endpoint: "{server.url}", image: projects/p/global/images/family/ray{options}}}
+  gce: {{project: my-proj, endpoint: "{server.url}"{image and ", " + image}{options}}}
 node_types:
 {types}
 """

@@ -1,10 +1,14 @@
 """The Compute Engine plug-in against a server that refuses what Google's
 discovery documents refuse."""
+import re
 import subprocess
 
 import pytest
 
+from conftest import TYPES
+from gke_discovery import Api
 from gke_rig import BUILD, environment
+from lib import ROOT
 
 R = "davit-00112233445566778899"
 A, B = "us-central1-a", "us-central1-b"
@@ -17,10 +21,11 @@ NODE_CONFIG = """
     options:
       node_config:
         machineType: n1-standard-8
-        disks: [{boot: true, autoDelete: true, type: PERSISTENT, initializeParams: {diskSizeGb: 50, sourceImage: projects/x/global/images/family/y}}]
+        disks: [{boot: true, autoDelete: true, type: PERSISTENT, initializeParams: {diskSizeGb: 50, diskType: pd-ssd, sourceImage: projects/x/global/images/family/y}}]
         guestAccelerators: [{acceleratorType: nvidia-tesla-t4, acceleratorCount: 1}]
-        scheduling: [{onHostMaintenance: TERMINATE}]
-        metadata: {items: [{key: install-nvidia-driver, value: "True"}]}
+        scheduling: [{preemptible: true}, {onHostMaintenance: TERMINATE, minNodeCpus: 4}]
+        labels: {team: "true"}
+        metadata: {items: [{key: install-nvidia-driver, value: "True"}, {key: enable-oslogin, value: "false"}]}
         serviceAccounts: [{email: ray@my-proj.iam.gserviceaccount.com, scopes: [https://www.googleapis.com/auth/cloud-platform]}]
 """
 
@@ -99,7 +104,60 @@ def test_ray_node_config(cloud, drives):
     assert d.running(1)[0]["type"] == "ray.worker_T4", "a label cannot hold it, and still it comes back"
     [i] = cloud.bare.values()
     assert i["body"]["guestAccelerators"] == [{"acceleratorType": f"projects/my-proj/zones/{A}/acceleratorTypes/nvidia-tesla-t4", "acceleratorCount": 1}]
-    assert {"key": "install-nvidia-driver", "value": "True"} in i["body"]["metadata"]["items"]
+    assert i["body"]["metadata"]["items"] == [{"key": "install-nvidia-driver", "value": "True"}, {"key": "enable-oslogin", "value": "false"}]
+    assert i["body"]["labels"]["team"] == "true", "what is a user's to name is text"
+    assert i["body"]["disks"][0]["initializeParams"]["diskType"] == f"projects/my-proj/zones/{A}/diskTypes/pd-ssd"
+    assert i["body"]["scheduling"] == {"onHostMaintenance": "TERMINATE", "minNodeCpus": 4, "automaticRestart": True}
+
+
+def test_every_small_number_is_a_number():
+    """The 32-bit fields of what a launch may say, by Google's own document, are those of options.c."""
+    schemas, seen, found = Api("compute.v1").doc["schemas"], set(), set()
+
+    def walk(name):
+        if name in seen:
+            return
+        seen.add(name)
+        for key, s in schemas[name].get("properties", {}).items():
+            if "[Output Only]" in s.get("description", ""):
+                continue
+            item = s.get("items", s)
+            if item.get("type") == "integer":
+                found.add(key)
+            if "$ref" in item:
+                walk(item["$ref"])
+    walk("Instance")
+    text = (ROOT / "providers/gce/options.c").read_text()
+    table = text[text.index("numbers[] = {"):]
+    assert set(re.findall(r'"(\w+)"', table[:table.index("}")])) == found
+
+
+def test_an_instance_template(cloud, drives):
+    cloud.templates.add("global/instanceTemplates/worker-16")
+    d = drives(types="""
+  t4: {provider: gce, machine: n1-standard-8, zones: [us-central1-a], options: {node_config: {sourceInstanceTemplate: global/instanceTemplates/worker-16}}}
+""", image="")
+    assert d.launch(1, R, zone=A)["status"] == "OK"
+    [i] = cloud.bare.values()
+    assert not {"disks", "networkInterfaces"} & set(i["body"]), "the template has them"
+    [x] = [x for x in cloud.log if "requestId" in x["target"]]
+    assert "sourceInstanceTemplate=global/instanceTemplates/worker-16" in x["target"]
+
+
+def test_a_startup_script_of_the_users_own(cloud, drives, tmp_path):
+    d = drives(more="head: {ray: {address: 10.1.2.3:6379}}", options=", join: 'echo $HOME > joined'", types=TYPES.replace(
+        "max: 40", """options: {node_config: {metadata: {items: [{key: startup-script, value: "#!/bin/bash\\necho '$own' > own"}]}}}"""))
+    d.launch(1, R, zone=A)
+    [i] = cloud.bare.values()
+    [text] = [x["value"] for x in i["body"]["metadata"]["items"] if x["key"] == "startup-script"]
+    curl = tmp_path / "bin" / "curl"
+    curl.parent.mkdir()
+    curl.write_text("#!/bin/sh\necho projects/1/zones/z1\n")
+    curl.chmod(0o755)
+    text = text.replace("/var/log/", f"{tmp_path}/").replace("/dev/console", f"{tmp_path}/console")
+    p = subprocess.run(["bash", "-c", text], cwd=tmp_path, capture_output=True, text=True, env={"PATH": f"{tmp_path}/bin:/usr/bin:/bin"})
+    assert p.returncode == 0, p.stderr
+    assert (tmp_path / "own").read_text() == "$own\n" and (tmp_path / "joined").read_text() == "/root\n"
 
 
 def test_spot(cloud, drives):

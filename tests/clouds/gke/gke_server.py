@@ -76,6 +76,7 @@ class Cloud:
         self.types = {"n1-standard-8": (8, 30720, None), "e2-standard-8": (8, 32768, None),
                       "a2-highgpu-1g": (12, 87040, ("nvidia-tesla-a100", 1)), "e2-medium": (2, 4096, None)}
         self.accelerators = {"nvidia-tesla-t4": 4, "nvidia-tesla-a100": 16}
+        self.templates = set()          # instance templates, by what a request may call them
         self.bare = {}                  # (zone, name) -> an instance of no group
         self.zones = ["us-central1-a", "us-central1-b"]
         self.mending = {}               # instance -> what its group does with it
@@ -384,7 +385,10 @@ class Cloud:
         want = self.parts(body["machineType"])
         if want["machineTypes"] not in self.types or want.get("zones") != zone:
             raise Refusal(400, f"Invalid value for field 'resource.machineType': '{body['machineType']}'.", "invalid")
-        if not body.get("disks") or not body.get("networkInterfaces"):
+        template = q.get("sourceInstanceTemplate")
+        if template and template not in self.templates:
+            raise Refusal(404, f"The resource 'projects/{self.project}/{template}' was not found")
+        if not template and not (body.get("disks") and body.get("networkInterfaces")):
             raise Refusal(400, "Invalid value for field 'resource.disks': ''.", "invalid")
         for g in body.get("guestAccelerators", ()):
             if self.parts(g["acceleratorType"]).get("acceleratorTypes") not in self.accelerators:

@@ -8,6 +8,7 @@ namespace, and all of it goes with its last process.
 """
 import base64
 import http.server
+import json
 import os
 import subprocess
 import threading
@@ -34,6 +35,11 @@ def bridge():
     ip("addr", "add", f"{HEAD}/24", "dev", "br0")
     ip("link", "set", "br0", "up")
     ip("addr", "add", "169.254.169.254/32", "dev", "lo")
+
+
+def unbridge():
+    ip("link", "del", "br0")
+    ip("addr", "del", "169.254.169.254/32", "dev", "lo")
 
 
 class Host:
@@ -68,17 +74,31 @@ class Host:
 
 
 class Metadata(http.server.BaseHTTPRequestHandler):
-    hosts = {}  # address -> id
+    hosts = {}    # address -> id, of Compute Engine ZONE/NAME
+    token = None  # of a service account; None: there is none
 
     def do_PUT(self):
         self.say("TOKEN" if self.path == "/latest/api/token" else None)
 
     def do_GET(self):
+        here = self.client_address[0]
+        ours = self.google if self.path.startswith("/computeMetadata/v1/") else self.amazon
+        ours(self.hosts.get(here), here if here in self.hosts else HEAD)
+
+    def amazon(self, machine, address):
         if self.headers.get("X-aws-ec2-metadata-token") != "TOKEN":
             return self.say(None, 401)
-        here = self.client_address[0]
-        self.say({"/latest/meta-data/instance-id": self.hosts.get(here),
-                  "/latest/meta-data/local-ipv4": here if here in self.hosts else HEAD}.get(self.path))
+        self.say({"/latest/meta-data/instance-id": machine, "/latest/meta-data/local-ipv4": address}.get(self.path))
+
+    def google(self, machine, address):
+        """docs.cloud.google.com/compute/docs/metadata/predefined-metadata-keys"""
+        if self.headers.get("Metadata-Flavor") != "Google":
+            return self.say(None, 403)
+        zone, _, name = (machine or "").partition("/")
+        path = self.path.removeprefix("/computeMetadata/v1/instance/").partition("?")[0]
+        if path == "service-accounts/default/token" and self.token:
+            return self.say(json.dumps({"access_token": type(self).token(), "expires_in": 3599, "token_type": "Bearer"}))
+        self.say({"name": name, "zone": zone and f"projects/123456/zones/{zone}", "network-interfaces/0/ip": address}.get(path))
 
     def say(self, text, status=404):
         self.send_response(200 if text else status)
@@ -93,11 +113,12 @@ class Metadata(http.server.BaseHTTPRequestHandler):
 
 class Hosts(threading.Thread):
     """Starts what the cloud has started, ends what it has ended."""
+    n = 10  # the last part of an address: no two hosts of a session have the same
 
     def __init__(self, billed, ray_path, log):
         super().__init__(daemon=True)
         self.billed, self.ray_path, self.log = billed, ray_path, open(log, "wb")
-        self.going, self.on, self.n, self.problem = True, {}, 10, None
+        self.going, self.on, self.problem = True, {}, None
         self.server = http.server.ThreadingHTTPServer(("169.254.169.254", 80), Metadata)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
@@ -113,7 +134,7 @@ class Hosts(threading.Thread):
         for i in [i for i in self.on if i not in billed]:
             self.on.pop(i).end()
         for i in [i for i in billed if i not in self.on]:
-            self.n += 1
+            Hosts.n += 1
             Metadata.hosts[f"10.77.0.{self.n}"] = i
             self.on[i] = Host(i, self.n, billed[i]["user_data"], self.ray_path, self.log)
 

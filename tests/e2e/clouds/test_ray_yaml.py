@@ -2,20 +2,23 @@
 --no-monitor: two T4 actors, 0 to 2 machines to 0.  Each machine is a host of its
 own that runs the very user data that was sent, and joins as a real raylet.
 """
-import os
+import base64
 import pathlib
 import select
 import signal
 import subprocess
 import sys
+import urllib.parse
 
 import pytest
 
 import hosts
-from lib import BUILD, daemon, raycluster, until
+from lib import BUILD, raycluster, until, without
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "clouds" / "eks"))
+for cloud in ("eks", "gke"):
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "clouds" / cloud))
 import eks_rig  # noqa: E402
+import gke_server  # noqa: E402
 
 AWS = """
 cluster_name: two-t4
@@ -43,7 +46,53 @@ head_node_type: ray.head.default
 setup_commands: ["touch /tmp/was-set-up"]
 worker_start_ray_commands:
   - ray stop
-  - test -e /tmp/was-set-up && ulimit -n 65536; ray start --address=$RAY_HEAD_IP:6379 --object-manager-port=8076 --object-store-memory=80000000
+  - ulimit -n 65536; test -e /tmp/was-set-up && ray start --address=$RAY_HEAD_IP:6379 --object-manager-port=8076 --object-store-memory=80000000
+"""
+
+GCP = """
+cluster_name: two-t4
+max_workers: 4
+idle_timeout_minutes: 0.05
+provider:
+  type: gcp
+  region: us-central1
+  availability_zone: us-central1-a
+  project_id: my-proj
+auth:
+  ssh_user: root
+available_node_types:
+  ray_head_default:
+    resources: {CPU: 0}
+    node_config: {machineType: n1-standard-8}
+  ray_worker_t4:
+    min_workers: 0
+    max_workers: 4
+    resources: {CPU: 8, GPU: 1}
+    node_config:
+      machineType: n1-standard-8
+      disks:
+        - boot: true
+          autoDelete: true
+          type: PERSISTENT
+          initializeParams:
+            diskSizeGb: 50
+            sourceImage: projects/deeplearning-platform-release/global/images/family/common-cu121
+      guestAccelerators:
+        - acceleratorType: nvidia-tesla-t4
+          acceleratorCount: 1
+      metadata:
+        items:
+          - key: install-nvidia-driver
+            value: "True"
+      scheduling:
+        - preemptible: true
+        - onHostMaintenance: TERMINATE
+head_node_type: ray_head_default
+setup_commands:
+  - echo 'export WAS_SET_UP=yes' >> ~/.bashrc
+worker_start_ray_commands:
+  - ray stop
+  - ulimit -n 65536; test -n "$WAS_SET_UP" && ray start --address=$RAY_HEAD_IP:6379 --object-manager-port=8076 --object-store-memory=80000000
 """
 
 ACTORS = """
@@ -71,36 +120,96 @@ class Head(raycluster.RayCluster):
         self.head = self._launch(argv, self.environment(RAY_NODE_TYPE_NAME="ray.head.default", RAY_ADDRESS=None), "head")
         self.wait(lambda: any(n.head and n.status != "DEAD" for n in self.nodes()), 60, "the head's own node", self.head, "head")
 
+    def __exit__(self, *exc):
+        super().__exit__(*exc)
+        hosts.unbridge()
+
     @property
     def address(self):
         return f"{hosts.HEAD}:6379"
 
 
-def test_aws(tmp_path):
-    cloud = eks_rig.Cloud()
-    (tmp_path / "cluster.yaml").write_text(AWS)
-    cloud.clear()
-    cloud.subnets()
+class Aws:
+    """moto behind the signature gate."""
+    yaml, type = AWS, "ray.worker.t4"
+
+    def __init__(self, tmp):
+        self.cloud = eks_rig.Cloud()
+        self.cloud.clear()
+        self.cloud.subnets()
+        self.environment = eks_rig.environment(tmp, AWS_ENDPOINT_URL=self.cloud.url)
+        self.billed, self.bought, self.stop = self.cloud.instances, lambda: len(self.cloud.bought()), self.cloud.stop
+        self.rejected = self.cloud.rejected
+
+    def types(self):
+        return {b["tags"]["davit-type"] for b in self.billed().values()}
+
+    def ended(self):
+        ends = [x for x in self.cloud.log(since=0) if x["action"] == "TerminateInstances"]
+        return {v for x in ends for k, v in x["form"] if k.startswith("InstanceId")}
+
+
+class Gcp:
+    """The server that refuses what Google's discovery documents refuse."""
+    yaml, type = GCP, "ray_worker_t4"
+
+    def __init__(self, tmp):
+        self.server = gke_server.Server().__enter__()
+        self.cloud = self.server.cloud
+        self.cloud.op = 0.2
+        hosts.Metadata.token = self.cloud.token
+        self.environment = {**without("GOOGLE_", "GCE_", "CLOUDSDK_"), "CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE": self.server.url,
+                            "CLOUDSDK_CONFIG": str(tmp / "none"), "GCE_METADATA_HOST": "169.254.169.254"}
+
+    def billed(self):
+        with self.cloud.lock:
+            self.cloud.tick()
+            return {f"{z}/{n}": {"user_data": base64.b64encode(self.script(i).encode()).decode()} for (z, n), i in self.cloud.bare.items()}
+
+    @staticmethod
+    def script(instance):
+        return next(x["value"] for x in instance["body"]["metadata"]["items"] if x["key"] == "startup-script")
+
+    def types(self):
+        assert all(i["body"]["scheduling"]["provisioningModel"] == "SPOT" for i in self.cloud.bare.values())
+        return {i["body"]["labels"]["davit-type"].replace("_5f", "_") for i in self.cloud.bare.values()}
+
+    def bought(self):
+        return self.cloud.bought
+
+    def ended(self):
+        parts = [urllib.parse.urlsplit(x["target"]).path.split("/") for x in self.cloud.log if x["method"] == "DELETE"]
+        return {f"{p[-3]}/{p[-1]}" for p in parts}
+
+    def rejected(self):
+        return self.cloud.rejected + self.cloud.bad_replies
+
+    def stop(self):
+        self.server.__exit__()
+
+
+@pytest.mark.parametrize("cloud", [Aws, Gcp])
+def test_two_actors(tmp_path, cloud):
+    cloud = cloud(tmp_path)
+    (tmp_path / "cluster.yaml").write_text(cloud.yaml)
     ray_path = str(raycluster.ray_bin())
-    env = eks_rig.environment(tmp_path, AWS_ENDPOINT_URL=cloud.url)
     try:
-        with Head(port=6379) as ray, hosts.Hosts(cloud.instances, ray_path, tmp_path / "hosts.log"):
+        with Head(port=6379) as ray, hosts.Hosts(cloud.billed, ray_path, tmp_path / "hosts.log"):
             log = open(tmp_path / "davit.log", "w")
             d = subprocess.Popen([BUILD / "davit", "run", "--config", "cluster.yaml"],
-                                 cwd=tmp_path, env=env, stdout=log, stderr=log)
+                                 cwd=tmp_path, env=cloud.environment, stdout=log, stderr=log)
             try:
                 actors = subprocess.Popen([f"{ray_path}/python", "-c", ACTORS], env=ray.environment(), stdin=subprocess.PIPE,
                                           stdout=subprocess.PIPE, text=True)
                 line = actors.stdout.readline() if select.select([actors.stdout], [], [], 120)[0] else "nothing"
                 assert line.startswith("AT "), (line, (tmp_path / "hosts.log").read_text()[-4000:], (tmp_path / "davit.log").read_text()[-3000:])
-                bill = cloud.instances()
+                bill = cloud.billed()
                 assert set(line.split()[1:]) == set(bill) and len(bill) == 2, "each actor is on a machine of its own, by its cloud's id"
-                assert {b["tags"]["davit-type"] for b in bill.values()} == {"ray.worker.t4"}
+                assert cloud.types() == {cloud.type}
                 actors.communicate("\n", timeout=60)
-                until(lambda: not cloud.instances(), seconds=90, why="the machines are still billed")
-                ends = [x for x in cloud.log(since=0) if x["action"] == "TerminateInstances"]
-                assert {v for x in ends for k, v in x["form"] if k.startswith("InstanceId")} == set(bill)
-                assert len(cloud.bought()) == 2
+                until(lambda: not cloud.billed(), seconds=90, why="the machines are still billed")
+                assert cloud.ended() == set(bill)
+                assert cloud.bought() == 2
             finally:
                 actors.kill()
                 d.send_signal(signal.SIGTERM)

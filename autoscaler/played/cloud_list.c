@@ -1,0 +1,116 @@
+/*
+ * cloud_list.c - the list of the provider "played": what a daemon gets to see of
+ * a cloud's machines, and what the cloud notes of who saw what.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cloud_inside.h"
+
+void cloud_put_machine(const struct cloud *c, const struct cloud_machine *m,
+                       struct davit_sink *sink, davit_put_machine *put)
+{
+    int64_t now = player_now_ms(c->player);
+    struct davit_machine out = {
+        .size = sizeof out,
+        .id = m->id,
+        .request_id = m->request_id,
+        .offer = m->type,
+        .zone = m->zone,
+        .address = "",
+        .spot = m->spot,
+        .phase = m->gone_ms != INT64_MAX ? DAVIT_STOPPING
+                 : m->failed             ? DAVIT_FAILED
+                 : m->ready_ms <= now    ? DAVIT_RUNNING
+                                         : DAVIT_STARTING,
+        .failure = m->failed ? DAVIT_STOCKOUT : DAVIT_OK,
+        .detail = m->failed ? "no capacity after all" : NULL};
+
+    put(sink, &out);
+}
+
+static bool list_has(const struct handle *h, const struct cloud_machine *m)
+{
+    return strcmp(m->cluster, h->cluster) == 0 &&
+           m->listed_ms <= player_now_ms(h->cloud->player);
+}
+
+static void list_counts(const struct cloud *c, struct cloud_machine *m,
+                        bool late)
+{
+    if (late)
+        return; /* its answer may never be looked at */
+    m->lists++;
+    m->absent_ms = 0;
+    if (!m->first_list_ms)
+        m->first_list_ms = player_now_ms(c->player);
+}
+
+/* Did a daemon ask for its end, or the cloud? */
+static bool is_going(const struct cloud_machine *m)
+{
+    return m->asked_ms || m->end_unsure_ms || m->gone_ms != INT64_MAX;
+}
+
+/* Of those behind the first `shown`. */
+static uint32_t staying(const struct handle *h, uint32_t shown)
+{
+    const struct cloud *c = h->cloud;
+    uint32_t n = 0;
+
+    for (uint32_t i = shown; i < c->there.n; i++)
+        n += list_has(h, c->there.v[i]) && !is_going(c->there.v[i]);
+    return n;
+}
+
+/* A good list lacks it; few: nobody would wonder. */
+static void list_lacks(const struct cloud *c, struct cloud_machine *m, bool few)
+{
+    int64_t now = player_now_ms(c->player);
+
+    if (!m->absent_ms)
+        m->absent_ms = now;
+    if (!few)
+        return;
+    m->end_unlisted = m->end_unlisted || is_going(m);
+    if (now - m->absent_ms > m->absent_most_ms)
+        m->absent_most_ms = now - m->absent_ms;
+}
+
+int cloud_list(void *self, struct davit_call *call, struct davit_sink *sink,
+               davit_put_machine *put, struct davit_error *e)
+{
+    struct handle *h = self;
+    struct cloud *c = h->cloud;
+    bool cut, late;
+    uint32_t shown;
+    enum luck luck;
+    int status = call_meets(h, call, false, &luck, e);
+    const struct cloud_weather *w = c->meets;
+
+    cut = w->cut_list && player_chance(c->player, 1000) < w->cut_list;
+    if (status != DAVIT_OK)
+        return status;
+    if (w->lists_fail || call_is_silent(luck))
+        return call_no_reply(c, e);
+    late = player_is_late(c->player);
+    c->faults += cut;
+    shown = cut ? c->there.n / 2 : c->there.n;
+    for (uint32_t i = 0; i < c->there.n; i++) {
+        struct cloud_machine *m = c->there.v[i];
+
+        if (!list_has(h, m))
+            continue;
+        if (i < shown)
+            cloud_put_machine(c, m, sink, put);
+        if (m->daemon != h->daemon)
+            continue; /* what another one sees proves nothing to this one */
+        if (i < shown) {
+            list_counts(c, m, late);
+        } else {
+            list_lacks(c, m, staying(h, shown) <= ABSENT_FEW);
+        }
+    }
+    return DAVIT_OK;
+}
