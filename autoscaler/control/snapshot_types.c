@@ -157,6 +157,8 @@ static void type_take(const struct taking *t, const struct snap_type *from,
     /* Truth first: nothing is bought where we have not seen what there is. */
     if (!provider_is_read(s) || calls_stuck(p, s->provider))
         ret->unavailable = REASON_PROVIDER_DOWN;
+    else if (offers_awaited(p))
+        ret->unavailable = REASON_OFFERS_AWAITED;
     for (uint32_t i = 0; i < from->n_offers; i++) {
         struct snap_offer o = from->offers[i];
 

@@ -175,7 +175,8 @@ struct snap_type {
     int32_t priority;                /* higher first (policy priority) */
     uint32_t hosts;                  /* machines in one unit, bought and ended
                                       * together; 1 */
-    enum reason unavailable;         /* NONE, PROVIDER_DOWN, TYPE_DISABLED */
+    enum reason unavailable;         /* NONE, PROVIDER_DOWN, TYPE_DISABLED,
+                                      * OFFERS_AWAITED */
     const struct snap_offer *offers; /* at least one */
     uint32_t n_offers;
 };
