@@ -131,6 +131,7 @@ def test_maintenance_is_neither_bought_into_nor_ended(tmp_path):
         d.post({"owner": "a", "bundles": []})
         d.post({"owner": "b", "bundles": []})
         d.until(lambda: d.ready("l4") == 0, 20)     # idle for longer than idle_timeout
+        d.until(lambda: d.nodes("t4")[0]["why"]["reason"] != "idle_wait", 10)
         node = d.nodes("t4")[0]
         assert (node["state"], node["why"]["reason"]) == ("ready", "held_by_cloud")
         assert "being upgraded" in node["why"]["text"]
