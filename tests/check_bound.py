@@ -144,7 +144,7 @@ class Fleet:
         o = offer_of(n, self.w.types[n.type]) if n.type in self.w.types else None
         if n.price is not None:
             return round(n.price * MICRO)
-        p = self.price(o) if o else None
+        p = round(self.price(o) / o.times) if o and self.price(o) is not None else None
         return p if p is not None else round(self.actions[n.id]["price_per_hour"] * MICRO)
 
     def kept(self, n):

@@ -2,6 +2,7 @@
 
 Written from docs/snapshot.md alone: nothing here is taken from the C code.
 """
+import math
 import re
 from collections import Counter, defaultdict
 
@@ -155,7 +156,11 @@ class Offer:
         self.type = t["name"]
         self.zone = o.get("zone", t.get("zone", "")) or ""
         self.spot = bool(o.get("spot", t.get("spot", False)))
-        self.price = o.get("price", t.get("price"))
+        self.bill = self.price = o.get("price", t.get("price"))
+        # each machine that was taken back makes it half as dear again
+        self.times = 1 + min(o.get("interruptions") or 0, 10) / 2
+        if self.price is not None:
+            self.price = math.floor(round(self.bill * 1e6) * self.times) / 1e6
         self.room = o.get("room")
         self.until = o.get("backoff_until_ms") or 0
         self.failed = o.get("failed_ms") or 0
@@ -243,7 +248,7 @@ def offer_of(n, t):
 
 def node_price(n, t):
     o = offer_of(n, t)
-    return o.price if o else None
+    return o.bill if o else None
 
 
 class World:

@@ -159,6 +159,8 @@ static const char *const sentences[REASON_COUNT] = {
     [REASON_MAX_NODES] = "the cluster is at limits.max_nodes (%N)",
     [REASON_BUDGET] = "%t would exceed limits.max_cost_per_hour (%c $/h)",
     [REASON_PROVIDER_DOWN] = "%t: provider %p is not ready",
+    [REASON_OFFERS_AWAITED] =
+        "a provider has not said yet what it offers: it is waited for 10 s",
 };
 
 static const char *sentence_part(struct view *v, const struct plan_refusal *r,

@@ -80,7 +80,7 @@ void outcome_of(struct view *v, const char *owner, struct outcome *ret)
         if (!holds_any(v, l->first_placement, l->n_placements, mine))
             continue;
         x.n_launches += l->count;
-        x.cost_micros_hour += v->s->offers[l->offer].price_micros_hour *
+        x.cost_micros_hour += pb_offer_bill(&v->s->offers[l->offer]) *
                               (int64_t)l->count;
         wait_for(&x, &known, t ? t->boot_ms : -1);
     }
@@ -229,7 +229,7 @@ static void write_launch(struct out *o, struct view *v, uint32_t launch,
     out_str(o, "zone", view_str(v, of->zone));
     out_bool(o, "spot", of->spot);
     out_uint(o, "count", count);
-    out_micros(o, "price_per_hour", of->price_micros_hour);
+    out_micros(o, "price_per_hour", pb_offer_bill(of));
     out_bool(o, "price_estimated", of->price_estimated);
     out_seconds_or_null(o, "boot_s", t->boot_ms);
     out_str(o, "reason", reason_code(l->why));

@@ -23,7 +23,7 @@ static void write_offer(struct out *o, struct view *v,
     out_str(o, "zone", f->zone);
     out_bool(o, "spot", f->spot);
     out_micros(o, "price_per_hour",
-               s                          ? s->price_micros_hour
+               s                          ? pb_offer_bill(s)
                : f->price_micros_hour < 0 ? 0
                                           : f->price_micros_hour);
     out_bool(o, "price_estimated",
@@ -32,6 +32,7 @@ static void write_offer(struct out *o, struct view *v,
     out_str_or_null(o, "backoff_for",
                     backoff ? status_name(f->backoff_for) : NULL);
     out_time(o, "backoff_until", backoff ? f->backoff_until_ms : 0);
+    out_uint(o, "interruptions", f->interruptions);
     out_bool(o, "closed", f->closed);
     out_str(o, "note", f->note ? f->note : "");
     out_close(o);
@@ -78,7 +79,7 @@ static void write_type(struct out *o, struct view *v, uint32_t type,
     out_limit(o, "max", t->max);
     out_seconds_or_null(o, "idle_timeout_s", t->idle_timeout_ms);
     out_seconds_or_null(o, "boot_s", t->boot_ms);
-    out_micros(o, "price_per_hour", best ? best->price_micros_hour : 0);
+    out_micros(o, "price_per_hour", best ? pb_offer_bill(best) : 0);
     out_bool(o, "price_estimated", !best || best->price_estimated);
     out_str_or_null(
         o, "unavailable",

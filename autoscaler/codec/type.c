@@ -21,6 +21,7 @@ static const struct field offer_fields[] = {
     {"failed_ms", FIELD_I64, AT(failed_ms), .max = TIME_MAX},
     {"room", FIELD_COUNT, AT(room), .usual = UNLIMITED},
     {"idle_timeout_s", FIELD_SECONDS, AT(idle_timeout_ms)},
+    {"interruptions", FIELD_COUNT, AT(interruptions)},
     {"closed", FIELD_BOOL, AT(closed)},
     {"note", FIELD_TEXT, AT(note)},
 };

@@ -134,7 +134,7 @@ static void machine_intend(struct acting *d, const char *request, uint32_t i,
     m->spot = o->spot;
     m->why = why;
     m->launch_count = count;
-    m->price_micros_hour = o->price_estimated ? -1 : o->price_micros_hour;
+    m->price_micros_hour = o->price_estimated ? -1 : pb_offer_bill(o);
     m->needed_ms = d->a->env->now_ms;
     m->previous = l ? placed_text(d, l) : NULL;
     m->because = l ? displacing_because(d->a->displacing, now, d->plan, l)

@@ -10,6 +10,7 @@
 #include "../base/log.h"
 #include "../store/mirror.h"
 #include "ours.h"
+#include "report/interrupted.h"
 #include "settle.h"
 
 /* A journal that cannot be written is tried again after 1 s, 2 s, ... */
@@ -75,6 +76,7 @@ enum status ledger_open(struct ledger *l, struct env *env, struct ha *ha,
     l->fleet.arg = l;
     for (uint32_t i = 0; i < l->fleet.n; i++)
         machine_loaded(l->fleet.v[i], env->now_ms);
+    interrupted_open(l);
     return ours_open(l, err);
 }
 
@@ -89,6 +91,7 @@ void ledger_close(struct ledger *l)
     fleet_done(&l->fleet);
     backoffs_free(l->backoffs);
     free(l->unhelped.v);
+    free(l->interruptions.v);
 }
 
 /* ---- machines */

@@ -32,6 +32,12 @@ struct unhelped_note {
     int64_t until_ms, delay_ms;
 };
 
+/* A spot machine was taken back: report/interrupted.h. */
+struct interruption {
+    int64_t at_ms; /* wall */
+    char provider[32], type[64], zone[48];
+};
+
 /* Whose journal it is: ours.h. */
 struct provider_facts {
     char *name, *place; /* heap; place "": not known yet */
@@ -52,6 +58,7 @@ struct ledger {
     struct fleet fleet;
     struct backoffs *backoffs;          /* what failed launches taught */
     VEC(struct unhelped_note) unhelped; /* and those that came: unhelped.h */
+    VEC(struct interruption) interruptions; /* oldest first; heap */
     struct failure_note failures[FAILURES_KEPT];
     uint32_t n_failures; /* ever */
     bool journal_ok;     /* the last commit was good */

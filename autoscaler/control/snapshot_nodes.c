@@ -141,13 +141,16 @@ static bool found_lately(const struct known *k, const struct machine *m,
                          int64_t *ret_until_ms)
 {
     const struct source *h = source_of_machines(k->sources);
+    int64_t until = m->created_ms + FOUND_MS;
 
     if (!m->adopted || m->state > STATE_READY)
         return false;
     if (h)
         return h->began_ms <= m->created_ms;
-    *ret_until_ms = m->created_ms + FOUND_MS;
-    return *ret_until_ms > k->env->now_ms;
+    if (until <= k->env->now_ms)
+        return false; /* what else holds it has no end */
+    *ret_until_ms = until;
+    return true;
 }
 
 /* It never joined, and may have work all the same. */

@@ -3,6 +3,7 @@
  */
 #include "snapshot_take.h"
 
+#include "report/interrupted.h"
 #include "report/unhelped.h"
 #include "snapshot_parts.h"
 
@@ -52,6 +53,8 @@ int64_t snapshot_changes_ms(const struct known *k)
     int64_t now = k->env->now_ms;
     int64_t first = backoffs_change_ms(k->ledger->backoffs, now);
 
+    if (interrupted_change_ms(k->ledger) < first)
+        first = interrupted_change_ms(k->ledger);
     for (uint32_t i = 0; i < k->ledger->unhelped.n; i++) {
         int64_t until = k->ledger->unhelped.v[i].until_ms;
 

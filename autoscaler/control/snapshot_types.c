@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../wire/pods/pods.h"
+#include "report/interrupted.h"
 #include "report/unhelped.h"
 #include "snapshot_parts.h"
 
@@ -32,6 +33,7 @@ static void backoff_take(const struct taking *t, const struct snap_type *type,
     const struct backoff *r = backoffs_find(l->backoffs, key, now);
 
     o->failed_ms = backoffs_failed_ms(l->backoffs, key, now);
+    o->interruptions = interrupted_count(l, key);
     if (!r)
         return;
     if (r->until_ms > now && r->why == ST_INVALID)
@@ -155,6 +157,8 @@ static void type_take(const struct taking *t, const struct snap_type *from,
     /* Truth first: nothing is bought where we have not seen what there is. */
     if (!provider_is_read(s) || calls_stuck(p, s->provider))
         ret->unavailable = REASON_PROVIDER_DOWN;
+    else if (offers_awaited(p))
+        ret->unavailable = REASON_OFFERS_AWAITED;
     for (uint32_t i = 0; i < from->n_offers; i++) {
         struct snap_offer o = from->offers[i];
 

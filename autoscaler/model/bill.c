@@ -29,7 +29,7 @@ int64_t bill_node_price(const struct snap_node *n, const struct problem *s,
         return -1;
     if (p->price_micros_hour >= 0)
         return p->price_micros_hour;
-    return p->offer < s->n_offers ? s->offers[p->offer].price_micros_hour : -1;
+    return p->offer < s->n_offers ? pb_offer_bill(&s->offers[p->offer]) : -1;
 }
 
 static void offer_add(struct billing *b, const struct snap_node *n,

@@ -47,6 +47,7 @@ struct maybe {
     bool lacks;        /* what its node type promises */
     bool failed;       /* its cloud lists it as one that never came up */
     bool end_sent;     /* its cloud was asked to end it */
+    bool interrupted;  /* that it was taken back is remembered */
     bool told;         /* that this takes long */
 };
 

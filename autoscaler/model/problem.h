@@ -117,7 +117,11 @@ struct pb_offer {
     uint32_t type, zone;
     bool spot;
     bool price_estimated;
-    int64_t price_micros_hour; /* never negative: estimated when unknown */
+    int64_t price_micros_hour; /* never negative: estimated when unknown; the
+                                * surcharge is in it */
+    int64_t surcharge_micros_hour; /* what machines that were taken back lately
+                                    * make of it: not billed */
+    uint32_t interruptions;        /* how many those are */
     int64_t backoff_until_ms;
     enum status backoff_for;
     int64_t failed_ms;
@@ -126,6 +130,12 @@ struct pb_offer {
     int64_t idle_timeout_ms;        /* of its nodes; -1: never */
     uint32_t first_label, n_labels; /* the type's, plus zone and market */
 };
+
+/* What one of its machines costs in truth. */
+static inline int64_t pb_offer_bill(const struct pb_offer *o)
+{
+    return o->price_micros_hour - o->surcharge_micros_hour;
+}
 
 struct pb_type {
     uint32_t name, provider, row;

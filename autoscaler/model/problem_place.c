@@ -8,6 +8,7 @@
 #include "price.h"
 #include "problem_build.h"
 
+enum { INTERRUPTIONS_MOST = 10 };
 #define MAX_DEVICES 1024 /* of one column on one node; more are not seen */
 
 /* ---- types and offers */
@@ -33,6 +34,7 @@ static struct pb_offer offer_make(const struct builder *m, uint32_t type,
                          .backoff_until_ms = o->backoff_until_ms,
                          .backoff_for = o->backoff_for,
                          .failed_ms = o->failed_ms,
+                         .interruptions = o->interruptions,
                          .room = o->closed ? 0 : o->room,
                          .closed = o->closed,
                          .idle_timeout_ms = o->idle_timeout_ms};
@@ -40,6 +42,17 @@ static struct pb_offer offer_make(const struct builder *m, uint32_t type,
     if (v.idle_timeout_ms <= 0)
         v.idle_timeout_ms = m->s->types[type].idle_timeout_ms;
     return v;
+}
+
+/* Each machine that was taken back makes it half as dear again. */
+static void surcharge_add(struct pb_offer *o)
+{
+    uint32_t n = o->interruptions < INTERRUPTIONS_MOST ? o->interruptions
+                                                       : INTERRUPTIONS_MOST;
+
+    o->surcharge_micros_hour = amount_times(o->price_micros_hour, n) / 2;
+    o->price_micros_hour = amount_add(o->price_micros_hour,
+                                      o->surcharge_micros_hour);
 }
 
 static enum status make_offers(struct builder *m, uint32_t type,
@@ -64,6 +77,7 @@ static enum status make_offers(struct builder *m, uint32_t type,
                 &t->resources,
                 builder_accelerator(m, v[i].first_label, v[i].n_labels),
                 v[i].spot);
+        surcharge_add(&v[i]);
     }
     return ST_OK;
 }
@@ -166,7 +180,7 @@ static int64_t node_price(const struct builder *m, const struct snap_node *f,
     if (f->price_micros_hour >= 0)
         return f->price_micros_hour;
     if (n->offer != NONE)
-        return m->s->offers[n->offer].price_micros_hour;
+        return pb_offer_bill(&m->s->offers[n->offer]);
     return price_estimate(
         total, builder_accelerator(m, n->first_label, n->n_labels), f->spot);
 }

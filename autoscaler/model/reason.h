@@ -39,6 +39,8 @@
     X(CLOSED, "not_offered", "the provider does not offer it now") \
     X(UNHELPED, "did_not_help", \
       "one was bought for it, joined, and did not help") \
+    X(OFFERS_AWAITED, "offers_awaited", \
+      "a provider has not said yet what it offers") \
     /* why nodes are launched */ \
     X(FOR_MIN, "min_of_type", "to reach the node type's min") \
     X(FOR_REQUEST, "request", "for a request") \

@@ -157,6 +157,8 @@ struct snap_offer {
                                 * UNLIMITED when not known */
     int64_t idle_timeout_ms;   /* duration, of its nodes; 0: the type's */
     struct taints taints;      /* of its nodes, beside the type's */
+    uint32_t interruptions;    /* its machines that were taken back lately: see
+                                * pb_offer */
     bool closed;               /* the provider says it is not to be had; room
                                 * is 0 then */
     const char *note;          /* what goes on there, for a person; "" */
@@ -173,7 +175,8 @@ struct snap_type {
     int32_t priority;                /* higher first (policy priority) */
     uint32_t hosts;                  /* machines in one unit, bought and ended
                                       * together; 1 */
-    enum reason unavailable;         /* NONE, PROVIDER_DOWN, TYPE_DISABLED */
+    enum reason unavailable;         /* NONE, PROVIDER_DOWN, TYPE_DISABLED,
+                                      * OFFERS_AWAITED */
     const struct snap_offer *offers; /* at least one */
     uint32_t n_offers;
 };

@@ -192,11 +192,15 @@ static int held(struct ending *en, struct group *g)
  * request would seem to wait again. */
 static int group_end(struct ending *en, size_t pool, const char *name)
 {
-    struct view v;
+    struct view v = {0};
+    char group[sizeof((struct group *)0)->name];
     if (!pool_lock(&en->op, name))
         return out_of_time(&en->op);
-    int st = view_read(&en->op, &pool, 1, true, &v);
-    struct group *g = &v.groups[0];
+    /* An update may have begun since it was looked at. */
+    int st = pool_resolve(&en->op, pool, true, group, sizeof group);
+    if (st == DAVIT_OK)
+        st = view_read(&en->op, &pool, 1, true, &v);
+    struct group *g = v.groups;
     if (st == DAVIT_OK && g->found && !may_end(g)) {
         st = held(en, g);
     } else if (st == DAVIT_OK && g->found) {

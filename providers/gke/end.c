@@ -77,13 +77,13 @@ static int look(struct end *x)
 static int look_sure(struct end *x)
 {
     struct groups fresh = {.n = 0};
-    int s = pools_get(&x->op, false, &x->groups);
+    int s = pools_get(&x->op, POOLS_DEED_MS, &x->groups);
     if (s == DAVIT_OK)
         s = look(x);
     if (s != DAVIT_NOT_FOUND && (s != DAVIT_OK || all_found(x)))
         return s;
     bool same = s == DAVIT_OK;
-    s = pools_get(&x->op, true, &fresh);
+    s = pools_get(&x->op, 0, &fresh);
     same = same && s == DAVIT_OK && json_equal(fresh.pools, x->groups.pools);
     if (same) {
         pools_done(&fresh);

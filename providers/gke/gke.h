@@ -12,7 +12,8 @@
 
 #include "kit/gcp/gcp.h"
 
-#define POOLS_HOLD_MS 30000 /* so long the list of pools is held */
+#define POOLS_HOLD_MS 30000 /* so long the list of pools is held, */
+#define POOLS_DEED_MS 1000  /* the same for a launch or an end */
 #define SETTLE_MS 30000     /* a list may lag so much beside that */
 #define NAME_MAX_ 63        /* of an instance, in bytes */
 
@@ -115,7 +116,8 @@ json_t *shared_take(struct gke *g, json_t *const *which);
 void shared_drop(struct gke *g, json_t *j);
 /* *which is j from now on; the caller keeps j too, to drop it. */
 void shared_set(struct gke *g, json_t **which, json_t *j);
-int pools_get(struct op *op, bool fresh, struct groups *ret);
+/* Those remembered, when they are not older than hold_ms. */
+int pools_get(struct op *op, int64_t hold_ms, struct groups *ret);
 void pools_done(struct groups *gs);
 void pools_forget(struct gke *g);
 /* What GKE does with the group's pool, for a person. */

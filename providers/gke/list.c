@@ -305,7 +305,7 @@ int gke_list(void *self, struct davit_call *call, struct davit_sink *sink,
     struct groups gs;
     struct members ms = {.n = 0};
     json_t *addresses = NULL, *left = shared_take(op.g, &op.g->left);
-    int s = pools_get(&op, false, &gs);
+    int s = pools_get(&op, POOLS_HOLD_MS, &gs);
     for (size_t i = 0; i < gs.n && s == DAVIT_OK; i++)
         if (group_wanted(&gs.v[i], left)) {
             s = members_read(&op, &gs.v[i], &ms);

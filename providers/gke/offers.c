@@ -216,7 +216,7 @@ int gke_offers(void *self, struct davit_call *call, struct davit_sink *sink,
 {
     struct op op = {self, call, e};
     struct groups gs;
-    int s = pools_get(&op, true, &gs);
+    int s = pools_get(&op, 0, &gs);
     for (size_t i = 0; i < gs.n && s == DAVIT_OK; i++)
         if (zone_wanted(&gs.v[i]) && !replaced(&gs, &gs.v[i]))
             s = offer_group(&op, &gs.v[i], sink, put);

@@ -49,15 +49,13 @@ void pools_forget(struct gke *g)
     shared_set(g, &g->pools, NULL);
 }
 
-static int pools_read(struct op *op, bool fresh, json_t **ret)
+static int pools_read(struct op *op, int64_t hold_ms, json_t **ret)
 {
     struct gke *g = op->g;
     char path[300];
     pthread_mutex_lock(&g->lock);
     int64_t age = g->host->wall_ms() - g->pools_ms;
-    *ret = !fresh && g->pools && age >= 0 && age < POOLS_HOLD_MS
-               ? json_incref(g->pools)
-               : NULL;
+    *ret = g->pools && age >= 0 && age < hold_ms ? json_incref(g->pools) : NULL;
     pthread_mutex_unlock(&g->lock);
     if (*ret)
         return DAVIT_OK;
@@ -188,10 +186,10 @@ static int by_zone(const void *a, const void *b)
     return d != 0 ? d : strcmp(x->name, y->name);
 }
 
-int pools_get(struct op *op, bool fresh, struct groups *ret)
+int pools_get(struct op *op, int64_t hold_ms, struct groups *ret)
 {
     *ret = (struct groups){.g = op->g};
-    int s = pools_read(op, fresh, &ret->pools);
+    int s = pools_read(op, hold_ms, &ret->pools);
     size_t i;
     json_t *p;
     json_array_foreach(json_object_get(ret->pools, "nodePools"), i, p) {
@@ -247,7 +245,7 @@ int pools_of_type(struct op *op, const struct gke_type *t, bool spot,
     const char *pool = spot && t->spot_pool ? t->spot_pool : t->pool;
     if (!pool)
         pool = t->spot_pool;
-    int s = pools_get(op, false, ret);
+    int s = pools_get(op, POOLS_DEED_MS, ret);
     size_t kept = 0;
     for (size_t i = 0; i < ret->n && s == DAVIT_OK; i++)
         if (strcmp(kit_json_text(ret->v[i].pool, "name"), pool) == 0)

@@ -30,6 +30,20 @@ void bench_wrong(struct bench *b, const char *fmt, ...)
 
 /* ---- faults on the wire, between the plug-in and its cloud */
 
+/* A reply comes, and is not what the server said. */
+static enum status reply_spoil(enum tap_how how, struct http_exchange *x,
+                               struct arena *a, enum status s)
+{
+    if (s != ST_OK)
+        return s;
+    const char *text = how == TAP_CUT ? x->reply : how == TAP_503 ? "{}" : "";
+    x->reply_len = how == TAP_CUT ? x->reply_len / 2 : strlen(text);
+    x->reply = arena_printf(a, "%.*s", (int)x->reply_len, text);
+    if (how == TAP_503)
+        x->status = 503;
+    return ST_OK;
+}
+
 static enum status tap(void *arg, struct http_client *client,
                        struct http_exchange *x, struct arena *a,
                        struct err *err)
@@ -38,8 +52,11 @@ static enum status tap(void *arg, struct http_client *client,
     int seen = atomic_fetch_add(&b->tap_seen, 1) + 1;
     if (seen != atomic_load(&b->tap_at))
         return http_do(client, x, a, err);
-    if (b->tap_after)
-        http_do(client, x, a, err);
+    if (b->tap_how != TAP_UNSENT) {
+        enum status s = http_do(client, x, a, err);
+        if (b->tap_how != TAP_LOST)
+            return reply_spoil(b->tap_how, x, a, s);
+    }
     return err_set(err, ST_RETRY, "connection reset (by the contract suite)");
 }
 

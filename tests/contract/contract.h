@@ -43,7 +43,14 @@ struct bench {
     char wrong[600];   /* why the law at hand is broken, "" */
     /* the n-th HTTP exchange from now on goes wrong */
     atomic_int tap_at, tap_seen;
-    bool tap_after; /* the server has done it: its reply is lost */
+    enum tap_how {
+        TAP_UNSENT, /* the request does not arrive */
+        TAP_LOST,   /* the server has done it, the reply is lost */
+        TAP_503,    /* ... and says that it is not there now */
+        TAP_CUT,    /* ... and half of the reply is cut off */
+        TAP_EMPTY,  /* ... and the reply has no body */
+        TAP_HOWS
+    } tap_how;
 };
 
 void bench_begin(struct bench *b);

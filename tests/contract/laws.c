@@ -293,11 +293,11 @@ static void law_deadline(struct bench *b)
 }
 
 /* The n-th exchange with the cloud goes wrong, for every n there is. */
-static void torture_launch(struct bench *b, bool after)
+static void torture_launch(struct bench *b, enum tap_how how)
 {
     for (int n = 1; n <= 40 && b->wrong[0] == '\0'; n++) {
         const char *id = bench_request(b);
-        b->tap_after = after;
+        b->tap_how = how;
         atomic_store(&b->tap_seen, 0);
         atomic_store(&b->tap_at, n);
         bench_launch(b, 2, id);
@@ -311,7 +311,7 @@ static void torture_launch(struct bench *b, bool after)
 
 static void law_lost_requests(struct bench *b)
 {
-    torture_launch(b, false);
+    torture_launch(b, TAP_UNSENT);
 }
 
 static void law_lost_replies(struct bench *b)
@@ -325,7 +325,7 @@ static void law_lost_replies(struct bench *b)
         if (bench_insist(b, 2, id, 5) && bench_settles(b, NULL, 2))
             bench_clear(b);
     }
-    torture_launch(b, true);
+    torture_launch(b, TAP_LOST);
 }
 
 static void law_lost_ends(struct bench *b)
@@ -335,7 +335,7 @@ static void law_lost_ends(struct bench *b)
         struct call *before = launched(b, 2, id, ids);
         if (!before)
             return;
-        b->tap_after = true;
+        b->tap_how = TAP_LOST;
         atomic_store(&b->tap_seen, 0);
         atomic_store(&b->tap_at, n);
         call_free(bench_end_once(b, ids, 1));
@@ -352,13 +352,20 @@ static void law_lost_ends(struct bench *b)
     }
 }
 
+static const char *const tap_texts[TAP_HOWS] = {
+    [TAP_UNSENT] = "no connection",
+    [TAP_LOST] = "no reply",
+    [TAP_503] = "a 503",
+    [TAP_CUT] = "half a reply",
+    [TAP_EMPTY] = "a reply without a body"};
+
 /* What could not be read is an error: a machine that a good list lacks is taken
  * for gone. */
-static void torture_list(struct bench *b, const char *id, bool after)
+static void torture_list(struct bench *b, const char *id, enum tap_how how)
 {
     for (int n = 1; n <= 40 && b->wrong[0] == '\0'; n++) {
         uint32_t there = 0;
-        b->tap_after = after;
+        b->tap_how = how;
         atomic_store(&b->tap_seen, 0);
         atomic_store(&b->tap_at, n);
         struct call *c = bench_run(b, call_new(b->p, CALL_LIST, 1));
@@ -369,8 +376,9 @@ static void torture_list(struct bench *b, const char *id, bool after)
         if (c->status == ST_OK && there != 2)
             bench_wrong(b,
                         "list() was OK with %u of 2 machines when exchange "
-                        "%d with the cloud failed: it must return the error",
-                        there, n);
+                        "%d with the cloud failed (%s): it must return the "
+                        "error",
+                        there, n, tap_texts[how]);
         call_free(c);
         if (!hit)
             return;
@@ -382,8 +390,8 @@ static void law_lost_lists(struct bench *b)
     const char *id = bench_request(b);
     if (!bench_insist(b, 2, id, 5) || !bench_settles(b, id, 2))
         return;
-    torture_list(b, id, false);
-    torture_list(b, id, true);
+    for (enum tap_how how = 0; how < TAP_HOWS; how++)
+        torture_list(b, id, how);
     bench_clear(b);
 }
 

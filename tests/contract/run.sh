@@ -143,6 +143,22 @@ must_fail "a list that swallows errors" env no_proxy=127.0.0.1 "$check" \
     "$here/davit-deaf.so" -t t4 -r GPU=1 -z a -o "url=$url" --ready 10 --gone 10 \
     --call 10 --settle 0.02 --only lost-lists
 
+# And with one that takes every reply for a list, whatever its status or its end.
+spoilt() {  # NAME SED-EXPRESSION
+    sed "$2" "$here/davit-box.c" > "$here/davit-$1.c"
+    if cmp -s "$here/davit-box.c" "$here/davit-$1.c"; then
+        echo "FAIL  the guide has changed: $1 spoils nothing"
+        bad=$((bad + 1))
+    fi
+    ${CC:-gcc} -std=c11 -shared -fPIC -I"$here/include" $(pkg-config --cflags jansson) \
+        -o "$here/davit-$1.so" "$here/davit-$1.c" $(pkg-config --libs jansson)
+    must_fail "a list that is $1" env no_proxy=127.0.0.1 "$check" \
+        "$here/davit-$1.so" -t t4 -r GPU=1 -z a -o "url=$url" --ready 10 --gone 10 \
+        --call 10 --settle 0.02 --only lost-lists
+}
+spoilt "easily" 's/^    return fail(e, DAVIT_RETRY, code, x->reply_body);/    return DAVIT_OK;/'
+spoilt "content" 's/return fail(e, DAVIT_RETRY, "BadJson".*/return DAVIT_OK;/'
+
 # ---- as a stranger runs it, by the lines of docs/provider.md and docs/exec.md
 stranger() {  # PLUGIN ARGS
     suite env -u MAKEFLAGS -u MAKELEVEL no_proxy=127.0.0.1 make -s \

@@ -3,6 +3,7 @@ import fcntl
 import json
 import os
 import subprocess
+import time
 
 from lib import DAVIT
 from lib.daemon import Daemon
@@ -31,6 +32,43 @@ providers:
 node_types:
   t4: {provider: sim, resources: {CPU: 4, GPU: 1}, price: 0.5, options: {boot: 200ms}}
   l4: {provider: sim, resources: {CPU: 4, GPU: 1}, price: 0.9, options: {boot: 200ms}}
+"""
+SLOW = """
+import json, sys, threading, time
+from os import environ
+live, lock = {}, threading.Lock()
+def say(r, **line):
+    with lock:
+        print(json.dumps({"id": r["id"], **line}), flush=True)
+def show(r):
+    for m in live.values():
+        say(r, machine=m)
+def offers(r):
+    time.sleep(float(environ["AFTER"]))
+    say(r, offer={"type": environ["KIND"], "price": float(environ["PRICE"])})
+    say(r, status="OK")
+for text in sys.stdin:
+    r = json.loads(text)
+    if r["op"] == "offers":
+        threading.Thread(target=offers, args=(r,), daemon=True).start()
+        continue
+    if r["op"] == "launch":
+        for i in range(r["count"]):
+            live.setdefault(f"{r['request_id']}-{i}", {"id": f"{r['request_id']}-{i}", "request_id": r["request_id"], "type": r["type"], "phase": "running"})
+    if r["op"] in ("list", "launch"):
+        show(r)
+    say(r, status="OK")
+"""
+AWAITED = """
+cluster: awaited
+api: {listen: "127.0.0.1:{port}"}
+state: "{dir}/davit.db"
+providers:
+  soon: {plugin: exec, command: [python3, "{dir}/slow.py"], env: {AFTER: "0", KIND: dear, PRICE: "2"}}
+  late: {plugin: exec, command: [python3, "{dir}/slow.py"], env: {AFTER: "%s", KIND: cheap, PRICE: "0.5"}}
+node_types:
+  dear: {provider: soon, resources: {CPU: 4}, max: 4}
+  cheap: {provider: late, resources: {CPU: 4}, max: 4}
 """
 LESS = "a machine has 3.92 CPU, the configuration says 4: what asks for 4 will never fit; write CPU: 3.92 under resources"
 TAINT = ("a machine has the taint nvidia.com/gpu=present:NoSchedule, which taints: of the type lacks: pods without that "
@@ -93,6 +131,7 @@ def test_maintenance_is_neither_bought_into_nor_ended(tmp_path):
         d.post({"owner": "a", "bundles": []})
         d.post({"owner": "b", "bundles": []})
         d.until(lambda: d.ready("l4") == 0, 20)     # idle for longer than idle_timeout
+        d.until(lambda: d.nodes("t4")[0]["why"]["reason"] != "idle_wait", 10)
         node = d.nodes("t4")[0]
         assert (node["state"], node["why"]["reason"]) == ("ready", "held_by_cloud")
         assert "being upgraded" in node["why"]["text"]
@@ -101,3 +140,25 @@ def test_maintenance_is_neither_bought_into_nor_ended(tmp_path):
         assert {e["subject"] for e in d.events("offer.closed")} == {"t4"}
         faults(tmp_path)
         d.until(lambda: d.events("node.freed") and d.ready("t4") == 0, 30)
+
+
+def awaited(tmp_path, after):
+    (tmp_path / "slow.py").write_text(SLOW)
+    return Daemon(tmp_path, AWAITED % after)
+
+
+def test_nothing_is_bought_before_all_offers_are_known(tmp_path):
+    """At the start the dearer of two is known sooner."""
+    with awaited(tmp_path, "3") as d:
+        d.post({"owner": "me", "bundles": [{"CPU": 1}]})
+        d.until(lambda: "has not said yet what it offers" in d.cli("why", "me") or d.nodes())
+        d.until(lambda: d.ready() == 1)
+        assert [n["type"] for n in d.nodes()] == ["cheap"]
+
+
+def test_offers_that_do_not_come_are_waited_for_ten_seconds(tmp_path):
+    with awaited(tmp_path, "600") as d:
+        begun = time.monotonic()
+        d.post({"owner": "me", "bundles": [{"CPU": 1}]})
+        d.until(lambda: d.ready() == 1)
+        assert time.monotonic() - begun > 7

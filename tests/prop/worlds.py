@@ -267,6 +267,8 @@ def failures_add(s, rng):
         for o in t["offers"]:
             if rng.random() < 0.5:
                 o["failed_ms"] = NOW - rng.choice([2000, 70000, 400000])
+            if rng.random() < 0.2:
+                o["interruptions"] = rng.choice([1, 2, 5, 30])
     for n in s["nodes"]:
         if rng.random() < 0.3:
             n["created_ms"] = NOW - rng.choice([1000, 60000, 300000])

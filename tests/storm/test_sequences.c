@@ -1,5 +1,5 @@
 /*
- * test_sequences.c - twenty-two bad days, each as a named test in played time.
+ * test_sequences.c - twenty-three bad days, each as a named test in played time.
  *
  * Each was seen on real daemons before the ledger knew "maybe".  A test says
  * what went wrong, or nothing; the observer's laws hold beside it.  Each runs in
@@ -822,6 +822,47 @@ static const char *led_consolidation(void)
     return NULL;
 }
 
+/* 24.  A spot market takes back machine after machine: on-demand is bought once
+ * that is what it comes to, and spot again when an hour has passed. */
+static const char *spot_market_dries_up(void)
+{
+    struct world *w = calm(
+        CLUSTER HEAD
+        "limits: {idle_timeout: 2m}\n" ONE_CLOUD
+        "node_types:\n  t4: {provider: a, resources: {CPU: 8, GPU: 1}, "
+        "accelerator_type: T4, price: 3, spot_price: 1, market: [on-demand, "
+        "spot], max: 4}\n",
+        true, 1);
+    struct cloud_machine *m;
+    uint32_t taken = 0;
+    struct cloud *c;
+
+    for (; taken < 12; taken++) {
+        world_tasks(w, "GPU", 1, 1, false, HOUR); /* lost with its node */
+        world_run(w, 3 * MINUTE);
+        m = world_machine(w, 0, &c);
+        if (!m || !m->spot)
+            break;
+        cloud_take_back(c, m, 10 * SECOND);
+        if (taken == 2) {
+            daemon_stop(first(w)); /* it is remembered */
+            daemon_start(first(w));
+        }
+    }
+    /* 1 $/h counts as 1.5, 2, 2.5, 3, 3.5 */
+    if (!m || m->spot || taken < 4 || taken > 5)
+        return wrong("%u spot machines were bought and taken back", taken);
+    world_run(w, 2 * HOUR);
+    if (alive(w))
+        return wrong("the work is done, and a machine stays");
+    world_tasks(w, "GPU", 1, 1, false, HOUR);
+    world_run(w, 3 * MINUTE);
+    m = world_machine(w, 0, &c);
+    if (!m || !m->spot)
+        return wrong("it does not go back to spot");
+    return NULL;
+}
+
 /* ---- all of them */
 
 /*   number, test */
@@ -858,7 +899,8 @@ static const char *led_consolidation(void)
     X(21, one_bad_list) \
     X(22, stranger_never_joins) \
     X(22, raylet_of_another_name) \
-    X(23, led_consolidation)
+    X(23, led_consolidation) \
+    X(24, spot_market_dries_up)
 
 static const struct sequence {
     int number;

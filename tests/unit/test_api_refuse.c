@@ -94,6 +94,10 @@ static const struct {
      "{" NOW ", \"node_types\": [" T4 ", \"unavailable\": "
      "\"provider_down\"}], \"demands\": [{\"resources\": {\"GPU\": 1}}]}",
      "t4: provider sim is not ready"},
+    {REASON_OFFERS_AWAITED,
+     "{" NOW ", \"node_types\": [" T4 ", \"unavailable\": "
+     "\"offers_awaited\"}], \"demands\": [{\"resources\": {\"GPU\": 1}}]}",
+     "a provider has not said yet what it offers: it is waited for 10 s"},
     {REASON_TYPE_DISABLED,
      "{" NOW ", \"node_types\": [" T4 ", \"unavailable\": "
      "\"type_disabled\"}], \"demands\": [{\"resources\": {\"GPU\": 1}}]}",

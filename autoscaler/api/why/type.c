@@ -53,7 +53,7 @@ static void sums_line(struct out *o, struct view *v, const struct pb_type *t)
 
     out_strf(o, NULL, "%s (provider %s): %u nodes, min %u, %s, %s $/h each.",
              view_str(v, t->name), view_str(v, t->provider), nodes_of(v, t),
-             t->min, max, view_money(v, cheapest(v, t)->price_micros_hour));
+             t->min, max, view_money(v, pb_offer_bill(cheapest(v, t))));
 }
 
 /* What keeps each of its offers from being bought. */
@@ -69,6 +69,13 @@ static void offer_lines(struct out *o, struct view *v, const struct pb_type *t)
         const struct pb_offer *f = &v->s->offers[t->first_offer + i];
         const char *zone = view_str(v, f->zone);
 
+        if (f->interruptions)
+            out_strf(o, NULL,
+                     "%u spot machines%s%s were taken back in the last hour: "
+                     "for %s $/h it counts as %s.",
+                     f->interruptions, *zone ? " in " : "", zone,
+                     view_money(v, pb_offer_bill(f)),
+                     view_money(v, f->price_micros_hour));
         if (f->closed)
             out_strf(o, NULL, "Not offered now%s%s%s.", *zone ? " in " : "",
                      zone, f->spot ? " (spot)" : "");

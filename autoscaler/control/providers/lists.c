@@ -64,6 +64,12 @@ static void list_poll(struct providers *p, struct provider_state *s)
 
 static void offers_poll(struct providers *p, struct provider_state *s)
 {
+    if (s->awaited && p->env->mono_ms >= s->await_until_ms) {
+        s->awaited = false;
+        p->env->news = true;
+    } else if (s->awaited) {
+        env_wake_mono(p->env, s->await_until_ms);
+    }
     if (s->offering || s->elsewhere ||
         !(provider_caps(s->provider) & DAVIT_CAP_OFFERS))
         return;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../../base/hash.h"
+#include "../report/interrupted.h"
 #include "../settle.h"
 #include "providers.h"
 
@@ -209,6 +210,7 @@ static void stopping_seen(struct providers *p, struct machine *m)
     if (m->state >= STATE_STOPPING || m->maybe.taken)
         return;
     m->maybe.taken = true;
+    interrupted_note(p->ledger, m);
     fleet_touch(&p->ledger->fleet, m);
 }
 
@@ -283,6 +285,7 @@ static void machine_absent(struct providers *p, struct machine *m)
              "%s has no machine of its launch", m->provider);
         break;
     case STANDING_THERE:
+        interrupted_note(p->ledger, m);
         if (m->maybe.taken)
             break;
         atomic_fetch_add(&p->env->metrics.lost, 1);

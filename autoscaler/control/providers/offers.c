@@ -12,6 +12,8 @@ enum {
     OFFERS_MS = 600000,
     OFFERS_AGAIN_MS = OFFERS_MS / 10, /* after a failure; while one is closed */
     OFFERS_SOON_MS = 10000,           /* at most so often */
+    AWAIT_MS = 10000,                 /* the first ones */
+    AWAIT_AGAIN_MS = 1000,            /* after a failure of these */
 };
 
 static struct known_offer *known_find(struct providers *p, const char *provider,
@@ -110,6 +112,21 @@ void offers_soon(struct provider_state *s)
         s->offers_due_ms = soon;
 }
 
+void offers_await(struct providers *p, struct provider_state *s)
+{
+    s->awaited = provider_caps(s->provider) & DAVIT_CAP_OFFERS;
+    s->await_until_ms = p->env->mono_ms + AWAIT_MS;
+}
+
+bool offers_awaited(const struct providers *p)
+{
+    for (uint32_t i = 0; i < p->all.n; i++)
+        if (p->all.v[i]->awaited && !p->all.v[i]->elsewhere &&
+            p->env->mono_ms < p->all.v[i]->await_until_ms)
+            return true;
+    return false;
+}
+
 void provider_offered(struct providers *p, const struct call *call)
 {
     struct provider_state *s = provider_of(p, call->provider);
@@ -117,6 +134,11 @@ void provider_offered(struct providers *p, const struct call *call)
 
     s->offering = false;
     s->offers_due_ms = p->env->mono_ms + (good ? OFFERS_MS : OFFERS_AGAIN_MS);
+    if (!good && s->awaited && call->status != ST_UNSUPPORTED)
+        s->offers_due_ms = p->env->mono_ms + AWAIT_AGAIN_MS;
+    else if (s->awaited)
+        p->env->news = true; /* the wait is over */
+    s->awaited = s->awaited && s->offers_due_ms < s->await_until_ms;
     if (!good)
         return;
     for (uint32_t i = 0; i < call->offers.n; i++) {

@@ -181,6 +181,8 @@ void providers_replace(struct providers *p, struct provider_set *set)
     p->all.v = set->v;
     p->all.n = p->all.cap = set->n;
     p->offers.n = 0;
+    for (uint32_t i = 0; i < p->all.n; i++)
+        offers_await(p, p->all.v[i]);
     backoffs_forget_all(p->ledger->backoffs);
     p->ledger->unhelped.n = 0;
 }

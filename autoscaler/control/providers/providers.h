@@ -26,6 +26,8 @@ struct provider_state {
     bool offering;                         /* an offers call is in flight */
     int64_t list_due_ms, list_last_ms;     /* mono */
     int64_t offers_due_ms, offers_last_ms; /* mono */
+    bool awaited; /* its first offers are: nothing is bought anywhere, */
+    int64_t await_until_ms; /* mono: until then at most */
     uint32_t held;          /* machines that the last list holds */
     int64_t listed_ms;      /* wall, last good list; 0 never */
     uint32_t machines;      /* in that list */
@@ -113,6 +115,11 @@ void list_hangs(struct providers *p, struct provider_state *s);
 void offers_hang(struct providers *p, struct provider_state *s);
 
 /* ---- offers.c */
+/* It was opened: a plan without its zones, prices and taints could buy what it
+ * would not buy a moment later. */
+void offers_await(struct providers *p, struct provider_state *s);
+/* Is any provider's first word awaited? */
+bool offers_awaited(const struct providers *p);
 void provider_offered(struct providers *p, const struct call *call);
 /* Something has changed there: they are asked for again soon. */
 void offers_soon(struct provider_state *s);

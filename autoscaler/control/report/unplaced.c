@@ -79,7 +79,7 @@ void unplaced_obstacles(const struct status_page *page, uint32_t bundle,
 
 bool unplaced_is_early(const struct env *env, enum reason why)
 {
-    return why == REASON_PROVIDER_DOWN &&
+    return (why == REASON_PROVIDER_DOWN || why == REASON_OFFERS_AWAITED) &&
            env->now_ms - env->started_ms < EARLY_MS;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../../model/amount.h"
+#include "../report/interrupted.h"
 #include "inside.h"
 
 static void machine_joined(struct sources *s, struct machine *m,
@@ -165,6 +166,8 @@ static void notice_seen(struct sources *s, struct machine *m,
         return;
     m->maybe.leaving = leaving;
     m->maybe.leaves_ms = leaving ? s->env->now_ms + n->leaving_ms : 0;
+    if (leaving)
+        interrupted_note(s->ledger, m);
     if (!leaving && m->state == STATE_DRAINING && m->why == REASON_END_TAKEN)
         machine_to(s->ledger, m, STATE_READY);
     fleet_touch(&s->ledger->fleet, m);

@@ -239,6 +239,7 @@ class Offer(TypedDict):
     room: Optional[int]
     backoff_for: Optional[str]
     backoff_until: Optional[str]
+    interruptions: int
     closed: bool
     note: str
 
