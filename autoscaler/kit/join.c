@@ -48,7 +48,8 @@ static const char made[] =
     "user=%s\n"
     "id -u \"$user\" >/dev/null 2>&1 || { useradd -m -s /bin/bash \"$user\" "
     "&& mkdir -p /etc/sudoers.d && echo \"$user ALL=(ALL) NOPASSWD:ALL\" "
-    "> \"/etc/sudoers.d/davit-$user\"; }\n"
+    "> \"/etc/sudoers.d/davit-$user\" && "
+    "chmod 440 \"/etc/sudoers.d/davit-$user\"; }\n"
     "! getent group docker >/dev/null || usermod -aG docker \"$user\"\n";
 
 void kit_join_script(struct kit_str *s, const struct kit_join *j)

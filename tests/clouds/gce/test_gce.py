@@ -191,6 +191,30 @@ def test_startup_script_joins(cloud, drives):
     assert p.returncode == 0, p.stderr
 
 
+@pytest.mark.parametrize("there", [True, False])
+def test_a_user_that_the_image_lacks_is_made(cloud, drives, tmp_path, there):
+    d = drives(more="head: {ray: {address: 10.1.2.3:6379}}", options=", user: ubuntu, join: 'echo $RAY_HEAD_IP > joined'")
+    d.launch(1, R, zone=A)
+    [i] = cloud.bare.values()
+    [text] = [x["value"] for x in i["body"]["metadata"]["items"] if x["key"] == "startup-script"]
+    (tmp_path / "bin").mkdir()
+    note = f'echo "$(basename "$0") $*" >> "{tmp_path}/did"\n'
+    for name, does in {"curl": "echo projects/1/zones/z1", "id": f"exit {0 if there else 1}", "getent": "exit 0", "useradd": note,
+                       "usermod": note, "sudo": note + 'while [ "$1" != bash ]; do shift; done; exec "$@"'}.items():
+        (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{does}\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    for folder in ("/var/log", "/etc/sudoers.d"):
+        text = text.replace(folder, f"{tmp_path}/sudoers" if "sudo" in folder else str(tmp_path))
+    p = subprocess.run(["bash", "-c", text.replace("/dev/console", f"{tmp_path}/none")], cwd=tmp_path, capture_output=True, text=True,
+                       env={"PATH": f"{tmp_path}/bin:/usr/bin:/bin"})
+    assert p.returncode == 0 and (tmp_path / "joined").read_text() == "10.1.2.3\n", (p.stdout, p.stderr)
+    did = (tmp_path / "did").read_text().splitlines()
+    assert did[:-1] == ([] if there else ["useradd -m -s /bin/bash ubuntu"]) + ["usermod -aG docker ubuntu"]
+    assert did[-1].startswith("sudo -H -u ubuntu --preserve-env=RAY_CLOUD_INSTANCE_ID,")
+    made = tmp_path / "sudoers" / "davit-ubuntu"
+    assert made.exists() != there and (there or made.stat().st_mode & 0o777 == 0o440)
+
+
 @pytest.mark.parametrize("types, says", [
     ("  t4: {provider: gce, machine: n1-standard-8, zones: [us-central1-a]}", "an image"),
     ("  t4: {provider: gce, machine: n1-standard-8, options: {image: x}}", "zones"),
