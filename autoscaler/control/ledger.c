@@ -16,7 +16,7 @@
 enum { COMMIT_AGAIN_MS = 1000, COMMIT_MOST_MS = 5000 };
 enum { LEASE_LOOK_MS = 200 };
 
-_Static_assert((int)MAIL_COPY == (int)HA_MAIL, "ha.c posts it");
+_Static_assert((int)MAIL_COPY == (int)HA_MAIL, "ha/copy.c posts it");
 
 /* ---- opening */
 

@@ -12,7 +12,7 @@
 #include "../cloud/cloud.h"
 #include "../model/fleet.h"
 #include "env.h"
-#include "ha.h"
+#include "ha/ha.h"
 
 /* A launch that failed lately, for people. */
 struct failure_note {
