@@ -1,4 +1,4 @@
-"""A shadow beside Cluster Autoscaler, whose nodes are made by hand here: it needs the right to read and nothing else, counts
+"""A shadow beside Cluster Autoscaler and Karpenter, whose nodes are made by hand here: it needs the right to read and nothing else, counts
 what runs by pods, and leaves DaemonSets out."""
 import manifests
 from kwoknodes import add_node
@@ -56,3 +56,34 @@ def test_beside_another_autoscaler(plane, tmp_path):
     asked = plane.audit(mark, user=ACCOUNT)
     assert asked and {e["verb"] for e in asked} <= {"get", "list", "watch"}, asked
     assert (tmp_path / "davit.db.shadow").exists()
+
+
+KARPENTER = {"karpenter.sh/nodepool": "t4-pool", "karpenter.sh/capacity-type": "on-demand", "karpenter.sh/registered": "true"}
+
+
+def test_beside_karpenter(plane, tmp_path):
+    """Its nodes as it makes and ends them: with its NodePool's label and its taint until they are registered; tainted as disrupted, then deleted."""
+    mark = plane.audit_mark()
+    types = {n: {**t, "boot": "1s"} for n, t in TYPES.items()}
+    text = config(account(plane, rules=READ), types, state="kubernetes", limits={"idle_timeout": "2s"})
+    with Daemon(tmp_path, text, args=["--shadow"]) as d:
+        def sides():
+            r = d.get("/v1/shadow")[1]
+            return [(r[s]["nodes"], r[s]["cost_per_hour"], r[s]["waiting_bundles"]) for s in ("present", "davit")]
+
+        plane.client.post(pods_path(), manifests.pod("a", gpus=1, cpu="2", nodeSelector=LABELS))
+        until(lambda: sides() == [(0, 0, 1), (1, 0.6, 0)], 40, lambda: f"it waits: {sides()}\n{d.text()[-3000:]}")
+        made = template(TYPES["t4"])
+        made.labels = {**made.labels, **KARPENTER}
+        made.taints = [*made.taints, {"key": "karpenter.sh/unregistered", "effect": "NoExecute"}]
+        add_node(plane, "karpenter-1", made)
+        until(lambda: sides()[0] == (1, 2, 1), 20, lambda: f"it is not registered: {sides()}")
+        plane.client.patch("/api/v1/nodes/karpenter-1", {"spec": {"taints": [TAINT]}})
+        until(lambda: sides() == [(1, 2, 0), (1, 0.6, 0)], 30, lambda: f"it runs: {sides()}")
+        plane.client.delete(pods_path(name="a"))
+        plane.client.patch("/api/v1/nodes/karpenter-1", {"spec": {"taints": [TAINT, {"key": "karpenter.sh/disrupted", "effect": "NoSchedule"}]}})
+        until(lambda: sides() == [(1, 2, 0), (0, 0, 0)], 30, lambda: f"it ended: {sides()}")
+        plane.client.delete("/api/v1/nodes/karpenter-1")
+        until(lambda: sides() == [(0, 0, 0), (0, 0, 0)], 30, lambda: f"Karpenter ended its node: {sides()}")
+        assert len(d.events("would.launch")) == len(d.events("would.end")) == 1
+    assert {e["verb"] for e in plane.audit(mark, user=ACCOUNT)} <= {"get", "list", "watch"}
