@@ -268,8 +268,15 @@ void cloud_watch(struct cloud *c, const struct cloud_watch *w)
 void cloud_weather(struct cloud *c, const struct cloud_weather *w)
 {
     bool unread = w->down || w->auth || w->broken || w->lists_fail;
+    bool well = !unread && !w->auth_ends && !w->invalid_ends && !w->throttled &&
+                !w->lost_request && !w->lost_reply && !w->late_effect &&
+                !w->hangs && !w->end_hangs && !w->cut_list;
 
     c->weather = *w;
+    if (!well)
+        c->well_ms = 0;
+    else if (!c->well_ms)
+        c->well_ms = player_now_ms(c->player);
     if (!unread)
         c->unread_ms = 0;
     else if (!c->unread_ms)
@@ -281,6 +288,11 @@ void cloud_weather(struct cloud *c, const struct cloud_weather *w)
 int64_t cloud_unread_ms(const struct cloud *c)
 {
     return c->unread_ms;
+}
+
+int64_t cloud_well_ms(const struct cloud *c)
+{
+    return c->well_ms;
 }
 
 void cloud_spoil(struct cloud *c, uint32_t n, const struct cloud_weather *w)

@@ -15,7 +15,12 @@
 #include "head.h"
 #include "player.h"
 
-enum { CLOUDS = 8, ABSENT_FEW = 3 };
+enum {
+    CLOUDS = 8,
+    ABSENT_FEW = 3,
+    CLOUD_FOUND_MS = 600000, /* a launch that left while no list had a machine
+                              * has come in so long after lists have it again */
+};
 
 struct cloud_opts {
     const char *name; /* "" or NULL: the one without; borrowed */
@@ -44,8 +49,11 @@ struct cloud_machine {
                             * 0: not so */
     int64_t absent_most_ms; /* the longest such time, no more than ABSENT_FEW
                              * lacking that nobody ends */
+    int64_t again_ms;       /* since then every good list had it; 0: not so */
     int64_t end_unsure_ms;  /* until then a call to end it is under way, or was
                              * not answered: nobody knows what comes of it */
+    int64_t end_tried_ms;   /* the last call for its end, or the return of one
+                             * that hangs, which is later; 0 none */
     int64_t end_called_ms;  /* the call whose effect its end was came in then */
     bool end_unlisted;      /* it was being ended, and a list had it not, nor a
                              * few others */
@@ -118,6 +126,8 @@ struct cloud_weather {
 void cloud_weather(struct cloud *c, const struct cloud_weather *w);
 /* Since when no list can go well, in its weather; 0: one can. */
 int64_t cloud_unread_ms(const struct cloud *c);
+/* Since when nothing befalls its calls; 0: something does. */
+int64_t cloud_well_ms(const struct cloud *c);
 /* The n-th call from now, and no other, meets that weather. */
 void cloud_spoil(struct cloud *c, uint32_t n, const struct cloud_weather *w);
 uint64_t cloud_faults(const struct cloud *c); /* calls and machines spoilt */

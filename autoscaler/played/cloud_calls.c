@@ -14,7 +14,7 @@
 #include "../provider.h"
 #include "cloud_inside.h"
 
-enum { LATE_MS = 60000, ANSWER_MS = 30000, END_COMES_MS = 15 * 60000 };
+enum { LATE_MS = 60000, ANSWER_MS = 30000, END_COMES_MS = 11 * 60000 };
 
 /* ---- open */
 
@@ -381,6 +381,19 @@ static void ends_later(struct cloud *c, const char *const *ids, size_t n)
     asked_later(a, LATE_MS, ends_come_late);
 }
 
+/* Each call that hangs keeps a thread, of which there are few. */
+static void ends_hang(struct cloud *c, const char *const *ids, size_t n)
+{
+    int64_t until = player_now_ms(c->player) + c->meets->hang_ms;
+
+    for (size_t i = 0; i < n; i++) {
+        struct cloud_machine *m = cloud_machine(c, ids[i]);
+
+        if (m && m->end_tried_ms < until)
+            m->end_tried_ms = until;
+    }
+}
+
 static int terminate(void *self, struct davit_call *call,
                      const char *const *ids, size_t n_ids,
                      struct davit_sink *sink, davit_put_done *done,
@@ -397,6 +410,7 @@ static int terminate(void *self, struct davit_call *call,
         return call_fails(c, e, DAVIT_AUTH, "no right to end machines");
     if (player_chance(c->player, 1000) < c->meets->end_hangs) {
         player_takes(c->player, c->meets->hang_ms);
+        ends_hang(c, ids, n_ids);
         return call_no_reply(c, e);
     }
     if (c->meets->invalid_ends)
@@ -426,6 +440,14 @@ static int64_t unsure_ms(const struct cloud *c, int status)
            (hangs ? c->meets->hang_ms : 0);
 }
 
+static void end_tried(const struct cloud *c, struct cloud_machine *m,
+                      uint32_t daemon)
+{
+    m->end_askers |= UINT32_C(1) << daemon;
+    if (m->end_tried_ms < player_now_ms(c->player))
+        m->end_tried_ms = player_now_ms(c->player);
+}
+
 static int do_terminate(void *self, struct davit_call *call,
                         const char *const *ids, size_t n_ids,
                         struct davit_sink *sink, davit_put_done *done,
@@ -438,7 +460,7 @@ static int do_terminate(void *self, struct davit_call *call,
 
     for (size_t i = 0; i < n_ids; i++)
         if (cloud_machine(c, ids[i]))
-            cloud_machine(c, ids[i])->end_askers |= UINT32_C(1) << h->daemon;
+            end_tried(c, cloud_machine(c, ids[i]), h->daemon);
     status = terminate(h, call, ids, n_ids, sink, done, e);
     until = player_now_ms(c->player) + unsure_ms(c, status);
 

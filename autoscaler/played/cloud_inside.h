@@ -37,7 +37,7 @@ struct cloud {
     struct hash by_request, by_id;
     struct asked *late; /* requests that are still to come in */
     uint32_t calls, changes;
-    int64_t unread_ms;
+    int64_t unread_ms, well_ms;
     uint64_t faults;
 };
 

@@ -43,6 +43,8 @@ static void list_counts(const struct cloud *c, struct cloud_machine *m,
         return; /* its answer may never be looked at */
     m->lists++;
     m->absent_ms = 0;
+    if (!m->again_ms)
+        m->again_ms = player_now_ms(c->player);
     if (!m->first_list_ms)
         m->first_list_ms = player_now_ms(c->player);
 }
@@ -69,8 +71,13 @@ static void list_lacks(const struct cloud *c, struct cloud_machine *m, bool few)
 {
     int64_t now = player_now_ms(c->player);
 
+    if (m->again_ms && now - m->again_ms > CLOUD_FOUND_MS) {
+        m->absent_most_ms = 0; /* everybody knows it again */
+        m->end_unlisted = false;
+    }
     if (!m->absent_ms)
         m->absent_ms = now;
+    m->again_ms = 0;
     if (!few)
         return;
     m->end_unlisted = m->end_unlisted || is_going(m);

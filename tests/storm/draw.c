@@ -25,6 +25,7 @@ struct drawing {
     uint32_t kinds; /* a bit for each kind of weather */
     uint32_t types;
     bool edits;
+    bool steady; /* its daemon is not started again */
 };
 
 static uint64_t next(struct drawing *d)
@@ -170,6 +171,11 @@ static struct cloud_weather weather_draw(struct drawing *d)
 {
     struct cloud_weather w = {0};
 
+    if (d->steady && one_in(d, 6)) { /* for longer than anybody would wait */
+        w.end_hangs = 1000;
+        w.hang_ms = between(d, HOUR, 5 * HOUR);
+        return w;
+    }
     do {
         uint32_t kind;
 
@@ -321,8 +327,7 @@ static bool restarts(enum happening_kind k)
 
 static void rates_draw(struct drawing *d)
 {
-    bool steady = one_in(d, 3);
-
+    d->steady = one_in(d, 3);
     for (int k = 0; k < HAPPENINGS; k++) {
         bool demand = k == HAPPENS_ASKS || k == HAPPENS_TASKS;
 
@@ -337,14 +342,14 @@ static void rates_draw(struct drawing *d)
             d->rates[k] = between(d, 5, 20);
         if (k == HAPPENS_CALM)
             d->rates[k] = between(d, 3, 15);
-        if (!has_place(d, k) || (steady && restarts(k)))
+        if (!has_place(d, k) || (d->steady && restarts(k)))
             d->rates[k] = 0;
         d->all += d->rates[k];
     }
     do
         d->kinds = (uint32_t)next(d) & (uint32_t)next(d);
     while (!(d->kinds & ((1u << KINDS) - 1)));
-    if (steady)
+    if (d->steady)
         d->kinds |= HEALED_BY_A_START;
 }
 

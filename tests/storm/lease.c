@@ -252,6 +252,11 @@ void lease_trouble(struct lease *l, enum lease_trouble t)
     l->trouble = t;
 }
 
+bool lease_is_well(const struct lease *l)
+{
+    return l->trouble == LEASE_WELL;
+}
+
 bool lease_is_silent(const struct lease *l)
 {
     return l->trouble == LEASE_SILENT;

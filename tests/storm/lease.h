@@ -27,6 +27,7 @@ struct lease;
 struct lease *lease_new(struct player *p);
 void lease_free(struct lease *l);
 void lease_trouble(struct lease *l, enum lease_trouble t);
+bool lease_is_well(const struct lease *l);
 bool lease_is_silent(const struct lease *l);
 uint64_t lease_faults(const struct lease *l);
 

@@ -55,8 +55,8 @@ MUTANTS = [
     (7, "journal_for_ever", C + "ledger.c", "        l->journal_ok = true;\n        l->pause_ms = 0;\n        l->stale = false;\n        return true;",
      "        l->stale = false;\n        return l->journal_ok;"),
     (7, "hung_end_for_ever", C + "providers/answers.c",
-     ("enum status s = call->job.abandoned ? ST_RETRY : call->done[i];", "            m->busy = false;\n            m->tries++;"),
-     ("enum status s = call->done[i];\n\n        if (call->job.abandoned)\n            continue;", "            m->tries++;")),
+     ("enum status s = call->job.abandoned ? ST_RETRY : call->done[i];", "            m->busy = false;\n            m->maybe.end_doubt_ms"),
+     ("enum status s = call->done[i];\n\n        if (call->job.abandoned)\n            continue;", "            m->maybe.end_doubt_ms")),
     (7, "stop_unseen", C + "publish.c", ".ready = provider_is_read(s),", ".ready = s->listed_ms > 0,"),
 ]
 # A wedge shows as a world that does not settle, a forgotten machine as one that

@@ -16,7 +16,8 @@ enum {
     NEEDED_MS = 30 * MINUTE,    /* for so long a launch may still come in */
     SHOWS_MS = 10 * MINUTE,     /* from a stop to /readyz */
     GRACE_MS = 90 * SECOND,     /* from unknown to known */
-    END_COMES_MS = 15 * MINUTE, /* after a restart: an end that was asked for */
+    END_COMES_MS = 11 * MINUTE, /* after a restart: an end that was asked for */
+    ASKED_MS = 20 * MINUTE,     /* between two calls for the same end */
 };
 
 void law_broken(struct world *w, enum law law, const char *fmt, ...)
@@ -142,10 +143,12 @@ static int64_t price_of(const struct world *w, const struct cloud_machine *m)
 }
 
 /* Lists that went well had said so for a settle time, or one after its end was
- * confirmed: it is gone, as anybody would think. */
-static bool was_hidden(const struct cloud_machine *m)
+ * confirmed: it is gone, as anybody would think, until they have it again. */
+static bool was_hidden(const struct world *w, const struct cloud_machine *m)
 {
-    return m->absent_most_ms >= SETTLE_MS || m->end_unlisted;
+    bool found = m->again_ms && world_now(w) - m->again_ms > CLOUD_FOUND_MS;
+
+    return !found && (m->absent_most_ms >= SETTLE_MS || m->end_unlisted);
 }
 
 struct bill { /* of the machines that one daemon bought */
@@ -161,7 +164,7 @@ static struct bill bill_of(const struct world *w, uint32_t daemon,
     struct cloud *c;
 
     for (uint32_t i = 0; (m = world_machine(w, i, &c)); i++) {
-        if (m->added || m->daemon != daemon || was_hidden(m))
+        if (m->added || m->daemon != daemon || was_hidden(w, m))
             continue;
         b.all++;
         b.of_type += strcmp(m->type, type) == 0;
@@ -225,7 +228,7 @@ static bool end_unsure(const struct world *w, const struct cloud_machine *m)
 static bool of_use(const struct world *w, const struct cloud_machine *m)
 {
     return !end_unsure(w, m) && m->gone_ms == INT64_MAX && !m->failed &&
-           !m->asked_ms && !m->added && !was_hidden(m) &&
+           !m->asked_ms && !m->added && !was_hidden(w, m) &&
            m->ready_ms - m->launched_ms <
                w->settings.v[0].conf->start_timeout_ms;
 }
@@ -386,6 +389,18 @@ static bool provider_shows(const struct status_page *page, const char *cloud)
     return true; /* another file has it no more */
 }
 
+static bool is_ending(const struct status_page *page,
+                      const struct cloud_machine *m)
+{
+    for (uint32_t i = 0; i < page->snapshot->n_nodes; i++) {
+        const struct snap_node *n = &page->snapshot->nodes[i];
+
+        if (n->state == STATE_STOPPING && strcmp(n->cloud_id, m->id) == 0)
+            return true;
+    }
+    return false;
+}
+
 static bool is_overdue(const struct daemon *d, int64_t since_ms)
 {
     int64_t now = world_now(d->world);
@@ -393,6 +408,48 @@ static bool is_overdue(const struct daemon *d, int64_t since_ms)
     return since_ms && now - since_ms > SHOWS_MS &&
            now - d->started_ms > SHOWS_MS &&
            now - d->world->slept_ms > SHOWS_MS;
+}
+
+/* Has all been well for so long that each end was asked for again? */
+static bool was_well(const struct daemon *d, const struct cloud *c)
+{
+    const struct world *w = d->world;
+    int64_t since = cloud_well_ms(c);
+
+    since = since > d->started_ms ? since : d->started_ms;
+    since = since > w->slept_ms ? since : w->slept_ms;
+    since = since > w->ills_ms ? since : w->ills_ms;
+    return cloud_well_ms(c) && world_now(w) - since > ASKED_MS;
+}
+
+/* It has a raylet, whose work may be given time first. */
+static bool is_up(const struct world *w, const struct cloud_machine *m)
+{
+    struct head_node n;
+
+    return w->head && head_node_of(w->head, m->id, &n) && n.alive;
+}
+
+/* A call that hangs stops no end: another one is sent. */
+static void ends_check(struct daemon *d, const struct status_page *page)
+{
+    struct world *w = d->world;
+    struct cloud_machine *m;
+    struct cloud *c;
+
+    if ((w->head && !head_answers(w->head)) || disk_is_bad(w->disk) ||
+        (w->lease && !lease_is_well(w->lease)))
+        w->ills_ms = world_now(w);
+    for (uint32_t i = 0; (m = world_machine(w, i, &c)); i++)
+        if (m->end_tried_ms && m->gone_ms == INT64_MAX &&
+            m->daemon == d->number && !m->added && was_well(d, c) &&
+            world_now(w) - m->end_tried_ms > ASKED_MS && !is_up(w, m) &&
+            is_ending(page, m))
+            law_broken(w, LAW_WEDGE,
+                       "cloud %s: %s is to end, and that was asked for %lld s "
+                       "ago",
+                       cloud_title(c), m->id,
+                       (long long)(world_now(w) - m->end_tried_ms) / 1000);
 }
 
 static void stops_check(struct daemon *d, const struct status_page *page)
@@ -456,6 +513,8 @@ void observer_step(struct daemon *d)
         w->checked_ms = world_now(w);
         owners_check(d, page);
         stops_check(d, page);
+        if (d->number == 0)
+            ends_check(d, page);
     }
     status_unref(page);
 }

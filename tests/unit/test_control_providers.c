@@ -270,10 +270,34 @@ static void hang_all(enum call_op op)
         c->count = op == CALL_LAUNCH;
         call_send(&rig.providers, c, 1000);
         assert_ptr_equal(rig_job(), &c->job);
-        rig_pass(1000 + LAST_CHANCE_MS);
+        rig_pass(c->job.deadline_mono_ms - rig.env.mono_ms + LAST_CHANCE_MS);
         calls_overdue(&rig.providers);
     }
     fail_msg("there is no end to the room");
+}
+
+/* Each keeps a place, so the next one is asked for later. */
+static void test_end_that_hangs(void **state)
+{
+    static const char *const ids[] = {"i-1"};
+    struct machine *m = rig_machine("m", STATE_STOPPING, "i-1");
+
+    (void)state;
+    for (int i = 0; i < 7; i++) {
+        struct call *c = call_new(rig_site()->provider, CALL_TERMINATE,
+                                  MAIL_CALL);
+
+        c->ids = ids;
+        c->n_ids = 1;
+        m->busy = true;
+        call_send(&rig.providers, c, 1000);
+        assert_ptr_equal(rig_job(), &c->job);
+        rig_pass(c->job.deadline_mono_ms - rig.env.mono_ms + LAST_CHANCE_MS);
+        calls_overdue(&rig.providers);
+        assert_false(m->busy);
+        assert_int_equal(m->retry_ms - rig.env.now_ms,
+                         60000 << (i < 5 ? i : 5));
+    }
 }
 
 /* Ends, launches and offers that hang leave room to look: who sees nothing
@@ -333,6 +357,7 @@ int main(void)
         TEST(test_refusal_ends_the_intent),
         TEST(test_lost_answer_keeps_the_intent),
         TEST(test_call_that_hangs),
+        TEST(test_end_that_hangs),
         TEST(test_what_hangs_leaves_room_for_lists),
         TEST(test_offers_replace_those_before),
     };

@@ -18,6 +18,7 @@ enum {
     RETRY_LONGEST_MS = 60000,
     LAUNCH_TRIES = 6, /* about 30 s; then the next plan looks elsewhere */
     LIST_SOON_MS = 200,
+    HANGS_MOST = 5, /* doublings of the pause after an end that hangs */
 };
 
 static int64_t retry_at(const struct providers *p, const struct machine *m,
@@ -255,7 +256,8 @@ static void launch_hangs(struct providers *p, const struct call *call,
     }
 }
 
-/* Another call asks for the same: to end what has ended does no harm. */
+/* Another call asks for the same, later each time (1, 2, 4 ... 32 minutes), as
+ * each keeps a place (calls.c): to end what has ended does no harm. */
 static void terminate_hangs(struct providers *p, const struct call *call)
 {
     const char *provider = provider_name(call->provider);
@@ -266,9 +268,11 @@ static void terminate_hangs(struct providers *p, const struct call *call)
 
         if (m && m->state == STATE_STOPPING && m->busy) {
             m->busy = false;
-            m->tries++;
             m->maybe.end_doubt_ms = p->env->now_ms;
-            m->retry_ms = p->env->now_ms + RETRY_LONGEST_MS;
+            m->retry_ms = p->env->now_ms +
+                          ((int64_t)RETRY_LONGEST_MS
+                           << (m->tries < HANGS_MOST ? m->tries : HANGS_MOST));
+            m->tries++;
         }
     }
 }
