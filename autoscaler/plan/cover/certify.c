@@ -35,16 +35,16 @@ static void start(struct certify *x, const double *hint)
     const struct view *v = &x->v;
 
     generate_make(v, &x->g);
-    x->greedy = greedy_make(v, x->g.price);
+    x->greedy = greedy_make(v, x->g.price, 0);
     partial_make(v, &x->trial);
     space_make(v, &x->space);
     weight_from_prices(v, x->worth);
     for (int r = 0; r < STARTS; r++) {
         partial_clear(&x->trial);
         x->g.extra += greedy_run(x->greedy, x->worth, sizes, false, &x->trial);
-        partial_downgrade(&x->trial, &x->space);
+        partial_downgrade(&x->trial, 0, &x->space);
         master_add_partial(&x->g.master, &x->trial);
-        weight_learn(&x->trial, x->worth);
+        weight_learn(&x->trial, greedy_prices(x->greedy), x->worth);
     }
     generate_begin(&x->g, hint ? hint : x->worth);
 }
