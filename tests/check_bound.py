@@ -355,6 +355,9 @@ def check(world, plan, shape):
     if abs(said["cost_per_hour"] - cost / MICRO) > 1e-6:
         bad.append(f"the fleet costs {cost / MICRO}, the plan says {said['cost_per_hour']}")
     bound = said["lower_bound"]
+    idle = sum(f.node_price(n) for n in world.nodes if f.kept(n) and f.actions[n.id]["why"] in ("idle_wait", "starting"))
+    if abs(said["idle_per_hour"] * MICRO - min(idle, cost - bound * MICRO)) > 2:
+        bad.append(f"idle nodes cost {idle / MICRO}, the plan says {said['idle_per_hour']}")
     if bound > cost / MICRO + 1e-6:
         bad.append(f"the fleet costs {cost / MICRO}, its bound is {bound}")
     elif bound * MICRO > f.proved() + 1:

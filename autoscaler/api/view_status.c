@@ -299,10 +299,11 @@ static void write_plan(struct out *o, struct view *v)
 /* Of the whole fleet once the plan is carried out. */
 static void write_fleet(struct out *o, const struct plan *p)
 {
-    const double cost = (double)p->fleet_cost_micros_hour;
+    const double cost = (double)plan_fleet_used(p);
     const double bound = (double)p->fleet_bound_micros_hour;
 
     out_micros(o, "fleet_per_hour", p->fleet_cost_micros_hour);
+    out_micros(o, "fleet_idle_per_hour", p->fleet_idle_micros_hour);
     out_micros(o, "fleet_bound_per_hour", p->fleet_bound_micros_hour);
     out_micros_or_null(
         o, "fleet_gap_percent",

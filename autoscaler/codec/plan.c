@@ -381,11 +381,13 @@ static json_t *fleet_write(const struct out *o)
 
     json_object_set_new(v, "cost_per_hour",
                         codec_dollars(p->fleet_cost_micros_hour));
+    json_object_set_new(v, "idle_per_hour",
+                        codec_dollars(p->fleet_idle_micros_hour));
     json_object_set_new(v, "lower_bound",
                         codec_dollars(p->fleet_bound_micros_hour));
     json_object_set_new(
         v, "gap_percent",
-        gap_write(p->fleet_cost_micros_hour, p->fleet_bound_micros_hour));
+        gap_write(plan_fleet_used(p), p->fleet_bound_micros_hour));
     return v;
 }
 

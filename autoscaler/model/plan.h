@@ -86,6 +86,9 @@ struct plan {
     /* Of the whole fleet once the plan is carried out; no fleet that does the same
      * costs less than its bound. */
     int64_t fleet_cost_micros_hour, fleet_bound_micros_hour;
+    /* Part of the cost beyond the bound: of nodes that nothing needs and that wait
+     * for their idle timeout, or to join. */
+    int64_t fleet_idle_micros_hour;
     int64_t fleet_paid_micros_hour;  /* part of both: nodes that stay anyhow */
     const struct plan_worth *worths; /* the proof */
     uint32_t n_worths;
@@ -98,5 +101,12 @@ struct plan {
     uint64_t work;   /* counted steps spent */
     uint64_t budget; /* counted steps it was given */
 };
+
+/* What the bound of the fleet is compared with: it would say of idle nodes, which
+ * come and go, that the plan is bad. */
+static inline int64_t plan_fleet_used(const struct plan *p)
+{
+    return p->fleet_cost_micros_hour - p->fleet_idle_micros_hour;
+}
 
 #endif

@@ -74,19 +74,25 @@ static void write_owners(struct buf *b, struct view *v, const struct bill *bill)
 
 static void write_bound(struct buf *b, const struct view *v)
 {
-    int64_t cost = v->plan->fleet_cost_micros_hour;
+    int64_t cost = plan_fleet_used(v->plan);
     int64_t bound = v->plan->fleet_bound_micros_hour;
     const struct snap_limits *l = &v->snapshot->limits;
 
     metric_micros(b, "davit_fleet_cost_per_hour_dollars", "gauge",
-                  "List price of the fleet once the plan is carried out", cost);
+                  "List price of the fleet once the plan is carried out",
+                  v->plan->fleet_cost_micros_hour);
+    metric_micros(b, "davit_fleet_idle_per_hour_dollars", "gauge",
+                  "The part of it for nodes that nothing needs, until they end",
+                  v->plan->fleet_idle_micros_hour);
     metric_micros(b, "davit_fleet_bound_per_hour_dollars", "gauge",
                   "No fleet that does the same costs less", bound);
-    metric_micros(b, "davit_fleet_gap_ratio", "gauge",
-                  "The part of the fleet's cost that is not proved necessary",
-                  cost > bound ? (int64_t)((double)(cost - bound) /
-                                           (double)cost * 1000000)
-                               : 0);
+    metric_micros(
+        b, "davit_fleet_gap_ratio", "gauge",
+        "The part of the fleet's cost, without idle nodes, that is not "
+        "proved necessary",
+        cost > bound
+            ? (int64_t)((double)(cost - bound) / (double)cost * 1000000)
+            : 0);
     metric_head(b, "davit_max_cost_per_hour_dollars", "gauge",
                 "limits.max_cost_per_hour, where it is set");
     if (l->max_cost_micros_hour >= 0) {

@@ -58,7 +58,7 @@ static void cost_write(struct out *o, struct view *v, struct history *h,
                        const struct owner_sums *s)
 {
     const struct plan *p = v->plan;
-    const double cost = (double)p->fleet_cost_micros_hour;
+    const double cost = (double)plan_fleet_used(p);
     const double bound = (double)p->fleet_bound_micros_hour;
     int64_t now = status_cost(v->page);
 

@@ -84,11 +84,16 @@ static void fleet_print(struct view *v, FILE *out)
 {
     double cost = (double)v->plan->fleet_cost_micros_hour / 1e6;
     double bound = (double)v->plan->fleet_bound_micros_hour / 1e6;
-    double gap = bound > 0 ? (cost - bound) / bound : 1;
+    double idle = (double)v->plan->fleet_idle_micros_hour / 1e6;
+    double gap = bound > 0 ? (cost - idle - bound) / bound : 1;
 
     fprintf(out, "this fleet costs %s/h", dollars(&v->arena, cost));
+    if (idle > 0)
+        fprintf(out, ", %s of it idle nodes", dollars(&v->arena, idle));
     if (cost > 0 && gap < 0.00005)
-        fputs("; no fleet could do it for less", out);
+        fputs(idle > 0 ? "; without them no fleet could do it for less"
+                       : "; no fleet could do it for less",
+              out);
     else if (cost > 0 && gap <= GAP_TELLS)
         fprintf(out, "; no fleet could do it under %s/h: gap %.2f %%",
                 dollars(&v->arena, bound), gap * 100);

@@ -15,17 +15,21 @@
 
 #include "sums.h"
 
-enum { LANES = 8 }; /* items that are computed together */
-#define SHARP 8.0   /* at first, how much cheaper counts */
-#define SHARPER 1.03
-#define SHARPEST 2000.0 /* the last round */
-#define STEP 8.0        /* of the prices, over the sharpness */
+enum { LANES = 8 };     /* items that are computed together */
+#define SHARPEST 2000.0 /* the end of a pass */
 #define STEP_MOST 0.8
 #define FAR 3.0    /* dearer than that: no part */
 #define LEAST 1e-6 /* of a bin's price, for a resource that a bin has */
 #define LITTLE 1e-3
 #define MUCH 1e4
 #define NEVER 1e300
+
+/* How much cheaper counts, at first; by how much more with each round; the step
+ * of the prices, over that.  The second pass goes on from the first's prices. */
+static const struct pass {
+    double sharp, sharper, step;
+} passes[] = {{8, 1.03, 12}, {20, 1.008, 16}};
+enum { PASSES = sizeof passes / sizeof *passes };
 
 /* The price of a limit. */
 struct limit {
@@ -46,6 +50,7 @@ struct assign {
     uint32_t *family;        /* per family: the same */
     uint32_t bins, money;    /* the same */
     VEC(struct limit) limit; /* that of the money: a factor */
+    uint32_t pass;
     double sharp;
     double bound, *worth, best_money; /* of the best round */
     uint64_t work;
@@ -288,11 +293,19 @@ static void reprice_limits(struct assign *a, double step)
     }
 }
 
+uint64_t assign_round(const struct view *v)
+{
+    return (uint64_t)v->n_bins * (v->n_items + LANES) * (sums_columns(v) + 8) /
+           6;
+}
+
 static void run_round(struct assign *a)
 {
     const struct view *v = a->v;
-    double step = STEP / a->sharp < STEP_MOST ? STEP / a->sharp : STEP_MOST;
+    const struct pass *pass = &passes[a->pass];
+    double step = pass->step / a->sharp;
 
+    step = step < STEP_MOST ? step : STEP_MOST;
     for (uint32_t i = 0; i < a->lanes; i++)
         a->least[i] = NEVER;
     for (uint32_t t = 0; t < v->n_bins; t++)
@@ -302,8 +315,10 @@ static void run_round(struct assign *a)
     for (uint32_t t = 0; t < v->n_bins; t++)
         reprice_bin(a, t, step);
     reprice_limits(a, step);
-    a->sharp *= SHARPER;
-    a->work += (uint64_t)v->n_bins * a->lanes * (a->n + 8) / 6;
+    a->sharp *= pass->sharper;
+    if (a->sharp >= SHARPEST && ++a->pass < PASSES)
+        a->sharp = passes[a->pass].sharp;
+    a->work += assign_round(v);
 }
 
 /* ---- all */
@@ -359,7 +374,7 @@ struct assign *assign_make(const struct view *v)
     a->worth = ARENA_ARRAY(v->arena, double, v->n_items);
     for (uint32_t i = 0; i < v->n_items; i++)
         a->count[i] = v->count[i];
-    a->sharp = SHARP;
+    a->sharp = passes[0].sharp;
     columns_make(a);
     limits_make(a);
     a->work = (uint64_t)v->n_bins * v->n_items / 2 + a->n * v->n_items;
@@ -368,7 +383,7 @@ struct assign *assign_make(const struct view *v)
 
 void assign_run(struct assign *a, uint64_t until)
 {
-    while (a->work < until && a->sharp < SHARPEST && a->v->n_bins)
+    while (a->work < until && a->pass < PASSES && a->v->n_bins)
         run_round(a);
 }
 

@@ -15,6 +15,9 @@ struct assign;
 
 struct assign *assign_make(const struct view *v);
 
+/* About the work of a round. */
+uint64_t assign_round(const struct view *v);
+
 /* More rounds, until the work of all is `until`: better prices. */
 void assign_run(struct assign *a, uint64_t until);
 

@@ -131,6 +131,8 @@ int64_t cover_bound(const struct cover_problem *p, uint64_t missing,
     if (!x->v.n_items || missing >= x->v.total)
         return 0;
     x->worth = ARENA_ARRAY(arena, double, x->v.n_items);
+    if (x->v.n_items > GENERATE_ROWS) /* clusters are mostly worse */
+        steps = budget - steps;
     budget -= steps;
     bound = prices_bound(&x->v, missing,
                          steps < PRICES_LEAST ? PRICES_LEAST : steps, work,

@@ -6,6 +6,7 @@
  */
 #include "fleet.h"
 
+#include "../limits.h"
 #include "program.h"
 
 /* The part of the plan's budget that is spent on the bound, */
@@ -141,6 +142,23 @@ static bool same_problem(const struct candidate *best,
            s->limits.upscaling_speed == 0;
 }
 
+/* Of nodes that the plan keeps and has no use for. */
+static int64_t idle_cost(const struct problem *s, const struct plan *plan)
+{
+    int64_t sum = 0;
+
+    for (uint32_t i = 0; i < s->n_nodes; i++) {
+        const struct plan_node *x = &plan->nodes[i];
+        const struct pb_node *n = &s->nodes[i];
+
+        if (x->action == NODE_KEEP && n->price_micros_hour > 0 &&
+            n->state != STATE_DRAINING && limits_counts(n) &&
+            (x->why == REASON_KEEP_IDLE_WAIT || x->why == REASON_KEEP_STARTING))
+            sum = amount_add(sum, n->price_micros_hour);
+    }
+    return sum;
+}
+
 void fleet_bound(const struct candidate *best, const struct candidate *base,
                  uint64_t budget, struct plan *plan)
 {
@@ -169,4 +187,7 @@ void fleet_bound(const struct candidate *best, const struct candidate *base,
     plan->fleet_cost_micros_hour = f.cost;
     plan->fleet_bound_micros_hour = f.paid + fleet.bound;
     plan->fleet_paid_micros_hour = f.paid;
+    plan->fleet_idle_micros_hour = idle_cost(best->t->s, plan);
+    if (plan->fleet_idle_micros_hour > f.cost - f.paid - fleet.bound)
+        plan->fleet_idle_micros_hour = f.cost - f.paid - fleet.bound;
 }

@@ -429,6 +429,7 @@ class StatusCost(TypedDict):
     now_per_hour: float
     planned_per_hour: float
     fleet_per_hour: float
+    fleet_idle_per_hour: float
     fleet_bound_per_hour: float
     fleet_gap_percent: Optional[float]
     idle_per_hour: float
