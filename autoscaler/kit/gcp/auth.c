@@ -119,9 +119,10 @@ static int from_metadata(struct at *op, char **ret, int64_t *lives)
         "the metadata server", &x, &reply);
     if (s == DAVIT_RETRY && op->e && op->e->code[0] == '\0')
         return kit_error(op->e, DAVIT_RETRY, "credentials",
-                         "no credentials, and the metadata server does not "
-                         "answer (%.90s)",
-                         op->e->text);
+                         "no credentials: no file of them is there "
+                         "(GOOGLE_APPLICATION_CREDENTIALS, gcloud), and the "
+                         "metadata server %.60s does not answer",
+                         op->g->metadata_url);
     return s == DAVIT_OK ? gcp_token_out(op, reply, ret, lives) : s;
 }
 
