@@ -73,6 +73,7 @@ SUITES = {
     "clouds-eks": pytest("tests/clouds/eks", python=CLOUDS_PY, real=True),
     "clouds-ec2": pytest("tests/clouds/ec2", python=CLOUDS_PY, real=True),
     "clouds-gce": pytest("tests/clouds/gce", python=CLOUDS_PY, real=True),
+    "clouds-azurevm": pytest("tests/clouds/azurevm", python=CLOUDS_PY, real=True),
     "clouds-gke": pytest("tests/clouds/gke", python=CLOUDS_PY, real=True),
     "clouds-aks": pytest("tests/clouds/aks", python=CLOUDS_PY, real=True),
     "e2e": pytest("tests/e2e", "--ignore=tests/e2e/clouds", real=True, before=NETNS),
@@ -93,7 +94,7 @@ LANES = [
     ["integration", "clouds-aks", "hardening", "pyclient", "docs"],
     ["e2e", "clouds-eks", "page"],
     ["shadow", "ray-head", "e2e-gke", "clouds-gke", "fuzz-guided", "packages", "docs-clouds"],
-    ["e2e-eks", "e2e-aks", "clouds-ec2", "clouds-gce", "e2e-vms", "hostile", "prometheus", "storm-real"],
+    ["e2e-eks", "e2e-aks", "clouds-ec2", "clouds-gce", "clouds-azurevm", "e2e-vms", "hostile", "prometheus", "storm-real"],
 ]
 # `make check-fast`: the third lane waits more than it computes.
 FAST = [["lint", "sequences", "storm-found", "unit", "fuzz"], ["ray-cases", "ray-cases-random", "prop"], ["catalogue"]]

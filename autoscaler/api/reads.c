@@ -21,6 +21,7 @@ static bool render(struct exchange *ex, const struct status_page *page,
     bool found;
 
     view_open(&v, page);
+    v.reader = ex->trusted ? NULL : ex->caller.who;
     server_problems(ex->server, &v);
     reply_begin(ret, &o);
     found = fn(&o, &v, ex);
@@ -86,11 +87,10 @@ void reply_view(struct exchange *ex, write_fn *fn, const char *missing)
 
         buf_done(&b);
         view_open(&v, page);
+        v.reader = ex->trusted ? NULL : ex->caller.who;
         /* names are not for who may read his own owners only */
         exchange_error(ex, 404, "NOT_FOUND", ex->arg, "%s%s", missing,
-                       principal_reads(ex->caller.who)
-                           ? view_hint(&v, ex->arg, false)
-                           : "");
+                       v.reader ? "" : view_hint(&v, ex->arg, false));
         view_done(&v);
     }
     status_unref(page);
@@ -204,7 +204,11 @@ void get_request(struct exchange *ex)
 
 static bool write_why(struct out *o, struct view *v, struct exchange *ex)
 {
-    return why_write(o, v, ex->arg);
+    struct event_ring *r = ex->server->events;
+
+    /* Events are for who may read all. */
+    return why_write(o, v, r, ex->arg) ||
+           (principal_reads(ex->caller.who) && why_past(o, v, r, ex->arg));
 }
 
 void get_why(struct exchange *ex)

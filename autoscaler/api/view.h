@@ -18,7 +18,9 @@ struct view {
     const struct plan *plan;
     uint32_t *node_of_snap; /* by row of snapshot->nodes: which of s->nodes,
                              * or NONE; the way back is their `from` */
-    const char *more[8];    /* problems of the server itself */
+    const struct principal *reader; /* who reads, when he may not read
+                                     * everything; NULL: all is shown */
+    const char *more[8];            /* problems of the server itself */
     uint32_t n_more;
     bool broken;        /* one of them keeps it from being ready */
     struct arena arena; /* scratch of the view */
@@ -33,6 +35,9 @@ const char *view_take(struct view *v, struct buf *b);
 
 /* ---- lookups */
 const char *view_str(const struct view *v, uint32_t id);
+/* An owner's name as the reader may see it: "another owner" (no owner has a
+ * blank in his name) for one that is not his. */
+const char *view_owner(const struct view *v, const char *owner);
 const struct pb_type *view_offer_type(const struct view *v, uint32_t offer);
 /* The snapshot's type of this name, or NULL. */
 const struct snap_type *view_type(const struct view *v, const char *name);
@@ -167,7 +172,15 @@ void node_write(struct out *o, const char *key, struct view *v, uint32_t row);
 /* By our id or the Ray node id; NONE. */
 uint32_t node_find(const struct view *v, const char *id);
 
-bool why_write(struct out *o, struct view *v, const char *name);
+struct event_ring;
+bool why_write(struct out *o, struct view *v, struct event_ring *r,
+               const char *name);
+/* why/past.c: a line each, of the console of a machine that did not join. */
+void why_console(struct out *o, struct view *v, struct event_ring *r,
+                 const char *name);
+/* The answer for a node that is no more; false: no event tells of one. */
+bool why_past(struct out *o, struct view *v, struct event_ring *r,
+              const char *name);
 
 /* What keeps the daemon from being ready, one sentence each. */
 uint32_t problems_write(struct out *o, const char *key, struct view *v);

@@ -279,11 +279,15 @@ static void demand_text(struct out *o, struct view *v, const char *name)
     }
 }
 
-bool why_write(struct out *o, struct view *v, const char *name)
+/* Who may not read everything is told of his owners alone, also where a node
+ * has an owner's name. */
+bool why_write(struct out *o, struct view *v, struct event_ring *r,
+               const char *name)
 {
-    uint32_t row = node_find(v, name);
-    bool owner = owner_known(v, name), type = view_has_type(v, name);
-    bool demand = !owner && demand_known(v, name);
+    bool all = !v->reader, owner = owner_known(v, name);
+    uint32_t row = all ? node_find(v, name) : NONE;
+    bool type = all && view_has_type(v, name);
+    bool demand = all && !owner && demand_known(v, name);
 
     if (row == NONE && !owner && !type && !demand)
         return false;
@@ -291,8 +295,10 @@ bool why_write(struct out *o, struct view *v, const char *name)
     out_str(o, "name", name);
     out_uint(o, "tick", v->page ? v->page->tick : 0);
     out_array(o, "text");
-    if (row != NONE)
+    if (row != NONE) {
         node_text(o, v, row);
+        why_console(o, v, r, v->snapshot->nodes[row].id);
+    }
     if (owner)
         owner_text(o, v, name);
     if (demand)

@@ -11,8 +11,8 @@
 #include "../model/accel.h"
 #include "../model/amount.h"
 
-static const char *const shipped[] = {"sim", "local", "k8s", "gke",
-                                      "eks", "aks",   "ec2", "gce"};
+static const char *const shipped[] = {"sim", "local", "k8s", "gke",    "eks",
+                                      "aks", "ec2",   "gce", "azurevm"};
 #define COUNT(v) (sizeof(v) / sizeof *(v))
 
 struct raw_type *raw_type_new(struct raw *d, const char *name,

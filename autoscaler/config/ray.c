@@ -106,11 +106,19 @@ static bool is_spot(const struct ynode *node)
            preemptible(s) || says(ynode_get(azure, "priority"), "Spot");
 }
 
-/* "us-west-2a,us-west-2b" */
+/* "us-west-2a,us-west-2b".  Of Azure also at a type, and "auto" and "none",
+ * which leave it to the cloud (ray/autoscaler/_private/_azure/
+ * node_provider.py). */
 static void zones_read(struct raw *d, struct raw_type *t,
-                       const struct ynode *provider)
+                       const struct ynode *node, const struct ynode *provider)
 {
-    const char *p = dialect_text(ynode_get(provider, "availability_zone"));
+    const struct ynode *own = ynode_path(node, "azure_arm_parameters",
+                                         "availability_zone", NULL);
+    const char *p = dialect_text(
+        own ? own : ynode_get(provider, "availability_zone"));
+
+    if (strcasecmp(p, "auto") == 0 || strcasecmp(p, "none") == 0)
+        return;
 
     while (*p && t->zones.n < 32) {
         size_t skip = strspn(p, ", "), n = strcspn(p + skip, ", ");
@@ -145,7 +153,7 @@ static void type_read(struct raw *d, const struct ynode *root,
     grammar_read_some(&d->r, type_keys, p->value, t->where, t);
     misspelt_keys(d, KEYS_RAY_TYPE, p->value, t->where);
     machine_read(d, t, node);
-    zones_read(d, t, ynode_get(root, "provider"));
+    zones_read(d, t, node, ynode_get(root, "provider"));
     if (is_spot(node))
         t->markets[t->n_markets++] = MARKET_SPOT;
     ray_launch_type(d, root, p->value, t);
@@ -189,6 +197,8 @@ static const char *provider_name(const char *type)
         return "ec2";
     if (strcmp(type, "gcp") == 0)
         return "gce";
+    if (strcmp(type, "azure") == 0)
+        return "azurevm";
     if (strcmp(type, "local") == 0) /* its machines are a fixed list */
         return "Ray's local";
     return *type ? type : "of an unknown type";

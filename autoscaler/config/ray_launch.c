@@ -15,7 +15,8 @@
 
 #define LONGEST_SCRIPT 65536
 
-static const struct ray_cloud *const clouds[] = {&ray_aws, &ray_gcp};
+static const struct ray_cloud *const clouds[] = {&ray_aws, &ray_gcp,
+                                                 &ray_azure};
 
 /* NULL: nothing of the file's is launched by it. */
 static const struct ray_cloud *cloud_of(const struct conf_provider *p)
@@ -153,8 +154,6 @@ static void provider_option(struct raw *d, struct conf_provider *p,
 
 void ray_launch_file(struct raw *d, const struct ynode *root)
 {
-    const struct ynode *given = ynode_get(root, "provider");
-
     for (uint32_t i = 0; i < d->providers.n; i++) {
         struct conf_provider *p = &d->providers.v[i];
         const struct ray_cloud *cloud = cloud_of(p);
@@ -164,8 +163,10 @@ void ray_launch_file(struct raw *d, const struct ynode *root)
         undone_tell(d, root, cloud->undone);
         if (!*d->c->ray_address)
             d->c->ray_address = "127.0.0.1:6379";
-        for (size_t k = 0; k < 2 && cloud->settings[k].ray; k++) {
-            const struct ynode *v = ynode_get(given, cloud->settings[k].ray);
+        for (size_t k = 0; cloud->settings[k].ray; k++) {
+            const char *map = cloud->settings[k].map;
+            const struct ynode *v = ynode_get(
+                *map ? ynode_get(root, map) : root, cloud->settings[k].ray);
             if (*dialect_text(v))
                 provider_option(d, p, cloud->settings[k].ours, v);
         }

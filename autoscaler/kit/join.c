@@ -4,6 +4,7 @@
 #include "join.h"
 
 #include <jansson.h>
+#include <openssl/sha.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,4 +146,23 @@ char *kit_join_resources(struct kit_keep *k, const struct davit_node_type *t)
     free(text);
     json_decref(j);
     return mine;
+}
+
+void kit_join_name(const char *type, const char *request, uint32_t i,
+                   char ret[KIT_JOIN_NAME])
+{
+    unsigned char d[SHA256_DIGEST_LENGTH];
+    char hash[17], kind[16];
+    size_t n = 0;
+    SHA256((const unsigned char *)request, strlen(request), d);
+    for (size_t k = 0; k < 8; k++)
+        snprintf(hash + 2 * k, 3, "%02x", d[k]);
+    for (const char *c = type; *c != '\0' && n + 1 < sizeof kind; c++)
+        if ((*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9') || *c == '-')
+            kind[n++] = *c;
+    while (n > 0 && kind[n - 1] == '-')
+        n--;
+    kind[n] = '\0';
+    snprintf(ret, KIT_JOIN_NAME, "ray-%s%s%s-%u", kind, n > 0 ? "-" : "", hash,
+             i);
 }

@@ -50,6 +50,12 @@ int kit_head_find(struct kit_head *h, const char *provider,
  * own as `ray up` adds it (ray/autoscaler/_private/aws/node_provider.py). */
 char *kit_join_resources(struct kit_keep *k, const struct davit_node_type *t);
 
+#define KIT_JOIN_NAME 64
+/* The i-th machine of a request, for clouds where a name makes a launch
+ * idempotent: "ray-t4-0a1b2c3d4e5f6071-0", of a-z, 0-9 and - alone. */
+void kit_join_name(const char *type, const char *request, uint32_t i,
+                   char ret[KIT_JOIN_NAME]);
+
 /* Appends the script.  What it prints goes to the console, where clouds keep
  * it, and to /var/log/davit-join.log. */
 void kit_join_script(struct kit_str *s, const struct kit_join *j);

@@ -2,18 +2,17 @@
  * aks.h - what the files of the AKS plug-in share.
  *
  * aks.c is the plug-in's table with list and launch, end.c ends machines;
- * options.c reads the configuration, auth.c gets tokens, api.c speaks with
- * Azure Resource Manager, pool.c reads one agent pool, change.c writes it,
- * seen.c says who tells which machines it has, ledger.c is what we remember in
- * its tags, errors.c turns Azure's codes into
- * ours, offers.c asks what can be had.
+ * options.c reads the configuration, api.c keeps to AKS's limits, pool.c reads
+ * one agent pool, change.c writes it, seen.c says who tells which machines it
+ * has, ledger.c is what we remember in its tags, offers.c asks what can be had.
+ * kit/azure/ has tokens, requests, codes and machine sizes.
  */
 #ifndef AKS_AKS_H
 #define AKS_AKS_H
 
 #include <pthread.h>
 
-#include "kit/exchange.h"
+#include "kit/azure/azure.h"
 
 #define AKS_API "2026-08-01"
 #define SETTLE_MS 30000 /* a list may lag so much */
@@ -30,16 +29,6 @@ struct aks_type {
     size_t n_sites;
 };
 
-enum aks_auth { AUTH_SECRET, AUTH_WORKLOAD, AUTH_MANAGED, AUTH_AS_GIVEN };
-
-/* At most `burst` at once, one more every `every_ms`. */
-struct bucket {
-    double left;
-    int64_t at_ms;
-    uint32_t burst;
-    int64_t every_ms;
-};
-
 /* What this process knows of a pool beyond Azure's answers. */
 struct memory {
     char *pool;
@@ -48,7 +37,7 @@ struct memory {
     int64_t *stopping_ms;
     size_t n_stopping, cap_stopping;
     bool told_missing, told_tags;
-    struct bucket puts;
+    struct azure_bucket puts;
     struct ledger *ledger; /* as we saw or wrote it last, or NULL */
     int64_t ledger_ms;
     char *scale_set; /* its resource, or NULL: not seen yet */
@@ -58,24 +47,19 @@ struct memory {
 };
 
 struct aks {
+    struct azure azure;
     const struct davit_host *host;
     struct kit_keep keep; /* of the configuration */
     const char *cluster;  /* the tag's value */
-    char *subscription, *group, *name;
-    char *endpoint, *audience, *authority, *imds, *location;
-    char *tenant, *client, *secret, *secret_file, *token_file;
-    uint32_t auth; /* enum aks_auth */
+    char *subscription, *group, *name, *location;
     int64_t poll_ms, wait_ms, abort_ms;
-    struct kit_token token;
-    struct bucket puts; /* what each pool begins with */
+    struct azure_bucket puts; /* what each pool begins with */
+    struct azure_bucket gets; /* under azure.lock */
     struct aks_type *types;
     size_t n_types;
     pthread_mutex_t lock;     /* of everything below; never over a call */
     struct memory **memories; /* one per pool, also of those left behind */
     size_t n_memories;
-    struct bucket gets;
-    json_t *skus; /* by name; they change rarely */
-    int64_t skus_ms;
 };
 
 /* One running operation. */
@@ -93,18 +77,12 @@ int aks_open(const struct davit_host *host, const struct davit_setup *setup,
              void **ret_self, struct davit_error *e);
 void aks_close(void *self);
 
-/* auth.c: the fetch of the token cache; arg is a struct aks. */
-int auth_fetch(void *arg, struct davit_call *call, char **ret_value,
-               int64_t *ret_lives_ms, struct davit_error *e);
-
 /* api.c */
-struct reply {
-    int status;
-    json_t *json;          /* kept by the operation; NULL: no JSON */
-    const char *operation; /* Azure-AsyncOperation or Location, or NULL */
-};
+/* AKS's own limits: the azure_pace of a struct aks. */
+int arm_pace(void *arg, struct davit_call *call, const char *method,
+             const char *url, struct davit_error *e);
 int arm(struct op *op, const char *method, const char *url,
-        const char *if_match, json_t *body, struct reply *ret);
+        const char *if_match, json_t *body, struct azure_reply *ret);
 int arm_get(struct op *op, const char *url, json_t **ret);
 /* Every page's value[]; ret is kept by the operation. */
 int arm_pages(struct op *op, const char *url, json_t **ret);
@@ -114,14 +92,6 @@ char *arm_cluster_url(const struct aks *a, const char *fmt, ...)
 char *arm_url(const struct aks *a, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void op_keep(struct op *op, json_t *doc); /* takes the reference */
-
-/* errors.c */
-/* What an ARM error object says: fills *e; http is 0 for a failed operation. */
-int error_judge(struct davit_error *e, const json_t *error, int http);
-int arm_judge(void *aks, const struct davit_http *x, const json_t *reply,
-              struct davit_error *e);
-int entra_judge(void *aks, const struct davit_http *x, const json_t *reply,
-                struct davit_error *e);
 
 /* ledger.c: requests remembered in a pool's tags */
 #define RECORDS_MAX 64

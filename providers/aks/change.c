@@ -236,7 +236,7 @@ static int pool_put(struct op *op, struct pool *p, int64_t count)
     json_object_set_new(props, "count", json_integer(count));
     int st = tags_write(op, p, props);
     if (st == DAVIT_OK) {
-        struct reply r;
+        struct azure_reply r;
         bool quoted = strchr(p->etag, '"');
         char *etag = kit_print(quoted ? "%s" : "\"%s\"", p->etag);
         char *url = arm_cluster_url(op->aks, "/agentPools/%s", p->name);
@@ -322,7 +322,7 @@ void pool_abort_old(struct op *op, struct pool *p)
 {
     const struct record *record = pool_open_record(p);
     struct davit_error ignored = {.size = sizeof ignored}, *e = op->error;
-    struct reply r;
+    struct azure_reply r;
     if (op->aks->abort_ms <= 0 || strcasecmp(p->state, "Scaling") != 0 ||
         !record ||
         op->aks->host->wall_ms() - record->at_s * 1000 < op->aks->abort_ms)
@@ -347,7 +347,7 @@ int pool_delete(struct op *op, struct pool *p, const char *const *names,
                 size_t n)
 {
     struct aks *a = op->aks;
-    struct reply r;
+    struct azure_reply r;
     json_t *list = kit_must(json_array());
     json_t *body = kit_must(json_pack("{s:o}", "machineNames", list));
     for (size_t i = 0; i < n; i++)

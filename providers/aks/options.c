@@ -12,7 +12,6 @@
 #include "aks.h"
 
 #define POOL_NAME_MAX 12
-#define PUBLIC_ARM "https://management.azure.com"
 
 #define AT(field) KIT_AT(struct aks, field)
 const struct kit_option aks_options[] = {
@@ -24,31 +23,7 @@ const struct kit_option aks_options[] = {
      .allowed = "a-z A-Z 0-9 - _", .needed = true},
     {"location", "the region, to ask for machine sizes; else the cluster's",
      KIT_TEXT, AT(location), .fallback = ""},
-    {"auth",
-     "client_secret, workload_identity or managed_identity; else by what is "
-     "given",
-     KIT_CHOICE, AT(auth),
-     .allowed = "client_secret|workload_identity|managed_identity"},
-    {"tenant_id", "of the application, an id or a domain", KIT_NAME, AT(tenant),
-     .env = "AZURE_TENANT_ID", .fallback = "", .allowed = "a-z A-Z 0-9 . -"},
-    {"client_id", "the application or the user-assigned identity", KIT_TEXT,
-     AT(client), .env = "AZURE_CLIENT_ID", .fallback = ""},
-    {"client_secret", "better: client_secret_file", KIT_TEXT, AT(secret),
-     .env = "AZURE_CLIENT_SECRET", .fallback = ""},
-    {"client_secret_file", "a file that holds the secret, read at each renewal",
-     KIT_TEXT, AT(secret_file), .fallback = ""},
-    {"federated_token_file", "of the workload identity", KIT_TEXT,
-     AT(token_file), .env = "AZURE_FEDERATED_TOKEN_FILE", .fallback = ""},
-    {"endpoint", "Azure Resource Manager", KIT_URL, AT(endpoint),
-     .fallback = PUBLIC_ARM},
-    {"audience", "what tokens are for; else the endpoint", KIT_TEXT,
-     AT(audience)},
-    {"authority", "where tokens come from", KIT_URL, AT(authority),
-     .env = "AZURE_AUTHORITY_HOST",
-     .fallback = "https://login.microsoftonline.com"},
-    {"imds", "the instance metadata service", KIT_URL, AT(imds),
-     .env = "AZURE_POD_IDENTITY_AUTHORITY_HOST",
-     .fallback = "http://169.254.169.254"},
+    AZURE_OPTIONS(struct aks, azure),
     {"poll", "between two looks at a pool that is busy", KIT_DURATION,
      AT(poll_ms), .fallback = "2s"},
     {"wait", "how long a call waits for such a pool", KIT_DURATION, AT(wait_ms),
@@ -68,29 +43,6 @@ const struct kit_option aks_options[] = {
     {"types.pools.*", "pools.ZONE: NAME - the pool for each zone of the type",
      KIT_READ, .read = NULL},
     {0}};
-
-/* What is given says how, when auth: does not. */
-static int auth_check(struct aks *a, struct davit_error *e)
-{
-    bool secret = a->secret[0] != '\0' || a->secret_file[0] != '\0';
-    if (a->auth == AUTH_AS_GIVEN)
-        a->auth = secret                     ? AUTH_SECRET
-                  : a->token_file[0] != '\0' ? AUTH_WORKLOAD
-                                             : AUTH_MANAGED;
-    const char *lacks = a->auth == AUTH_MANAGED ? NULL
-                        : a->tenant[0] == '\0'  ? "tenant_id"
-                        : a->client[0] == '\0'  ? "client_id"
-                        : a->auth == AUTH_SECRET && !secret
-                            ? "client_secret_file"
-                        : a->auth == AUTH_WORKLOAD && a->token_file[0] == '\0'
-                            ? "federated_token_file"
-                            : NULL;
-    return !lacks ? DAVIT_OK
-                  : kit_error(e, DAVIT_INVALID, lacks, "%s is needed for %s",
-                              lacks,
-                              a->auth == AUTH_SECRET ? "client_secret"
-                                                     : "workload_identity");
-}
 
 /* ---- node types and their pools */
 
@@ -153,19 +105,16 @@ int aks_open(const struct davit_host *host, const struct davit_setup *setup,
 {
     struct aks *a = kit_zeroed(1, sizeof *a);
     a->host = host;
+    azure_init(&a->azure, host);
+    a->azure.pace = arm_pace;
+    a->azure.paced = a;
     a->cluster = kit_keep_text(&a->keep, setup->cluster);
-    a->auth = AUTH_AS_GIVEN;
     a->types = kit_keep(&a->keep, (setup->n_types + 1) * sizeof *a->types);
     pthread_mutex_init(&a->lock, NULL);
-    kit_token_init(&a->token);
     int st = kit_options_read(aks_options, setup->options, setup->n_options,
                               NULL, a, &a->keep, e);
     if (st == DAVIT_OK)
-        st = auth_check(a, e);
-    if (st == DAVIT_OK && !a->audience)
-        a->audience = kit_keep_text(
-            &a->keep, strncmp(a->endpoint, "https://", 8) == 0 ? a->endpoint
-                                                               : PUBLIC_ARM);
+        st = azure_settle(&a->azure, &a->keep, e);
     for (size_t i = 0; st == DAVIT_OK && i < setup->n_types; i++)
         st = type_read(a, setup->types[i], e);
     if (st == DAVIT_OK)
@@ -193,11 +142,10 @@ static void memory_done(struct memory *m)
 void aks_close(void *self)
 {
     struct aks *a = self;
-    kit_token_done(&a->token);
+    azure_done(&a->azure);
     for (size_t i = 0; i < a->n_memories; i++)
         memory_done(a->memories[i]);
     free(a->memories);
-    json_decref(a->skus);
     pthread_mutex_destroy(&a->lock);
     kit_keep_done(&a->keep);
     free(a);

@@ -248,7 +248,7 @@ static void failure_find(struct op *op, struct pool *p)
     if (kit_json_text(error, "code")[0] == '\0') {
         char *url = operation_copy(op, p->name);
         struct davit_error ignored = {.size = sizeof ignored}, *e = op->error;
-        struct reply r = {0};
+        struct azure_reply r = {0};
         op->error = &ignored;
         if (url)
             arm(op, "GET", url, NULL, NULL, &r);
@@ -260,7 +260,7 @@ static void failure_find(struct op *op, struct pool *p)
         free(url);
     }
     if (json_is_object(error)) {
-        p->why = (enum davit_status)error_judge(&p->failure, error, 0);
+        p->why = (enum davit_status)azure_error(&p->failure, error, 0);
         return;
     }
     p->why = DAVIT_RETRY;

@@ -18,24 +18,6 @@ struct making { /* one machine of a launch */
     int status;
 };
 
-/* "ray-t4-0a1b2c3d4e5f60718293-0": a letter first, a-z 0-9 and - only. */
-static void name_make(const struct gce_type *t, const char *request, uint32_t i,
-                      char ret[NAME_SIZE])
-{
-    char hash[37];
-    char type[16];
-    size_t n = 0;
-    gcp_request_id(hash, request, strlen(request));
-    for (const char *c = t->name; *c != '\0' && n + 1 < sizeof type; c++)
-        if ((*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9') || *c == '-')
-            type[n++] = *c;
-    while (n > 0 && type[n - 1] == '-')
-        n--;
-    type[n] = '\0';
-    snprintf(ret, NAME_SIZE, "ray-%s%s%.8s%.4s%.4s-%u", type, n > 0 ? "-" : "",
-             hash, hash + 9, hash + 14, i);
-}
-
 static int insert(struct op *op, const struct gce_type *t,
                   const struct davit_launch *l, const char *script,
                   struct making *m)
@@ -92,7 +74,7 @@ static int make_all(struct op *op, const struct gce_type *t,
     int worst = DAVIT_OK;
     uint32_t sent = 0;
     for (; sent < l->count && worst == DAVIT_OK; sent++) {
-        name_make(t, l->request_id, sent, v[sent].name);
+        kit_join_name(t->name, l->request_id, sent, v[sent].name);
         v[sent].status = worst = insert(op, t, l, script, &v[sent]);
     }
     if (worst != DAVIT_OK && op->e)

@@ -22,10 +22,11 @@ struct ray_undone {        /* a key of the file that we have no use for */
 
 struct ray_cloud {
     const char *provider; /* ours */
-    /* keys under provider: in the file, and our setting that each becomes */
+    /* keys of the file (map "" is the file itself), and our setting that each
+     * becomes; NULL ends */
     const struct {
-        const char *ray, *ours;
-    } settings[2];
+        const char *map, *ray, *ours;
+    } settings[8];
     const struct ray_undone *undone; /* key NULL ends */
     /* False, and told: machines of this type are not launched. */
     bool (*can)(const struct ray_reading *r);
@@ -33,7 +34,7 @@ struct ray_cloud {
     void (*settle)(const struct ray_reading *r, struct raw_type *t);
 };
 
-extern const struct ray_cloud ray_aws, ray_gcp;
+extern const struct ray_cloud ray_aws, ray_gcp, ray_azure;
 
 /* Sets an option of a type, in place of one of that name. */
 void ray_option_set(const struct ray_reading *r, struct raw_type *t,

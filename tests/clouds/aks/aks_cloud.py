@@ -80,6 +80,7 @@ class Cloud:
         self.token_s, self.granted = 3600, 0
         self.hidden, self.hidings = set(), 1 << 30  # machines that AKS's list lacks, and how often
         self.no_compute = False
+        self.metadata = {}  # of the instance that we run on, by path
         self.skus = [{"resourceType": "virtualMachines", "name": "Standard_NC4as_T4_v3", "family": "standardNCASv3_T4Family",
                       "locations": [LOCATION], "capabilities": [
                           {"name": "vCPUs", "value": "4"}, {"name": "MemoryGB", "value": "28"}, {"name": "GPUs", "value": "1"}],
@@ -107,6 +108,19 @@ class Cloud:
         with self.lock:
             self.move_on()
             return {k: p.props["count"] for k, p in self.pools.items()}
+
+    def control(self, path, body):
+        """The test's own: POST /_pool changes a pool's attributes, /_heal undoes it."""
+        if path == "/_pool":
+            for k, v in body.get("set", {}).items():
+                setattr(self.pools[body["name"]], k, v)
+            self.pools[body["name"]].props.update(body.get("props", {}))
+        elif path == "/_heal":
+            for p in self.pools.values():
+                p.stock, p.code, p.how = None, "AllocationFailed", "absent"
+                p.props["enableAutoScaling"] = False
+        self.move_on()
+        return {"machines": self.machines(), "targets": self.targets(), "rejected": self.rejected, "lost_work": self.lost_work}
 
     # ---- operations
 
@@ -300,7 +314,7 @@ class Cloud:
 
     VERSIONS = {"skus": "2021-07-01", "usages": "2026-04-01", "virtualMachines": "2026-04-01"}
 
-    def serve(self, method, path, query, etag, body, host):
+    def serve(self, method, path, query, headers, body, host):
         """(status, headers, body) of a request that carries a good token."""
         self.move_on()
         wanted = self.VERSIONS.get(path.rsplit("/", 1)[1], self.api)
@@ -324,7 +338,7 @@ class Cloud:
                     self.hidden = set()
                 return self.paged(host, path, query, [self.machine_view(p, k, v) for k, v in p.vms.items() if k not in self.hidden])
             if (method, m[2]) == ("PUT", None):
-                return self.put(p, body, etag, host)
+                return self.put(p, body, headers.get("If-Match"), host)
             if (method, m[2], body) == ("POST", "abort", None):
                 return self.abort(p, host)
             if (method, m[2]) == ("POST", "deleteMachines"):

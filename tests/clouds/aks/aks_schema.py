@@ -6,6 +6,7 @@ tests/requirements-clouds.txt); a test compares the two.  `problems()` checks a
 body: unknown fields, wrong types and fields that only Azure may write.
 """
 import enum
+import importlib
 import inspect
 import json
 import pathlib
@@ -16,9 +17,9 @@ PATH = pathlib.Path(__file__).with_name("schema.json")
 ROOTS = ("AgentPool", "AgentPoolDeleteMachinesParameter", "Machine")
 
 
-def export():
-    from azure.mgmt.containerservice import models
-    from azure.mgmt.containerservice._utils.model_base import Model
+def export(sdk="containerservice", roots=ROOTS):
+    models = importlib.import_module(f"azure.mgmt.{sdk}.models")
+    Model = importlib.import_module(f"azure.mgmt.{sdk}._utils.model_base").Model
     done = {}
 
     def is_enum(t):
@@ -61,7 +62,7 @@ def export():
             if field._visibility == ["read"]:
                 fields[field._rest_name]["readOnly"] = True
 
-    for root in ROOTS:
+    for root in roots:
         model(getattr(models, root))
     return done
 
@@ -69,18 +70,18 @@ def export():
 SCHEMA = json.loads(PATH.read_text()) if PATH.exists() else {}
 
 
-def _check(value, want, where, out):
-    if want.get("readOnly"):
+def _check(value, want, where, out, schema, reply):
+    if want.get("readOnly") and not reply:
         out.append(f"{where}: only Azure may write it")
         return
     if "$ref" in want:
-        fields = SCHEMA[want["$ref"]]
+        fields = schema[want["$ref"]]
         if not isinstance(value, dict):
             out.append(f"{where}: not an object")
             return
         for key, v in value.items():
             if key in fields:
-                _check(v, fields[key], f"{where}.{key}", out)
+                _check(v, fields[key], f"{where}.{key}", out, schema, reply)
             else:
                 out.append(f"{where}.{key}: no such field")
         return
@@ -90,22 +91,23 @@ def _check(value, want, where, out):
             out.append(f"{where}: not an array")
             return
         for i, v in enumerate(value):
-            _check(v, want["items"], f"{where}[{i}]", out)
+            _check(v, want["items"], f"{where}[{i}]", out, schema, reply)
     elif kind == "object":
         if not isinstance(value, dict):
             out.append(f"{where}: not an object")
             return
         for key, v in value.items():
-            _check(v, want["additionalProperties"], f"{where}.{key}", out)
+            _check(v, want["additionalProperties"], f"{where}.{key}", out, schema, reply)
     else:
         right = {"integer": int, "string": str, "boolean": bool, "number": (int, float)}.get(kind, object)
         if not isinstance(value, right) or (isinstance(value, bool) and kind in ("integer", "number")):
             out.append(f"{where}: {value!r} is no {kind}")
 
 
-def problems(model, body):
+def problems(model, body, schema=SCHEMA, reply=False):
+    """What Azure's SDK would not send; or, of a reply, what it would not read."""
     out = []
-    _check(body, {"$ref": model}, model, out)
+    _check(body, {"$ref": model}, model, out, schema, reply)
     return out
 
 

@@ -2,15 +2,16 @@
 
 A fault rule is {"match": regex on "METHOD path", "times": n, "do": ...}:
 "status" (with "code", "headers"), "reset" before the deed, "lose" the reply
-after it, "cut" it short, "garbage"; "until" is a time by the monotonic clock.  POST /_rules adds rules, POST /_pool
-changes a pool's attributes, POST /_heal undoes both; run as a program it prints
-its port and serves until its standard input ends.
+after it, "cut" it short, "garbage"; "until" is a time by the monotonic clock.  POST /_rules adds rules, POST /_heal
+removes them; the cloud's own control() hears these and any other /_NAME.  Run as a program it prints its port and
+serves until its standard input ends.
 """
 import http.server
 import json
 import re
 import socket
 import ssl
+import subprocess
 import sys
 import threading
 import time
@@ -102,6 +103,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
             root = f"{self.server.url}/{TENANT}"
             return 200, {}, {"token_endpoint": f"{root}/oauth2/v2.0/token", "issuer": f"{root}/v2.0",
                              "authorization_endpoint": f"{root}/oauth2/v2.0/authorize"}
+        if url.path.startswith("/metadata/instance/"):
+            if self.headers.get("Metadata") != "true" or "api-version" not in query:
+                return 400, {}, {"error": "Bad request. Required metadata header not specified"}
+            found = self.cloud.metadata.get(url.path)
+            return (404, {}, {"error": "Not found"}) if found is None else (200, {}, found.encode())
         if url.path == "/metadata/identity/oauth2/token":
             if self.headers.get("Metadata") != "true" or query.get("resource") != "https://management.azure.com":
                 return 400, {}, {"error": "invalid_request", "error_description": "Required metadata header not specified"}
@@ -117,7 +123,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if self.headers.get("Content-Type") != "application/json":
                 raise Refused(415, "UnsupportedMediaType", "The content type is not application/json")
             body = json.loads(raw)
-        return self.cloud.serve(self.command, url.path, query, self.headers.get("If-Match"), body, self.server.url)
+        return self.cloud.serve(self.command, url.path, query, self.headers, body, self.server.url)
 
     def entra(self, form):
         form = {k: v[0] for k, v in form.items()}
@@ -144,18 +150,20 @@ class Handler(http.server.BaseHTTPRequestHandler):
         with c.lock:
             if path == "/_rules":
                 c.rules += body if isinstance(body, list) else [body]
-            elif path == "/_pool":
-                for k, v in body.get("set", {}).items():
-                    setattr(c.pools[body["name"]], k, v)
-                c.pools[body["name"]].props.update(body.get("props", {}))
             elif path == "/_heal":
                 c.rules.clear()
-                for p in c.pools.values():
-                    p.stock, p.code, p.how = None, "AllocationFailed", "absent"
-                    p.props["enableAutoScaling"] = False
-            c.move_on()
-            state = {"machines": c.machines(), "targets": c.targets(), "rejected": c.rejected, "lost_work": c.lost_work}
+            state = c.control(path, body)
         self.reply(200, {}, state)
+
+
+def self_signed(where):
+    """A certificate for 127.0.0.1 and its key, in one file."""
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                    "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", where / "key.pem",
+                    "-out", where / "cert.pem"], check=True, capture_output=True)
+    both = where / "both.pem"
+    both.write_text((where / "cert.pem").read_text() + (where / "key.pem").read_text())
+    return both
 
 
 class Server(http.server.ThreadingHTTPServer):

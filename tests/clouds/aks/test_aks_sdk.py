@@ -1,23 +1,16 @@
 """The test cloud itself is judged: Microsoft's own SDK must be able to use it."""
 import json
-import subprocess
 
 import pytest
 
 import aks_schema
 from aks_cloud import CLUSTER, GROUP, SUB, Cloud
-from aks_server import CLIENT, SECRET, TENANT, Server
+from aks_server import CLIENT, SECRET, TENANT, Server, self_signed
 
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory):
-    where = tmp_path_factory.mktemp("tls")
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
-                    "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", where / "key.pem",
-                    "-out", where / "cert.pem"], check=True, capture_output=True)
-    both = where / "both.pem"
-    both.write_text((where / "cert.pem").read_text() + (where / "key.pem").read_text())
-    return both
+    return self_signed(tmp_path_factory.mktemp("tls"))
 
 
 @pytest.fixture

@@ -82,7 +82,8 @@ class Metadata(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         here = self.client_address[0]
-        ours = self.google if self.path.startswith("/computeMetadata/v1/") else self.amazon
+        ours = (self.google if self.path.startswith("/computeMetadata/v1/") else
+                self.azure if self.path.startswith("/metadata/") else self.amazon)
         ours(self.hosts.get(here), here if here in self.hosts else HEAD)
 
     def amazon(self, machine, address):
@@ -99,6 +100,16 @@ class Metadata(http.server.BaseHTTPRequestHandler):
         if path == "service-accounts/default/token" and self.token:
             return self.say(json.dumps({"access_token": type(self).token(), "expires_in": 3599, "token_type": "Bearer"}))
         self.say({"name": name, "zone": zone and f"projects/123456/zones/{zone}", "network-interfaces/0/ip": address}.get(path))
+
+    def azure(self, machine, address):
+        """learn.microsoft.com/azure/virtual-machines/instance-metadata-service"""
+        path, _, query = self.path.partition("?")
+        if self.headers.get("Metadata") != "true" or "api-version=" not in query:
+            return self.say(None, 400)
+        if path == "/metadata/identity/oauth2/token" and self.token:
+            return self.say(json.dumps({"access_token": type(self).token(), "expires_in": "3599", "token_type": "Bearer"}))
+        self.say({"/metadata/instance/compute/name": machine,
+                  "/metadata/instance/network/interface/0/ipv4/ipAddress/0/privateIpAddress": address}.get(path))
 
     def say(self, text, status=404):
         self.send_response(200 if text else status)

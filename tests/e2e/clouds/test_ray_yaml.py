@@ -8,6 +8,7 @@ import select
 import signal
 import subprocess
 import sys
+import time
 import urllib.parse
 
 import pytest
@@ -15,8 +16,11 @@ import pytest
 import hosts
 from lib import BUILD, raycluster, until, without
 
-for cloud in ("eks", "gke"):
+for cloud in ("eks", "gke", "aks", "azurevm"):
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "clouds" / cloud))
+import aks_rig  # noqa: E402
+import aks_server  # noqa: E402
+import azurevm_cloud  # noqa: E402
 import eks_rig  # noqa: E402
 import gke_server  # noqa: E402
 
@@ -93,6 +97,43 @@ setup_commands:
 worker_start_ray_commands:
   - ray stop
   - ulimit -n 65536; test -n "$WAS_SET_UP" && ray start --address=$RAY_HEAD_IP:6379 --object-manager-port=8076 --object-store-memory=80000000
+"""
+
+# But for the last line, which names the test's own server, as `ray up` takes it.
+AZURE = """
+cluster_name: two-t4
+max_workers: 4
+idle_timeout_minutes: 0.05
+provider:
+  type: azure
+  location: westeurope
+  resource_group: Rg1
+  subscription_id: 00000000-0000-0000-0000-000000000001
+  availability_zone: auto
+auth:
+  ssh_user: root
+available_node_types:
+  ray.head.default:
+    resources: {CPU: 0}
+    node_config: {azure_arm_parameters: {vmSize: Standard_D2s_v3}}
+  ray.worker.t4:
+    min_workers: 0
+    max_workers: 4
+    node_config:
+      azure_arm_parameters:
+        vmSize: Standard_NC4as_T4_v3
+        imagePublisher: microsoft-dsvm
+        imageOffer: ubuntu-2204
+        imageSku: 2204-gen2
+        imageVersion: latest
+        adminUsername: ubuntu
+        priority: Spot
+head_node_type: ray.head.default
+setup_commands: ["touch /tmp/was-set-up"]
+worker_start_ray_commands:
+  - ray stop
+  - ulimit -n 65536; test -e /tmp/was-set-up && ray start --address=$RAY_HEAD_IP:6379 --object-manager-port=8076 --object-store-memory=80000000
+davit: {providers: {azurevm: {endpoint: "%s"}}}
 """
 
 ACTORS = """
@@ -188,7 +229,45 @@ class Gcp:
         self.server.__exit__()
 
 
-@pytest.mark.parametrize("cloud", [Aws, Gcp])
+class Azure:
+    """The server that refuses what the models of Azure's SDK refuse."""
+    type = "ray.worker.t4"
+
+    def __init__(self, tmp):
+        self.cloud = azurevm_cloud.Cloud(op_s=0.3)
+        self.server = aks_server.Server(self.cloud).__enter__()
+        self.yaml = AZURE % self.server.url
+        hosts.Metadata.token = self.token
+        self.environment = {k: v for k, v in aks_rig.environment().items() if k != "AZURE_CLIENT_ID"}
+
+    def token(self):
+        self.cloud.tokens["eyTOKEN"] = time.monotonic() + 3600
+        return "eyTOKEN"
+
+    def billed(self):
+        with self.cloud.lock:
+            self.cloud.move_on()
+            return {vm.name: {"user_data": vm.body["properties"]["osProfile"]["customData"]} for vm in self.cloud.vms.values()
+                    if vm.provisioning() == "Succeeded"}
+
+    def types(self):
+        assert all(vm.body["properties"]["priority"] == "Spot" for vm in self.cloud.vms.values())
+        return {vm.body["tags"]["davit-type"] for vm in self.cloud.vms.values()}
+
+    def bought(self):
+        return self.cloud.bought
+
+    def ended(self):
+        return {x["path"].rsplit("/", 1)[1] for x in self.cloud.log if x["method"] == "DELETE"}
+
+    def rejected(self):
+        return self.cloud.rejected + self.cloud.bad_replies + self.cloud.overwritten + sorted(self.cloud.left)
+
+    def stop(self):
+        self.server.__exit__()
+
+
+@pytest.mark.parametrize("cloud", [Aws, Gcp, Azure])
 def test_two_actors(tmp_path, cloud):
     cloud = cloud(tmp_path)
     (tmp_path / "cluster.yaml").write_text(cloud.yaml)

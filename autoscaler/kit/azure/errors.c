@@ -11,8 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "aks.h"
-#include "kit/options.h"
+#include "azure.h"
 
 #define DEPTH_MAX 8
 
@@ -92,6 +91,13 @@ static const struct rule rules[] = {
     {"AvailabilityZoneNotSupported", DAVIT_INVALID},
     {"K8sVersionNotSupported", DAVIT_INVALID},
     {"AgentPoolK8sVersionNotSupported", DAVIT_INVALID},
+    {"ImageNotFound", DAVIT_INVALID},
+    {"PlatformImageNotFound", DAVIT_INVALID},
+    {"GalleryImageNotFound", DAVIT_INVALID},
+    {"VMMarketplaceInvalidInput", DAVIT_INVALID},
+    {"MarketplacePurchaseEligibilityFailed", DAVIT_INVALID},
+    {"ResourcePurchaseValidationFailed", DAVIT_INVALID},
+    {"InvalidSubnet", DAVIT_INVALID},
     {"TagLimitExceeded", DAVIT_INVALID},
     {"InvalidTagNameCharacters", DAVIT_INVALID},
     /* somebody else is at it, or Azure is not well */
@@ -112,6 +118,10 @@ static const struct rule rules[] = {
     {"OperationTimedOut", DAVIT_RETRY},
     {"RetryableError", DAVIT_RETRY},
     {"NetworkingInternalOperationError", DAVIT_RETRY},
+    {"OSProvisioningTimedOut", DAVIT_RETRY},
+    {"OSProvisioningClientError", DAVIT_RETRY},
+    {"OSProvisioningInternalError", DAVIT_RETRY},
+    {"VMStartTimedOut", DAVIT_RETRY},
     {"VMExtensionProvisioningError", DAVIT_RETRY},
     {"VMExtensionProvisioningTimeout", DAVIT_RETRY},
 };
@@ -219,7 +229,7 @@ static void sentence(struct davit_error *e, const char *message)
     e->text[n] = '\0';
 }
 
-int error_judge(struct davit_error *e, const json_t *error, int http)
+int azure_error(struct davit_error *e, const json_t *error, int http)
 {
     struct finding f = {.status = DAVIT_RETRY};
     consider_object(&f, error, 0);
@@ -237,19 +247,19 @@ int error_judge(struct davit_error *e, const json_t *error, int http)
     return (int)f.status;
 }
 
-int arm_judge(void *aks, const struct davit_http *x, const json_t *reply,
-              struct davit_error *e)
+int azure_judge(void *unused, const struct davit_http *x, const json_t *reply,
+                struct davit_error *e)
 {
-    (void)aks;
-    return error_judge(e, kit_json_at(reply, "error"), x->reply_status);
+    (void)unused;
+    return azure_error(e, kit_json_at(reply, "error"), x->reply_status);
 }
 
 /* Entra ID's own way: {"error": "invalid_client", "error_description": ...}. */
-int entra_judge(void *aks, const struct davit_http *x, const json_t *reply,
-                struct davit_error *e)
+int azure_entra_judge(void *unused, const struct davit_http *x,
+                      const json_t *reply, struct davit_error *e)
 {
     int http = x->reply_status;
-    (void)aks;
+    (void)unused;
     const char *code = kit_json_text(reply, "error");
     if (http == 429 || http == 408 || http >= 500 || http == 404 ||
         http == 410 || code[0] == '\0') {
