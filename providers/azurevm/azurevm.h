@@ -105,6 +105,8 @@ int op_begin(struct op *op, void *self, struct davit_call *call,
 /* The azure_pace of a struct azurevm: lists keep to half of Azure's limit. */
 int list_pace(void *arg, struct davit_call *call, const char *method,
               const char *url, struct davit_error *e);
+/* The azure_seen: no more at once when others have used the limit up. */
+void list_limit_seen(void *arg, const struct davit_http *x);
 /* Below the resource group's machines: "/NAME"; for free(). */
 char *vm_url(const struct op *op, const char *name, const char *query);
 bool name_plain(const char *name);
