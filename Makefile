@@ -104,8 +104,12 @@ $(B)/davit: $(B)/$(MAIN:.c=.o) $(B)/libdavit.a $(B)/libkit.a
 PLUGIN_CFLAGS := $(filter-out -fPIE,$(CFLAGS)) -fPIC -fvisibility=hidden
 PLUGIN_LIBS ?= $(shell pkg-config --libs jansson openssl 2>/dev/null) -lpthread
 # libkit.a: each plug-in gets what it uses and needs no library of the others.
-PLUGIN_LIBS_eks := $(shell pkg-config --libs expat 2>/dev/null)
-PLUGIN_LIBS_ec2 := $(PLUGIN_LIBS_eks)
+PLUGIN_LIBS_aws := $(shell pkg-config --libs expat 2>/dev/null)
+PLUGIN_LIBS_eks := $(PLUGIN_LIBS_aws)
+PLUGIN_LIBS_ec2 := $(PLUGIN_LIBS_aws)
+# Google takes a word of AWS for who we are: kit/gcp/federation.c
+PLUGIN_LIBS_gke := $(PLUGIN_LIBS_aws)
+PLUGIN_LIBS_gce := $(PLUGIN_LIBS_aws)
 KIT_OBJS := $(patsubst autoscaler/kit/%.c,$(B)/kit/%.o,$(sort $(wildcard autoscaler/kit/*.c autoscaler/kit/*/*.c)))
 
 $(B)/kit/%.o: autoscaler/kit/%.c $(B)/flags

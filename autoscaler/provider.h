@@ -190,6 +190,7 @@ typedef void davit_put_machine(struct davit_sink *,
                                const struct davit_machine *);
 typedef void davit_put_offer(struct davit_sink *, const struct davit_offer *);
 typedef void davit_put_done(struct davit_sink *, const char *id, int status);
+typedef void davit_put_text(struct davit_sink *, const char *text, size_t n);
 
 struct davit_provider {
     uint32_t size;
@@ -235,6 +236,11 @@ struct davit_provider {
      * NULL ends.  When one of them changes, machines that are known are held
      * and told, not taken for lost.  NULL: none. */
     const char *const *places;
+    /* What a machine has printed, as much as its cloud keeps, put() in order.
+     * Asked before a machine that has not joined is ended: it says why, and is
+     * gone with it.  Its failure has no consequence.  NULL: there is none. */
+    int (*console)(void *self, struct davit_call *, const char *id,
+                   struct davit_sink *, davit_put_text *, struct davit_error *);
 };
 
 #define DAVIT_EXPORT __attribute__((visibility("default")))

@@ -167,7 +167,15 @@ void node_write(struct out *o, const char *key, struct view *v, uint32_t row);
 /* By our id or the Ray node id; NONE. */
 uint32_t node_find(const struct view *v, const char *id);
 
-bool why_write(struct out *o, struct view *v, const char *name);
+struct event_ring;
+bool why_write(struct out *o, struct view *v, struct event_ring *r,
+               const char *name);
+/* why/past.c: a line each, of the console of a machine that did not join. */
+void why_console(struct out *o, struct view *v, struct event_ring *r,
+                 const char *name);
+/* The answer for a node that is no more; false: no event tells of one. */
+bool why_past(struct out *o, struct view *v, struct event_ring *r,
+              const char *name);
 
 /* What keeps the daemon from being ready, one sentence each. */
 uint32_t problems_write(struct out *o, const char *key, struct view *v);

@@ -279,7 +279,8 @@ static void demand_text(struct out *o, struct view *v, const char *name)
     }
 }
 
-bool why_write(struct out *o, struct view *v, const char *name)
+bool why_write(struct out *o, struct view *v, struct event_ring *r,
+               const char *name)
 {
     uint32_t row = node_find(v, name);
     bool owner = owner_known(v, name), type = view_has_type(v, name);
@@ -291,8 +292,10 @@ bool why_write(struct out *o, struct view *v, const char *name)
     out_str(o, "name", name);
     out_uint(o, "tick", v->page ? v->page->tick : 0);
     out_array(o, "text");
-    if (row != NONE)
+    if (row != NONE) {
         node_text(o, v, row);
+        why_console(o, v, r, v->snapshot->nodes[row].id);
+    }
     if (owner)
         owner_text(o, v, name);
     if (demand)

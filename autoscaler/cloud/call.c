@@ -12,6 +12,7 @@
 
 #include "../base/alloc.h"
 #include "../base/clock.h"
+#include "console.h"
 #include "inside.h"
 
 #define RETRY_AFTER_MAX_MS (3600u * 1000)
@@ -67,10 +68,54 @@ static int run_launch(struct call *c, struct davit_call *dc,
     return p->table->launch(p->self, dc, &launch, sink, sink_put_machine, e);
 }
 
+/* ---- what machines printed, before they are ended */
+
+enum { CONSOLES_MOST = 4, CONSOLE_MS = 4000, CONSOLE_SHOWN = 1500 };
+
+/* Of a sink of its own: a plug-in's mistake here must not keep a machine. */
+static const char *console_read(struct call *c, struct davit_call *dc,
+                                const char *id)
+{
+    const struct provider *p = c->provider;
+    struct davit_sink *sink = ARENA_NEW(&c->arena, struct davit_sink);
+    struct davit_error e = {.size = sizeof e};
+    const char *tail;
+    sink_init(sink, c);
+    buf_init(&sink->text, CONSOLE_MAX);
+    p->table->console(p->self, dc, id, sink, sink_put_text, &e);
+    tail = console_tail(&c->arena, sink->text.n ? sink->text.s : "",
+                        sink->text.n, CONSOLE_SHOWN);
+    buf_done(&sink->text);
+    return tail;
+}
+
+/* It may take a while, for a few machines of many: where one did not join, the
+ * others have the same to say. */
+static void consoles_read(struct call *c, struct davit_call *dc)
+{
+    const struct davit_provider *t = c->provider->table;
+    int64_t end = dc->deadline_mono_ms;
+    uint32_t n = 0;
+    if (!c->consoles || !DAVIT_HAS(t, struct davit_provider, console) ||
+        !t->console)
+        return;
+    c->console = ARENA_ARRAY(&c->arena, const char *, c->n_ids);
+    for (uint32_t i = 0; i < c->n_ids; i++) {
+        int64_t until = clock_mono_ms() + CONSOLE_MS;
+        c->console[i] = "";
+        if (!c->consoles[i] || n++ >= CONSOLES_MOST)
+            continue;
+        dc->deadline_mono_ms = until < end ? until : end;
+        c->console[i] = console_read(c, dc, c->ids[i]);
+    }
+    dc->deadline_mono_ms = end;
+}
+
 static int run_terminate(struct call *c, struct davit_call *dc,
                          struct davit_sink *sink, struct davit_error *e)
 {
     const struct provider *p = c->provider;
+    consoles_read(c, dc);
     return p->table->terminate(p->self, dc, c->ids, c->n_ids, sink,
                                sink_put_done, e);
 }

@@ -100,13 +100,16 @@ struct call {
     bool spot;
     const char *const *ids; /* TERMINATE */
     uint32_t n_ids;
+    bool *consoles; /* TERMINATE: of these ids the console is wanted; NULL none */
     /* answer */
     enum status status;
     struct err err;
     VEC(struct call_machine) machines; /* LIST, LAUNCH */
     VEC(struct call_offer) offers;     /* OFFERS */
     enum status *done;                 /* TERMINATE: one per id */
-    atomic_bool cancel;                /* set by anybody to end it early */
+    const char **console; /* TERMINATE: its end, as console.h has it; "" none,
+                           * NULL: none was wanted */
+    atomic_bool cancel;   /* set by anybody to end it early */
 };
 
 struct call *call_new(struct provider *p, enum call_op op, int kind);

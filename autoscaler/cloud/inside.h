@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 
+#include "../base/buf.h"
 #include "../wire/http.h"
 #include "cloud.h"
 #include "traffic.h"
@@ -71,12 +72,15 @@ struct davit_sink {
     pthread_t thread;
     atomic_bool other_thread; /* put() came from another thread */
     size_t bytes;
+    struct buf text;   /* of a console, up to CONSOLE_MAX */
     struct err broken; /* the first nonsense, or OK */
 };
 void sink_init(struct davit_sink *s, struct call *c);
 void sink_put_machine(struct davit_sink *s, const struct davit_machine *m);
 void sink_put_offer(struct davit_sink *s, const struct davit_offer *o);
 void sink_put_done(struct davit_sink *s, const char *id, int status);
+#define CONSOLE_MAX ((size_t)2 << 20) /* more is not taken */
+void sink_put_text(struct davit_sink *s, const char *text, size_t n);
 /* Drops machines put twice (a page boundary moved): the later one holds. */
 void sink_settle(struct davit_sink *s);
 

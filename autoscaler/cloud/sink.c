@@ -339,6 +339,12 @@ void sink_put_done(struct davit_sink *s, const char *id, int status)
                 status, shown(s, id), ST_COUNT - 1);
 }
 
+void sink_put_text(struct davit_sink *s, const char *text, size_t n)
+{
+    if (may_put(s) && text)
+        buf_add(&s->text, text, n);
+}
+
 /* True: it is new, and is seen from now on. */
 static bool id_add(struct hash *seen, const char *id)
 {

@@ -58,10 +58,9 @@ static enum log_level level_of(const char *kind)
     return LOG_INFO;
 }
 
-void emit(struct env *e, const char *kind, const char *subject,
-          const char *reason, const char *fmt, ...)
+void emit_text(struct env *e, const char *kind, const char *subject,
+               const char *reason, const char *text)
 {
-    char text[512];
     struct event ev = {.at_ms = clock_wall_ms(),
                        .kind = kind,
                        .subject = subject,
@@ -73,11 +72,7 @@ void emit(struct env *e, const char *kind, const char *subject,
                                 .reason = reason,
                                 .text = text,
                                 .data = ""};
-    va_list ap;
 
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
     log_line(level_of(kind), "%s %s: %s%s%s%s", kind, subject, text,
              *reason ? " [" : "", reason, *reason ? "]" : "");
     row.id = event_add(&e->events, ev.at_ms, kind, subject, reason, text);
@@ -85,6 +80,18 @@ void emit(struct env *e, const char *kind, const char *subject,
         e->on_event(e->arg, &ev);
     if (e->journal)
         journal_put_event(e->journal, &row, NULL);
+}
+
+void emit(struct env *e, const char *kind, const char *subject,
+          const char *reason, const char *fmt, ...)
+{
+    char text[512];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    emit_text(e, kind, subject, reason, text);
 }
 
 /* Listeners may ask for what happened before this start.  A full disk may have

@@ -61,6 +61,9 @@ struct workers *env_workers(struct env *e, unsigned n_threads,
 void emit(struct env *e, const char *kind, const char *subject,
           const char *reason, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
+/* The same with a text as it is, of any length. */
+void emit_text(struct env *e, const char *kind, const char *subject,
+               const char *reason, const char *text);
 /* Opens the ring of events with what the journal has of them. */
 void env_load_events(struct env *e);
 

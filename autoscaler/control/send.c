@@ -85,6 +85,24 @@ static bool may_be_back(const struct send *s)
     return h && !source_is_fresh(s->sources, h);
 }
 
+/* It has not joined: what it printed says why, and ends with it. */
+static bool console_wanted(const struct machine *m)
+{
+    return m->why == REASON_END_FAILED && !*m->ray_id && !m->ready_ms &&
+           !m->maybe.end_sent && !m->tries;
+}
+
+static struct call *terminate_new(const struct provider_state *p,
+                                  const char ***ret_ids)
+{
+    struct call *call = call_new(p->provider, CALL_TERMINATE, MAIL_CALL);
+
+    *ret_ids = ARENA_ARRAY(&call->arena, const char *, TERMINATE_BATCH);
+    call->ids = *ret_ids;
+    call->consoles = ARENA_ARRAY(&call->arena, bool, TERMINATE_BATCH);
+    return call;
+}
+
 static void terminates_send(struct send *s, const struct provider_state *p)
 {
     struct call *call = NULL;
@@ -100,11 +118,9 @@ static void terminates_send(struct send *s, const struct provider_state *p)
             continue;
         if (!call && !calls_room(s->providers, p->provider, CALL_TERMINATE))
             return;
-        if (!call) {
-            call = call_new(p->provider, CALL_TERMINATE, MAIL_CALL);
-            ids = ARENA_ARRAY(&call->arena, const char *, TERMINATE_BATCH);
-            call->ids = ids;
-        }
+        if (!call)
+            call = terminate_new(p, &ids);
+        call->consoles[call->n_ids] = console_wanted(m);
         m->busy = m->maybe.end_sent = true;
         ids[call->n_ids++] = arena_strdup(&call->arena, m->cloud_id);
         if (call->n_ids == TERMINATE_BATCH) {

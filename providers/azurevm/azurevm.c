@@ -49,7 +49,8 @@ static struct davit_provider table = {.size = sizeof table,
                                       .launch = azurevm_launch,
                                       .terminate = azurevm_terminate,
                                       .offers = azurevm_offers,
-                                      .places = places};
+                                      .places = places,
+                                      .console = azurevm_console};
 
 const struct davit_provider *davit_provider_v1(void)
 {

@@ -5,8 +5,8 @@
  * request id.  options.c reads the configuration, template.c what Ray's own
  * cluster YAML says, body.c makes a machine's description, network.c its
  * network, key.c its key, join.c the start script, api.c sends, view.c reads
- * what a machine is at, power.c whether machines run; launch.c, list.c, end.c
- * and offers.c are the operations.  kit/azure/ has tokens, codes and sizes.
+ * what a machine is at, power.c whether machines run; launch.c, list.c, end.c,
+ * console.c and offers.c are the operations.  kit/azure/ has tokens, codes and sizes.
  * Why it is so: README.md.
  */
 #ifndef AZUREVM_AZUREVM_H
@@ -125,7 +125,7 @@ int power_read(struct op *op, const json_t *vms, json_t **ret);
 int view_get(struct op *op, const char *name, json_t **ret);
 char *name_small(const char *name); /* for free() */
 
-/* list.c, launch.c, end.c, offers.c */
+/* list.c, launch.c, end.c, console.c, offers.c */
 int azurevm_list(void *self, struct davit_call *call, struct davit_sink *sink,
                  davit_put_machine *put, struct davit_error *e);
 int azurevm_launch(void *self, struct davit_call *call,
@@ -135,6 +135,9 @@ int azurevm_terminate(void *self, struct davit_call *call,
                       const char *const *ids, size_t n_ids,
                       struct davit_sink *sink, davit_put_done *done,
                       struct davit_error *e);
+int azurevm_console(void *self, struct davit_call *call, const char *id,
+                    struct davit_sink *sink, davit_put_text *put,
+                    struct davit_error *e);
 int azurevm_offers(void *self, struct davit_call *call, struct davit_sink *sink,
                    davit_put_offer *put, struct davit_error *e);
 

@@ -58,7 +58,8 @@ static struct davit_provider table = {.size = sizeof table,
                                       .terminate = ec2_terminate,
                                       .offers = ec2_offers,
                                       .settle_ms = ec2_settle_ms,
-                                      .places = places};
+                                      .places = places,
+                                      .console = ec2_console};
 
 const struct davit_provider *davit_provider_v1(void)
 {

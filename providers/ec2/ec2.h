@@ -102,7 +102,7 @@ void instance_put(const struct xml *i, struct davit_sink *sink,
 int ec2_list(void *self, struct davit_call *call, struct davit_sink *sink,
              davit_put_machine *put, struct davit_error *error);
 
-/* launch.c, end.c, offers.c */
+/* launch.c, end.c, offers.c, console.c */
 int ec2_launch(void *self, struct davit_call *call,
                const struct davit_launch *l, struct davit_sink *sink,
                davit_put_machine *put, struct davit_error *error);
@@ -111,6 +111,9 @@ int ec2_terminate(void *self, struct davit_call *call, const char *const *ids,
                   struct davit_error *error);
 int ec2_offers(void *self, struct davit_call *call, struct davit_sink *sink,
                davit_put_offer *put, struct davit_error *error);
+int ec2_console(void *self, struct davit_call *call, const char *id,
+                struct davit_sink *sink, davit_put_text *put,
+                struct davit_error *error);
 
 /* ec2.c */
 struct op op_begin(struct ec2 *e, struct davit_call *call,

@@ -17,6 +17,18 @@ bool name_plain(const char *name)
                         "0123456789-_") == strlen(name);
 }
 
+char *instance_path(const char *id)
+{
+    char zone[64];
+    const char *slash = strchr(id, '/');
+    if (!slash || (size_t)(slash - id) >= sizeof zone)
+        return NULL;
+    snprintf(zone, sizeof zone, "%.*s", (int)(slash - id), id);
+    if (!name_plain(zone) || !name_plain(slash + 1))
+        return NULL;
+    return kit_print("zones/%s/instances/%s", zone, slash + 1);
+}
+
 int api_send(struct op *op, const char *method, const char *path, json_t *body,
              json_t **ret)
 {

@@ -9,19 +9,15 @@
 
 static int end_one(struct op *op, const char *id)
 {
-    char zone[64], uuid[37];
-    const char *slash = strchr(id, '/');
+    char uuid[37], *instance = instance_path(id);
     json_t *reply;
-    if (!slash || (size_t)(slash - id) >= sizeof zone)
-        return DAVIT_NOT_FOUND; /* no id of ours */
-    snprintf(zone, sizeof zone, "%.*s", (int)(slash - id), id);
-    if (!name_plain(zone) || !name_plain(slash + 1))
+    if (!instance)
         return DAVIT_NOT_FOUND;
     gcp_request_id(uuid, id, strlen(id));
-    char *path = kit_print("zones/%s/instances/%s?requestId=%s", zone,
-                           slash + 1, uuid);
+    char *path = kit_print("%s?requestId=%s", instance, uuid);
     int s = api_send(op, "DELETE", path, NULL, &reply);
     json_decref(reply);
+    free(instance);
     free(path);
     return s;
 }

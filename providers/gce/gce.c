@@ -42,7 +42,8 @@ static struct davit_provider table = {.size = sizeof table,
                                       .launch = gce_launch,
                                       .terminate = gce_terminate,
                                       .offers = gce_offers,
-                                      .places = places};
+                                      .places = places,
+                                      .console = gce_console};
 
 const struct davit_provider *davit_provider_v1(void)
 {

@@ -80,8 +80,10 @@ int api_send(struct op *op, const char *method, const char *path, json_t *body,
 int api_wait(struct op *op, const char *zone, const char *operation);
 /* Are these letters of a name, so that they may go into a path? */
 bool name_plain(const char *name);
+/* "zones/Z/instances/N" of a machine's id, for free(); NULL: no id of ours. */
+char *instance_path(const char *id);
 
-/* list.c, launch.c, end.c, offers.c */
+/* list.c, launch.c, end.c, offers.c, console.c */
 int gce_list(void *self, struct davit_call *call, struct davit_sink *sink,
              davit_put_machine *put, struct davit_error *e);
 int gce_launch(void *self, struct davit_call *call,
@@ -92,5 +94,8 @@ int gce_terminate(void *self, struct davit_call *call, const char *const *ids,
                   struct davit_error *e);
 int gce_offers(void *self, struct davit_call *call, struct davit_sink *sink,
                davit_put_offer *put, struct davit_error *e);
+int gce_console(void *self, struct davit_call *call, const char *id,
+                struct davit_sink *sink, davit_put_text *put,
+                struct davit_error *e);
 
 #endif

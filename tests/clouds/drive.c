@@ -56,6 +56,9 @@ static struct call *call_of(struct provider *p, const json_t *want)
         v[i] = arena_strdup(&c->arena,
                             json_string_value(json_array_get(ids, i)));
     c->ids = v;
+    c->consoles = ARENA_ARRAY(&c->arena, bool, c->n_ids + 1);
+    for (uint32_t i = 0; i < c->n_ids; i++)
+        c->consoles[i] = json_is_true(json_object_get(want, "consoles"));
     return c;
 }
 
@@ -64,7 +67,7 @@ static json_t *answer(const struct call *c)
     static const char *const phases[] = {"STARTING", "RUNNING", "STOPPING",
                                          "FAILED"};
     json_t *machines = json_array(), *offers = json_array();
-    json_t *done = json_object();
+    json_t *done = json_object(), *consoles = json_object();
     for (uint32_t i = 0; i < c->machines.n; i++) {
         const struct call_machine *m = &c->machines.v[i];
         json_array_append_new(
@@ -94,12 +97,14 @@ static json_t *answer(const struct call *c)
     for (uint32_t i = 0; c->done && i < c->n_ids; i++)
         json_object_set_new(done, c->ids[i],
                             json_string(status_name(c->done[i])));
-    return json_pack("{s:s, s:s, s:s, s:I, s:I, s:b, s:o, s:o, s:o}", "status",
-                     status_name(c->status), "code", c->err.code, "text",
-                     c->err.text, "retry_after_ms",
-                     (json_int_t)c->err.retry_after_ms, "took_ms",
-                     (json_int_t)c->took_ms, "abandoned", (int)c->job.abandoned,
-                     "machines", machines, "offers", offers, "done", done);
+    for (uint32_t i = 0; c->console && i < c->n_ids; i++)
+        json_object_set_new(consoles, c->ids[i], json_string(c->console[i]));
+    return json_pack(
+        "{s:s, s:s, s:s, s:I, s:I, s:b, s:o, s:o, s:o, s:o}", "status",
+        status_name(c->status), "code", c->err.code, "text", c->err.text,
+        "retry_after_ms", (json_int_t)c->err.retry_after_ms, "took_ms",
+        (json_int_t)c->took_ms, "abandoned", (int)c->job.abandoned, "machines",
+        machines, "offers", offers, "done", done, "consoles", consoles);
 }
 
 static struct call *take(void)

@@ -162,6 +162,8 @@ static void answer_terminate(struct providers *p, const struct call *call)
                                            call->ids[i]);
         enum status s = call->job.abandoned ? ST_RETRY : call->done[i];
 
+        if (m && call->console && !call->job.abandoned && *call->console[i])
+            emit_text(p->env, "node.console", m->id, "", call->console[i]);
         /* A cloud may have given the id to another one meanwhile. */
         if (m && m->state == STATE_STOPPING)
             good = terminate_answered(p, m, s, &call->err) && good;

@@ -23,7 +23,15 @@
 #include "../token.h"
 #include "../xml.h"
 
-enum aws_service { AWS_EKS, AWS_AUTOSCALING, AWS_EC2, AWS_STS, AWS_SERVICES };
+enum aws_service {
+    AWS_EKS,
+    AWS_AUTOSCALING,
+    AWS_EC2,
+    AWS_STS,
+    AWS_SSO,
+    AWS_SSO_OIDC,
+    AWS_SERVICES
+};
 
 struct aws {
     const struct davit_host *host;
@@ -86,6 +94,12 @@ int aws_do(struct aws_op *op, enum aws_service s, const struct kit_str *form);
 /* GET path (encoded) of a service that speaks JSON; for json_decref(*ret). */
 int aws_json(struct aws_op *op, enum aws_service s, const char *path,
              json_t **ret);
+
+/* identity.c: a request by which AWS tells whoever sends it who we are, as
+ * {"url", "method", "headers": [{"key", "value"}]}; url_form has "{region}" in
+ * it, `bound` is a header that the signature covers.  For json_decref(). */
+int aws_caller_identity(struct aws_op *op, const char *url_form,
+                        struct davit_kv bound, json_t **ret);
 
 /* ---- errors: AWS's codes, by the reaction each needs ---- */
 int aws_status(const char *code, const char *text);

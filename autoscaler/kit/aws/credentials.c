@@ -2,7 +2,7 @@
  * credentials.c - whose credentials to use, and until when.
  *
  * The order is that of the AWS SDKs: environment, web identity, the profile's
- * role or keys, the container agent, the instance's role.  Cached per handle
+ * role, SSO, keys or program, the container agent, the instance's role.  Cached per handle
  * (kit/token.h).  No secret is ever in a message.
  */
 #include <stdio.h>
@@ -80,6 +80,20 @@ static int by_source(struct aws_op *op, const struct profile *p,
     return DAVIT_NOT_FOUND;
 }
 
+/* What a profile has beside roles, in botocore's order. */
+static int by_own_words(struct aws_op *op, const struct profile *p,
+                        const char *name, struct credentials *ret)
+{
+    const char *command = profile_get(p, "credential_process");
+    if (profile_get(p, "sso_role_name") || profile_get(p, "sso_account_id"))
+        return sso_keys(op, p, name, ret);
+    if (credentials_set(ret, profile_get(p, "aws_access_key_id"),
+                        profile_get(p, "aws_secret_access_key"),
+                        profile_get(p, "aws_session_token"), NULL))
+        return DAVIT_OK;
+    return command ? process_keys(op, command, ret) : DAVIT_NOT_FOUND;
+}
+
 /* NOT_FOUND: the profile says nothing of credentials. */
 static int by_profile(struct aws_op *op, const char *name, int depth,
                       struct credentials *ret)
@@ -116,19 +130,8 @@ static int by_profile(struct aws_op *op, const char *name, int depth,
             st = role_by_keys(op, role, session, profile_get(p, "external_id"),
                               &lent, ret);
         credentials_free(&lent);
-    } else if (credentials_set(ret, profile_get(p, "aws_access_key_id"),
-                               profile_get(p, "aws_secret_access_key"),
-                               profile_get(p, "aws_session_token"), NULL)) {
-        st = DAVIT_OK;
-    } else if (profile_get(p, "sso_session") ||
-               profile_get(p, "sso_start_url") ||
-               profile_get(p, "credential_process")) {
-        st = kit_error(op->error, DAVIT_AUTH, "BadProfile",
-                       "profile %.60s wants SSO or a credential_process, which "
-                       "a daemon has no use for: give it keys or a role",
-                       name);
     } else {
-        st = DAVIT_NOT_FOUND;
+        st = by_own_words(op, p, name, ret);
     }
     profile_free(p);
     return st;

@@ -29,9 +29,16 @@ int metadata_keys(struct aws_op *op, struct credentials *ret);
 int metadata_region(struct aws_op *op, char *ret, size_t size);
 int container_keys(struct aws_op *op, struct credentials *ret);
 
-/* profile.c: settings of one profile, both files */
+/* process.c, sso.c: other programs' */
+int process_keys(struct aws_op *op, const char *command,
+                 struct credentials *ret);
 struct profile;
-struct profile *profile_read(const char *name); /* NULL: there is none */
+int sso_keys(struct aws_op *op, const struct profile *p, const char *name,
+             struct credentials *ret);
+
+/* profile.c: settings of one profile, both files */
+struct profile *profile_read(const char *name);    /* NULL: there is none */
+struct profile *profile_session(const char *name); /* [sso-session NAME] */
 const char *profile_get(const struct profile *p, const char *key); /* NULL */
 void profile_free(struct profile *p);
 
@@ -39,6 +46,10 @@ void profile_free(struct profile *p);
 int aws_query_as(struct aws_op *op, enum aws_service s,
                  const struct kit_str *form, const struct credentials *keys,
                  struct xml_doc **ret_doc, const struct xml **ret);
+/* scheme://host[:port] of the service, without a slash at its end.  INVALID: a
+ * signed request must not go there. */
+int aws_endpoint(const struct aws_op *op, enum aws_service s,
+                 const char *region, struct kit_str *ret);
 /* Metadata and agents. */
 int aws_plain(struct aws_op *op, struct davit_http *x);
 

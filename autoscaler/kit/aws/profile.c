@@ -26,17 +26,19 @@ static char *trimmed(char *s)
     return s;
 }
 
-static bool section_is(char *line, const char *name, bool of_config)
+/* kind: "profile" or "sso-session" of the config file; NULL: the other file,
+ * whose sections are bare names. */
+static bool section_is(char *line, const char *name, const char *kind)
 {
     char *end = strchr(line, ']');
     if (!end)
         return false;
     *end = '\0';
     char *at = trimmed(line + 1);
-    if (of_config && strncmp(at, "profile", 7) == 0 &&
-        (at[7] == ' ' || at[7] == '\t'))
-        at = trimmed(at + 7);
-    else if (of_config && strcmp(at, "default") != 0)
+    size_t k = kind ? strlen(kind) : 0;
+    if (kind && strncmp(at, kind, k) == 0 && (at[k] == ' ' || at[k] == '\t'))
+        at = trimmed(at + k);
+    else if (kind && (*kind != 'p' || strcmp(at, "default") != 0))
         return false;
     size_t n = strlen(at);
     if (n > 1 && (at[0] == '"' || at[0] == '\'') && at[n - 1] == at[0]) {
@@ -60,7 +62,7 @@ static void put(struct profile *p, const char *key, const char *value)
 
 /* True when the file has the section. */
 static bool file_scan(struct profile *p, const char *path, const char *name,
-                      bool of_config)
+                      const char *kind)
 {
     char *text, *rest = NULL;
     bool inside = false, found = false;
@@ -73,7 +75,7 @@ static bool file_scan(struct profile *p, const char *path, const char *name,
         if (line[0] == '\0' || line[0] == '#' || line[0] == ';')
             continue;
         if (line[0] == '[') {
-            inside = section_is(line, name, of_config);
+            inside = section_is(line, name, kind);
             found = found || inside;
             continue;
         }
@@ -108,10 +110,23 @@ struct profile *profile_read(const char *name)
     struct profile *p = kit_zeroed(1, sizeof *p);
     struct kit_str path = {0};
     file_path("AWS_SHARED_CREDENTIALS_FILE", "credentials", &path);
-    bool found = file_scan(p, path.p, name, false);
+    bool found = file_scan(p, path.p, name, NULL);
     kit_str_clear(&path);
     file_path("AWS_CONFIG_FILE", "config", &path);
-    found = file_scan(p, path.p, name, true) || found;
+    found = file_scan(p, path.p, name, "profile") || found;
+    kit_str_done(&path);
+    if (found)
+        return p;
+    profile_free(p);
+    return NULL;
+}
+
+struct profile *profile_session(const char *name)
+{
+    struct profile *p = kit_zeroed(1, sizeof *p);
+    struct kit_str path = {0};
+    file_path("AWS_CONFIG_FILE", "config", &path);
+    bool found = file_scan(p, path.p, name, "sso-session");
     kit_str_done(&path);
     if (found)
         return p;

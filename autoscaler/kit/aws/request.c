@@ -19,7 +19,9 @@ static const struct {
 } services[AWS_SERVICES] = {[AWS_EKS] = {"eks", ""},
                             [AWS_AUTOSCALING] = {"autoscaling", "2011-01-01"},
                             [AWS_EC2] = {"ec2", "2016-11-15"},
-                            [AWS_STS] = {"sts", "2011-06-15"}};
+                            [AWS_STS] = {"sts", "2011-06-15"},
+                            [AWS_SSO] = {"portal.sso", ""},
+                            [AWS_SSO_OIDC] = {"oidc", ""}};
 
 void aws_init(struct aws *a, const struct davit_host *host)
 {
@@ -67,7 +69,9 @@ static const char *endpoint_env(enum aws_service s)
         [AWS_EKS] = "AWS_ENDPOINT_URL_EKS",
         [AWS_AUTOSCALING] = "AWS_ENDPOINT_URL_AUTO_SCALING",
         [AWS_EC2] = "AWS_ENDPOINT_URL_EC2",
-        [AWS_STS] = "AWS_ENDPOINT_URL_STS"};
+        [AWS_STS] = "AWS_ENDPOINT_URL_STS",
+        [AWS_SSO] = "AWS_ENDPOINT_URL_SSO",
+        [AWS_SSO_OIDC] = "AWS_ENDPOINT_URL_SSO_OIDC"};
     const char *off = getenv("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS");
     if (off && strcasecmp(off, "true") == 0)
         return NULL;
@@ -75,10 +79,8 @@ static const char *endpoint_env(enum aws_service s)
     return one && one[0] != '\0' ? one : all && all[0] != '\0' ? all : NULL;
 }
 
-/* scheme://host[:port] of the service, without a slash at its end.  INVALID: a
- * signed request must not go there. */
-static int endpoint(const struct aws_op *op, enum aws_service s,
-                    const char *region, struct kit_str *ret)
+int aws_endpoint(const struct aws_op *op, enum aws_service s,
+                 const char *region, struct kit_str *ret)
 {
     const char *given = op->aws->endpoints[s];
     const char *fips = getenv("AWS_USE_FIPS_ENDPOINT");
@@ -144,7 +146,7 @@ static int send_signed(struct aws_op *op, const struct request *r,
     size_t n = 0;
     int st = aws_region(op, region, sizeof region);
     if (st == DAVIT_OK)
-        st = endpoint(op, r->service, region, &url);
+        st = aws_endpoint(op, r->service, region, &url);
     if (st != DAVIT_OK)
         return st;
     host_of(url.p, &host);

@@ -11,19 +11,9 @@
 #include <string.h>
 
 #include "../jwt.h"
-#include "gcp.h"
+#include "inside.h"
 
-/* One fetch at work. */
-struct at {
-    struct gcp *g;
-    struct davit_call *call;
-    struct davit_error *e;
-};
-
-#define SCOPE "https://www.googleapis.com/auth/cloud-platform"
-#define SCOPE_IAM "https://www.googleapis.com/auth/iam"
 #define TOKEN_URL "https://oauth2.googleapis.com/token"
-#define LIFE_S 3600
 
 /* The endpoint's own message, which names the account or the audience at worst. */
 static int refused(void *who, const struct davit_http *x, const json_t *j,
@@ -48,8 +38,8 @@ static int refused(void *who, const struct davit_http *x, const json_t *j,
 }
 
 /* Secrets go out with it, so a file may name only where they may go. */
-static int ask(struct at *op, const struct kit_request *r, const char *who,
-               struct davit_http *x, json_t **ret)
+int gcp_ask(struct at *op, const struct kit_request *r, const char *who,
+            struct davit_http *x, json_t **ret)
 {
     const struct kit_api api = {.host = op->g->host,
                                 .base = "",
@@ -71,12 +61,12 @@ static int ask(struct at *op, const struct kit_request *r, const char *who,
     return s;
 }
 
-static int ask_form(struct at *op, const char *url, const struct davit_kv *kv,
-                    size_t n, const char *who, json_t **ret)
+int gcp_ask_form(struct at *op, const char *url, const struct davit_kv *kv,
+                 size_t n, const char *who, json_t **ret)
 {
     struct davit_http x;
     char *form = kit_form(kv, n);
-    int s = ask(
+    int s = gcp_ask(
         op,
         &(struct kit_request){.method = "POST",
                               .url = url,
@@ -87,8 +77,8 @@ static int ask_form(struct at *op, const char *url, const struct davit_kv *kv,
     return s;
 }
 
-static int token_out(struct at *op, json_t *reply, char **ret,
-                     int64_t *ret_lives_ms)
+int gcp_token_out(struct at *op, json_t *reply, char **ret,
+                  int64_t *ret_lives_ms)
 {
     const char *t = kit_json_text(reply, "access_token");
     int64_t lives = kit_json_int(reply, "expires_in", LIFE_S);
@@ -103,8 +93,7 @@ static int token_out(struct at *op, json_t *reply, char **ret,
     return s;
 }
 
-static const char *text_or(const json_t *j, const char *key,
-                           const char *fallback)
+const char *gcp_text_or(const json_t *j, const char *key, const char *fallback)
 {
     const char *s = kit_json_text(j, key);
     return *s != '\0' ? s : fallback;
@@ -123,7 +112,7 @@ static int from_metadata(struct at *op, char **ret, int64_t *lives)
              "service-accounts/default/token?scopes=",
              op->g->metadata_url);
     kit_url_append(url, sizeof url, SCOPE);
-    int s = ask(
+    int s = gcp_ask(
         op,
         &(struct kit_request){
             .method = "GET", .url = url, .headers = &flavor, .n_headers = 1},
@@ -133,7 +122,7 @@ static int from_metadata(struct at *op, char **ret, int64_t *lives)
                          "no credentials, and the metadata server does not "
                          "answer (%.90s)",
                          op->e->text);
-    return s == DAVIT_OK ? token_out(op, reply, ret, lives) : s;
+    return s == DAVIT_OK ? gcp_token_out(op, reply, ret, lives) : s;
 }
 
 static int from_key(struct at *op, const json_t *key, char **ret,
@@ -145,9 +134,10 @@ static int from_key(struct at *op, const json_t *key, char **ret,
     const char *id = kit_json_text(key, "private_key_id");
     json_t *header = json_pack("{s:s, s:s}", "typ", "JWT", "alg", "RS256");
     /* The audience is Google's whatever endpoint the file names. */
-    json_t *claims = json_pack(
-        "{s:I, s:I, s:s, s:s, s:s}", "iat", now, "exp", now + LIFE_S, "iss",
-        kit_json_text(key, "client_email"), "aud", TOKEN_URL, "scope", SCOPE);
+    json_t *claims = json_pack("{s:I, s:I, s:s, s:s, s:s}", "iat", now, "exp",
+                               now + LIFE_S, "iss",
+                               kit_json_text(key, "client_email"), "aud",
+                               TOKEN_URL, "scope", op->scope);
     if (*id != '\0')
         json_object_set_new(header, "kid", json_string(id));
     int s = kit_jwt_rs256(header, claims, kit_json_text(key, "private_key"),
@@ -159,10 +149,10 @@ static int from_key(struct at *op, const json_t *key, char **ret,
     struct davit_kv form[] = {
         {"assertion", jwt},
         {"grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer"}};
-    s = ask_form(op, text_or(key, "token_uri", TOKEN_URL), form, 2,
-                 "the token endpoint", &reply);
+    s = gcp_ask_form(op, gcp_text_or(key, "token_uri", TOKEN_URL), form, 2,
+                     "the token endpoint", &reply);
     kit_wipe(jwt);
-    return s == DAVIT_OK ? token_out(op, reply, ret, lives) : s;
+    return s == DAVIT_OK ? gcp_token_out(op, reply, ret, lives) : s;
 }
 
 static int from_refresh(struct at *op, const json_t *file, char **ret,
@@ -174,84 +164,42 @@ static int from_refresh(struct at *op, const json_t *file, char **ret,
         {"client_id", kit_json_text(file, "client_id")},
         {"client_secret", kit_json_text(file, "client_secret")},
         {"refresh_token", kit_json_text(file, "refresh_token")}};
-    int s = ask_form(op, text_or(file, "token_uri", TOKEN_URL), form, 4,
-                     "the token endpoint", &reply);
-    return s == DAVIT_OK ? token_out(op, reply, ret, lives) : s;
+    int s = gcp_ask_form(op, gcp_text_or(file, "token_uri", TOKEN_URL), form, 4,
+                         "the token endpoint", &reply);
+    return s == DAVIT_OK ? gcp_token_out(op, reply, ret, lives) : s;
 }
 
-/* ---- workload identity federation */
+static int from_impersonated(struct at *, const json_t *, char **, int64_t *);
 
-/* The token of the other world, out of plain text or a field of JSON. */
-static int subject_of(struct at *op, const json_t *source, char *text,
-                      char **ret)
+/* Of any of the types; whole: what stands in another may not be of all. */
+static int from_json(struct at *op, const json_t *j, const char *what,
+                     bool whole, char **ret, int64_t *lives)
 {
-    if (strcmp(kit_json_text(source, "format.type"), "json") != 0) {
-        size_t n = strlen(text);
-        while (n > 0 && strchr("\r\n \t", text[n - 1]))
-            text[--n] = '\0';
-        *ret = kit_copy(text);
-    } else {
-        json_t *j = json_loads(text, 0, NULL);
-        const char *field = text_or(source, "format.subject_token_field_name",
-                                    "access_token");
-        const char *v = json_string_value(json_object_get(j, field));
-        *ret = kit_copy(v ? v : "");
-        json_decref(j);
-    }
-    if (**ret != '\0')
-        return DAVIT_OK;
-    return kit_error(op->e, DAVIT_AUTH, "credentials",
-                     "the credential source holds no subject token");
+    static const struct {
+        const char *type;
+        int (*get)(struct at *, const json_t *, char **, int64_t *);
+        bool inner;
+    } ways[] = {{"service_account", from_key, true},
+                {"external_account", gcp_from_federation, false},
+                {"authorized_user", from_refresh, true},
+                {"impersonated_service_account", from_impersonated, false}};
+    const char *type = kit_json_text(j, "type");
+    *ret = NULL;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+        if (strcmp(ways[i].type, type) == 0 && (whole || ways[i].inner))
+            return ways[i].get(op, j, ret, lives);
+    return kit_error(
+        op->e, DAVIT_AUTH, "credentials",
+        "%.110s is of type \"%.30s\"; service_account%s "
+        "or authorized_user is wanted",
+        what, type,
+        whole ? ", external_account, impersonated_service_account" : "");
 }
 
-static int subject_from_url(struct at *op, const json_t *source, char **ret)
-{
-    struct davit_kv headers[16];
-    size_t n = 0;
-    const char *key;
-    json_t *v;
-    json_object_foreach(json_object_get(source, "headers"), key, v)
-        if (n < 16 && json_is_string(v))
-            headers[n++] = (struct davit_kv){key, json_string_value(v)};
-    struct davit_http x;
-    json_t *reply = NULL;
-    int s = ask(op,
-                &(struct kit_request){.method = "GET",
-                                      .url = kit_json_text(source, "url"),
-                                      .headers = headers,
-                                      .n_headers = n,
-                                      .loose = true},
-                "the credential source", &x, &reply);
-    json_decref(reply);
-    if (s != DAVIT_OK)
-        return s;
-    char *text = kit_copy(x.reply_body);
-    s = subject_of(op, source, text, ret);
-    kit_wipe(text);
-    return s;
-}
+/* ---- as another service account */
 
-static int subject_read(struct at *op, const json_t *file, char **ret)
-{
-    const json_t *source = json_object_get(file, "credential_source");
-    const char *path = kit_json_text(source, "file");
-    if (*path != '\0') {
-        char *text;
-        int s = kit_file_read(path, "the subject token", &text, op->e);
-        if (s == DAVIT_OK)
-            s = subject_of(op, source, text, ret);
-        kit_wipe(text);
-        return s;
-    }
-    if (*kit_json_text(source, "url") != '\0')
-        return subject_from_url(op, source, ret);
-    return kit_error(op->e, DAVIT_AUTH, "credentials",
-                     "credential_source must have file or url; aws and "
-                     "executable are not supported");
-}
-
-static int impersonate(struct at *op, const json_t *file, const char *token,
-                       char **ret, int64_t *lives)
+int gcp_impersonate(struct at *op, const json_t *file, const char *token,
+                    char **ret, int64_t *lives)
 {
     char life[24];
     json_t *reply = NULL;
@@ -263,7 +211,9 @@ static int impersonate(struct at *op, const json_t *file, const char *token,
                  file, "service_account_impersonation.token_lifetime_seconds",
                  LIFE_S));
     json_t *j = json_pack("{s:[s], s:s}", "scope", SCOPE, "lifetime", life);
-    int s = ask(
+    if (json_array_size(json_object_get(file, "delegates")) > 0)
+        json_object_set(j, "delegates", json_object_get(file, "delegates"));
+    int s = gcp_ask(
         op,
         &(struct kit_request){
             .method = "POST",
@@ -283,41 +233,21 @@ static int impersonate(struct at *op, const json_t *file, const char *token,
         "expires_in",
         (json_int_t)(until > 0 && left > 0 ? left / 1000 : LIFE_S));
     json_decref(reply);
-    return token_out(op, plain, ret, lives);
+    return gcp_token_out(op, plain, ret, lives);
 }
 
-static int from_federation(struct at *op, const json_t *file, char **ret,
-                           int64_t *lives)
+/* gcloud's --impersonate-service-account */
+static int from_impersonated(struct at *op, const json_t *file, char **ret,
+                             int64_t *lives)
 {
-    char *subject = NULL;
-    json_t *reply;
-    bool as = *kit_json_text(file, "service_account_impersonation_url") != 0;
-    int s = subject_read(op, file, &subject);
-    if (s != DAVIT_OK) {
-        kit_wipe(subject);
-        return s;
-    }
-    struct davit_kv form[] = {
-        {"grant_type", "urn:ietf:params:oauth:grant-type:token-exchange"},
-        {"audience", kit_json_text(file, "audience")},
-        {"scope", as ? SCOPE_IAM : SCOPE},
-        {"requested_token_type",
-         "urn:ietf:params:oauth:token-type:access_token"},
-        {"subject_token", subject},
-        {"subject_token_type", kit_json_text(file, "subject_token_type")}};
-    s = ask_form(
-        op, text_or(file, "token_url", "https://sts.googleapis.com/v1/token"),
-        form, 6, "the token exchange", &reply);
-    kit_wipe(subject);
-    if (s != DAVIT_OK)
-        return s;
-    s = token_out(op, reply, ret, lives);
-    if (s != DAVIT_OK || !as)
-        return s;
-    char *federated = *ret;
-    *ret = NULL;
-    s = impersonate(op, file, federated, ret, lives);
-    kit_wipe(federated);
+    const json_t *source = json_object_get(file, "source_credentials");
+    char *own;
+    op->scope = SCOPE_IAM;
+    int s = from_json(op, source, "source_credentials", false, &own, lives);
+    op->scope = SCOPE;
+    if (s == DAVIT_OK)
+        s = gcp_impersonate(op, file, own, ret, lives);
+    kit_wipe(own);
     return s;
 }
 
@@ -352,28 +282,14 @@ static void file_choose(const struct gcp *g, char *ret, size_t size)
 static int from_file(struct at *op, const char *path, char **ret,
                      int64_t *lives)
 {
-    static const struct {
-        const char *type;
-        int (*get)(struct at *, const json_t *, char **, int64_t *);
-    } ways[] = {{"service_account", from_key},
-                {"external_account", from_federation},
-                {"authorized_user", from_refresh}};
-    char *text;
+    char *text, what[120];
     int s = kit_file_read(path, "credentials file", &text, op->e);
     if (s != DAVIT_OK)
         return s;
     json_t *j = json_loads(text, 0, NULL);
-    const char *type = kit_json_text(j, "type");
-    size_t i = 0, n = sizeof ways / sizeof *ways;
     kit_wipe(text);
-    while (i < n && strcmp(ways[i].type, type) != 0)
-        i++;
-    s = i < n ? ways[i].get(op, j, ret, lives)
-              : kit_error(op->e, DAVIT_AUTH, "credentials",
-                          "credentials file %.80s is of type \"%.40s\"; "
-                          "service_account, external_account or "
-                          "authorized_user is wanted",
-                          path, type);
+    snprintf(what, sizeof what, "credentials file %.80s", path);
+    s = from_json(op, j, what, true, ret, lives);
     json_decref(j);
     return s;
 }
@@ -381,7 +297,7 @@ static int from_file(struct at *op, const char *path, char **ret,
 int gcp_token_fetch(void *arg, struct davit_call *call, char **ret_value,
                     int64_t *ret_lives_ms, struct davit_error *e)
 {
-    struct at op = {arg, call, e};
+    struct at op = {arg, call, e, SCOPE};
     char path[1024];
     *ret_value = NULL;
     file_choose(op.g, path, sizeof path);

@@ -233,6 +233,11 @@ class Cloud:
             return 202, self.operation(host, vm), None
         if (method, rest) == ("GET", "/instanceView"):
             return 200, {}, self.judged("VirtualMachineInstanceView", vm.statuses())
+        if (method, rest) == ("POST", "/retrieveBootDiagnosticsData"):
+            if not vm.body["properties"]["diagnosticsProfile"]["bootDiagnostics"]["enabled"]:
+                raise Refused(409, "OperationNotAllowed", "Boot diagnostics is not enabled.")
+            return 200, {}, {"consoleScreenshotBlobUri": f"{host}/blob/{name}.bmp?sig=SIGNED",
+                             "serialConsoleLogBlobUri": f"{host}/blob/{name}.log?sig=SIGNED"}
         if (method, rest) == ("GET", ""):
             return 200, {}, self.view(vm, query.get("$expand") == "instanceView")
         return None

@@ -299,6 +299,16 @@ def test_a_key_that_nobody_has(cloud, drives):
         assert p.returncode == 0 and "ED25519" in p.stdout, (k, p.stderr)
 
 
+def test_the_console_of_one_that_does_not_join(cloud, drives):
+    d = drives()
+    a, b, c = (m["id"] for m in d.launch(3, R, zone="1")["machines"])
+    cloud.metadata = {f"/blob/{a}.log": "old\n" * 100000 + "ray: command not found\n"}
+    cloud.vms[c].body["properties"]["diagnosticsProfile"]["bootDiagnostics"]["enabled"] = False
+    r = d.call("terminate", ids=[a, b, c], consoles=True)
+    assert r["status"] == "OK" and set(r["done"].values()) == {"OK"}, "a console that cannot be read keeps no machine"
+    assert r["consoles"][a].endswith("ray: command not found") and r["consoles"][b] == r["consoles"][c] == "", r
+
+
 @pytest.mark.parametrize("types, says", [
     ("  t4: {provider: azurevm, machine: Standard_NC4as_T4_v3, options: {subnet: a/b}}", "an image"),
     ("  t4: {provider: azurevm, machine: Standard_NC4as_T4_v3, options: {image: 'a:b:c:d'}}", "a subnet"),

@@ -60,6 +60,24 @@ def test_same_request_same_machines(cloud, drives):
     assert {m["id"] for m in d.launch(1, "davit-00112233445566770000")["machines"]} & first == set()
 
 
+def test_console(cloud, drives):
+    d = drives()
+    [m] = d.launch(1, R)["machines"]
+    r = d.call("terminate", ids=[m["id"]], consoles=True)
+    assert r["status"] == "OK" and "Linux version 2.6.16-xenU" in r["consoles"][m["id"]], "moto's own, in base64"
+    [x] = forms(cloud, "GetConsoleOutput")
+    assert (x["InstanceId"], x["Latest"]) == (m["id"], "true")
+
+
+def test_console_of_an_older_machine(cloud, drives):
+    d = drives()
+    [m] = d.launch(1, R)["machines"]
+    cloud.fault(action="GetConsoleOutput", kind="error", code="UnsupportedOperation", text="Latest is for Nitro", status=400)
+    r = d.call("terminate", ids=[m["id"]], consoles=True)
+    assert "Linux version 2.6.16-xenU" in r["consoles"][m["id"]]
+    assert ["Latest" in x for x in forms(cloud, "GetConsoleOutput")] == [True, False]
+
+
 @pytest.mark.parametrize("kind", ["lost", "cut", "reset"])
 def test_a_lost_reply_buys_once(cloud, drives, kind):
     cloud.fault(action="RunInstances", kind=kind)

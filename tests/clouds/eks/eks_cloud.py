@@ -400,6 +400,8 @@ class Gate(http.server.BaseHTTPRequestHandler):
             return self.control(path.path[7:], json.loads(body or b"{}"))
         if path.path.startswith(("/latest/", "/v1/credentials")):
             return self.agents(path.path)
+        if path.path in ("/federation/credentials", "/token"):
+            return self.sso(path, json.loads(body or b"{}"))
         pairs = urllib.parse.parse_qsl(body.decode(), keep_blank_values=True) if n else []
         form = dict(pairs)
         action = form.get("Action") or (
@@ -499,6 +501,29 @@ class Gate(http.server.BaseHTTPRequestHandler):
                 "Expiration": datetime.datetime.fromtimestamp(until, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
             }).encode(), {"Content-Type": "application/json"})
         return self.reply(404, b"not found")
+
+    # ---- IAM Identity Center: its portal, and OIDC's tokens
+
+    def sso(self, path, body):
+        query = dict(urllib.parse.parse_qsl(path.query))
+        CLOUD.agent_calls.append((self.command, self.path, {**{k.lower(): v for k, v in self.headers.items()}, "body": body}))
+        if path.path == "/token":
+            good = body == {"grantType": "refresh_token", "clientId": "cid", "clientSecret": "csecret", "refreshToken": "rtoken"}
+            return self.reply(200 if good else 400, json.dumps(
+                {"accessToken": "sso-token-2", "expiresIn": 28800, "refreshToken": "rtoken-2", "tokenType": "Bearer"} if good
+                else {"error": "invalid_grant"}).encode(), {"Content-Type": "application/json"})
+        if not self.headers.get("x-amz-sso_bearer_token", "").startswith("sso-token"):
+            return self.reply(401, b'{"message": "Session token not found or invalid"}', {
+                "Content-Type": "application/json", "x-amzn-ErrorType": "UnauthorizedException"})
+        if (query.get("role_name"), query.get("account_id")) != ("Scaler+1", "123456789012"):
+            return self.reply(403, b'{"message": "No access"}', {"Content-Type": "application/json", "x-amzn-ErrorType": "ForbiddenException"})
+        n = len(CLOUD.agent_calls)
+        until = time.time() + 3600
+        ak, sk, tok = f"ASIASSO{n:06d}", f"agentsecret{n}", f"agent/token+{n}=="
+        CLOUD.keys[ak] = (sk, tok, until)
+        return self.reply(200, json.dumps({"roleCredentials": {
+            "accessKeyId": ak, "secretAccessKey": sk, "sessionToken": tok, "expiration": int(until * 1000)}}).encode(),
+            {"Content-Type": "application/json"})
 
     # ---- control
 

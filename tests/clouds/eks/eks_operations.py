@@ -19,6 +19,7 @@ OPERATIONS = {
     "CreateTags": [],
     "RunInstances": [],
     "TerminateInstances": [],
+    "GetConsoleOutput": [],
     "DescribeSubnets": [],
     "DescribeInstanceTypeOfferings": [],
     "DescribeNodegroup": ["eks_describe_nodegroup", "eks_describe_nodegroup_notfound"],

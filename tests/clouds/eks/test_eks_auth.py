@@ -1,10 +1,16 @@
 """Credentials as users have them; every request is checked by the gate with
 the secret that belongs to the key it was signed with."""
+import hashlib
+import json
+import os
+import subprocess
+import sys
 import time
 
 import pytest
 
 from eks_rig import AK, SK, Drive, environment
+from lib import until
 
 GPU = "  gpu: {provider: eks, pool: %s, resources: {CPU: 4, GPU: 1}, max: 9}"
 
@@ -78,6 +84,107 @@ def test_profiles_in_a_circle(drive, tmp_path):
     (tmp_path / "config").write_text("[profile a]\nrole_arn = r\nsource_profile = b\n[profile b]\nrole_arn = r\nsource_profile = a\n")
     r = drive(", profile: a").call("list")
     assert r["status"] == "AUTH" and "without end" in r["text"]
+
+
+HELPER = """#!/bin/sh
+# what a credential_process does; $1 is one word with a space in it
+[ "$1" = "two words" ] && [ -n "$AWS_PROFILE" ] && [ -z "$RAY_AUTH_TOKEN" ] || exit 3
+echo a-secret-on-stderr >&2
+echo '{"Version": 1, "AccessKeyId": "%s", "SecretAccessKey": "%s"}'
+"""
+
+
+def helper(tmp_path, text):
+    path = tmp_path / "a helper"
+    path.write_text(text)
+    path.chmod(0o755)
+    (tmp_path / "config").write_text(f"[profile gpu]\ncredential_process = '{path}' \"two words\"\n")
+
+
+def test_credential_process(drive, tmp_path):
+    helper(tmp_path, HELPER % (AK, SK))
+    d = drive(AWS_PROFILE="gpu", RAY_AUTH_TOKEN="not-for-it")
+    works(d)
+    assert "a-secret" not in d.text()
+    import botocore.session
+    s = botocore.session.Session(profile="gpu")
+    s.set_config_variable("config_file", str(tmp_path / "config"))
+    with pytest.MonkeyPatch.context() as m:
+        m.setenv("AWS_PROFILE", "gpu")
+        c = s.get_credentials()
+    assert (c.method, c.access_key, c.secret_key) == ("custom-process", AK, SK), "botocore takes the same file alike"
+
+
+@pytest.mark.parametrize("text, says", [
+    ("#!/bin/sh\nexit 7\n", "exit code 7"), ("#!/bin/sh\nkill -9 $$\n", "signal 9"), ("#!/nonexistent\n", "cannot be run"),
+    ("#!/bin/sh\necho '{\"Version\": 2}'\n", "not JSON with Version 1"), ("#!/bin/sh\nwhile :; do echo 0123456789012345678901234567890123456789; done\n", "too much")])
+def test_credential_process_that_fails(drive, tmp_path, text, says):
+    helper(tmp_path, text)
+    r = drive(", profile: gpu").call("list")
+    assert r["status"] in ("AUTH", "RETRY") and says in r["text"], r
+
+
+def test_credential_process_that_hangs(drive, tmp_path):
+    helper(tmp_path, f"#!/bin/sh\nsleep 1000 & echo $! > '{tmp_path}/pid'\nwait\n")
+    r = drive(", profile: gpu").call("list", ms=1500)
+    assert r["status"] == "RETRY" and "in time" in r["text"] and r["took_ms"] < 4000, r
+    pid = int((tmp_path / "pid").read_text())
+    until(lambda: not os.path.exists(f"/proc/{pid}") or "Z" in open(f"/proc/{pid}/stat").read().split()[2])
+
+
+SSO = {"session": ("[profile gpu]\nsso_session = my-sso\nsso_account_id = 123456789012\nsso_role_name = Scaler+1\nregion = us-east-1\n"
+                   "[sso-session my-sso]\nsso_region = us-east-1\nsso_start_url = https://x.awsapps.com/start\n", "my-sso"),
+       "legacy": ("[profile gpu]\nsso_start_url = https://x.awsapps.com/start\nsso_region = us-east-1\nsso_account_id = 123456789012\n"
+                  "sso_role_name = Scaler+1\nregion = us-east-1\n", "https://x.awsapps.com/start")}
+
+
+def sso(tmp_path, kind, minutes=60, **more):
+    text, key = SSO[kind]
+    (tmp_path / "config").write_text(text)
+    path = tmp_path / ".aws/sso/cache" / (hashlib.sha1(key.encode()).hexdigest() + ".json")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    stamp = "%Y-%m-%dT%H:%M:%SZ"
+    path.write_text(json.dumps({"startUrl": "https://x.awsapps.com/start", "region": "us-east-1", "accessToken": "sso-token-1",
+                                "expiresAt": time.strftime(stamp, time.gmtime(time.time() + 60 * minutes)),
+                                "registrationExpiresAt": time.strftime(stamp, time.gmtime(time.time() + 9e5)), **more}))
+    return path
+
+
+RENEWABLE = {"clientId": "cid", "clientSecret": "csecret", "refreshToken": "rtoken"}
+
+
+@pytest.mark.parametrize("kind, minutes", [("session", 60), ("legacy", 60), ("session", 5)])
+def test_sso_as_botocore_does_it(cloud, drive, tmp_path, kind, minutes):
+    where = dict(HOME=str(tmp_path), AWS_ENDPOINT_URL_SSO=cloud.url, AWS_ENDPOINT_URL_SSO_OIDC=cloud.url)
+
+    def asked(of):
+        return [(m, p, h.get("x-amz-sso_bearer_token"), h["body"], (h.get("content-type") or "").split(";")[0] if m == "POST" else "")
+                for m, p, h in cloud.agents()[of:]]
+    path = sso(tmp_path, kind, minutes, **RENEWABLE)
+    works(drive(", profile: gpu", **where))
+    ours, n = asked(0), len(cloud.agents())
+    kept = json.loads(path.read_text())
+    sso(tmp_path, kind, minutes, **RENEWABLE)
+    code = "import botocore.session as b; print(b.Session(profile='gpu').get_credentials().get_frozen_credentials().access_key)"
+    p = subprocess.run([sys.executable, "-c", code], env=environment(tmp_path, False, **where), capture_output=True, text=True)
+    assert p.returncode == 0, p.stderr
+    assert ours == asked(n) and len(ours) == (2 if minutes < 15 else 1)
+    theirs = json.loads(path.read_text())
+    assert (kept["accessToken"], kept.get("refreshToken")) == (theirs["accessToken"], theirs.get("refreshToken")), "renewed for others too"
+    assert path.stat().st_mode & 0o777 in (0o600, 0o644)
+
+
+def test_sso_that_needs_a_login(drive, tmp_path, cloud):
+    where = dict(HOME=str(tmp_path), AWS_ENDPOINT_URL_SSO=cloud.url)
+    path = sso(tmp_path, "legacy", minutes=-5)
+    assert "the login has ended: run aws sso login --profile gpu" in drive(", profile: gpu", **where).call("list")["text"]
+    sso(tmp_path, "legacy", accessToken="revoked")
+    r = drive(", profile: gpu", **where).call("list")
+    assert r["status"] == "AUTH" and "aws sso login" in r["text"], r
+    path.unlink()
+    assert "nobody has logged in" in drive(", profile: gpu", **where).call("list")["text"]
+    (tmp_path / "config").write_text("[profile gpu]\nsso_session = none\nsso_account_id = 1\nsso_role_name = r\n")
+    assert "sso_start_url" in drive(", profile: gpu", **where).call("list")["text"]
 
 
 def test_web_identity_by_environment_and_profile(cloud, drive, tmp_path):

@@ -84,6 +84,12 @@ SESSION = botocore.session.Session()
 
 def judged_by_botocore(x):
     """Reads our form by the service's model, and has botocore write it again."""
+    params_of(x)
+    return x["action"]
+
+
+def params_of(x):
+    """What a caller of botocore would have given for our form; what it does not serialise to the same is a failure."""
     model = SESSION.get_service_model(x["service"])
     op = model.operation_model(x["action"])
     form, ec2 = dict(x["form"]), x["service"] == "ec2"
@@ -118,7 +124,7 @@ def judged_by_botocore(x):
     assert not wrong.has_errors(), wrong.generate_report()
     again = create_serializer(model.metadata["protocol"]).serialize_to_request(params, op)["body"]
     assert {k: str(v) for k, v in again.items()} == {**head, **form}, x["action"]
-    return x["action"]
+    return params
 
 
 def test_requests_without_a_recording(cloud, tmp_path):

@@ -1,10 +1,17 @@
 """Tokens from each place that users have them, and their life."""
 import base64
 import json
+import os
 import pathlib
+import subprocess
+import sys
 import time
+import urllib.parse
 
 import pytest
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
@@ -95,6 +102,165 @@ def test_workload_identity_federation(drive, server, tmp_path, source):
     silent(d, server)
 
 
+THEIRS = """
+import google.auth, google.auth.transport.requests, requests, sys
+c, _ = google.auth.load_credentials_from_file(sys.argv[1], scopes=["https://www.googleapis.com/auth/cloud-platform"])
+s = requests.Session()
+s.trust_env = False
+c.refresh(google.auth.transport.requests.Request(s))
+print(c.token)
+"""
+
+
+def asked(server, of):
+    """Requests for tokens as they matter: without times, signatures and the SDK's own headers."""
+    out = []
+    for r in server.cloud.log[of:]:
+        u = urllib.parse.urlsplit(r["target"])
+        if not ("/token" in u.path or ":generateAccessToken" in u.path):
+            continue
+        h = {k.lower(): v for k, v in r["headers"].items()}
+        kind = h.get("content-type", "").split(";")[0]
+        body = json.loads(r["body"]) if kind == "application/json" else dict(urllib.parse.parse_qsl(r["body"]))
+        body = {k: v for k, v in body.items() if v not in (None, [])}
+        if "assertion" in body:
+            claims = body.pop("assertion").split(".")[1]
+            claims = json.loads(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)))
+            body["claims"] = {k: v for k, v in claims.items() if k not in ("iat", "exp")}
+        out.append((r["method"], u.path, kind, body, h.get("authorization", "")[:10]))
+    return out
+
+
+def as_google_auth(drive, server, path, **env):
+    """Ours, then google-auth with the same file: the same requests."""
+    n = len(server.cloud.log)
+    assert drive(options=f'credentials: "{path}"', env=env).list() == []
+    ours, n = asked(server, n), len(server.cloud.log)
+    p = subprocess.run([sys.executable, "-c", THEIRS, path], env={**os.environ, **env}, capture_output=True, text=True)
+    assert p.returncode == 0, p.stderr
+    theirs = asked(server, n)
+    assert ours == theirs and ours
+    return ours
+
+
+IMPERSONATE = "/v1/projects/-/serviceAccounts/sa@my-proj.iam.gserviceaccount.com:generateAccessToken"
+
+
+@pytest.mark.parametrize("source", ["authorized_user", "service_account"])
+def test_impersonated_service_account(drive, server, tmp_path, source):
+    own = {"type": "authorized_user", "client_id": "c", "client_secret": "s", "refresh_token": "1//good", "token_uri": server.url + "/token"}
+    if source == "service_account":
+        own = json.loads(key_file(tmp_path / "key.json", server).read_text())
+    path = tmp_path / "adc.json"
+    path.write_text(json.dumps({"type": "impersonated_service_account", "delegates": ["projects/-/serviceAccounts/d@p.iam.gserviceaccount.com"],
+                                "service_account_impersonation_url": server.url + IMPERSONATE, "source_credentials": own}))
+    if source == "service_account":
+        return as_google_auth_but_for_the_url(drive, server, path)
+    d = drive(options=f'credentials: "{path}"')
+    assert d.list() == []
+    assert server.cloud.impersonated == {"delegates": ["projects/-/serviceAccounts/d@p.iam.gserviceaccount.com"], "lifetime": "3600s",
+                                         "scope": ["https://www.googleapis.com/auth/cloud-platform"]}
+    silent(d, server)
+
+
+def as_google_auth_but_for_the_url(drive, server, path):
+    """google-auth takes only the account of the file's URL, and asks Google: here it is told to ask the test server."""
+    n = len(server.cloud.log)
+    assert drive(options=f'credentials: "{path}"').list() == []
+    ours, n = asked(server, n), len(server.cloud.log)
+    theirs = THEIRS.replace("import google.auth,", "import google.auth.iam\nimport google.auth,").replace(
+        "c, _ =", f"google.auth.iam._IAM_ENDPOINT = '{server.url}/v1/projects/-/serviceAccounts/{{}}:generateAccessToken'\nc, _ =")
+    p = subprocess.run([sys.executable, "-c", theirs, path], env=dict(os.environ), capture_output=True, text=True)
+    assert p.returncode == 0, p.stderr
+    assert ours == asked(server, n) and [x[1] for x in ours] == ["/token", IMPERSONATE]
+
+
+EXECUTABLE = """#!/bin/sh
+[ "$1" = "two words" ] && [ "$GOOGLE_EXTERNAL_ACCOUNT_AUDIENCE" = aud ] && [ -z "$SECRET_OF_OURS" ] || exit 4
+echo "$GOOGLE_EXTERNAL_ACCOUNT_IMPERSONATED_EMAIL" >> "%s"
+echo '{"version": 1, "success": true, "token_type": "urn:ietf:params:oauth:token-type:id_token", "id_token": "subject.of.theirs"}'
+"""
+
+
+def federated(server, tmp_path, **executable):
+    path = tmp_path / "wif.json"
+    path.write_text(json.dumps({
+        "type": "external_account", "audience": "aud", "subject_token_type": "urn:ietf:params:oauth:token-type:id_token",
+        "token_url": server.url + "/v1/token", "credential_source": {"executable": executable},
+        "service_account_impersonation_url": server.url + IMPERSONATE}))
+    return path
+
+
+def test_federation_by_an_executable(drive, server, tmp_path):
+    program, ran = tmp_path / "get token", tmp_path / "ran"
+    program.write_text(EXECUTABLE % ran)
+    program.chmod(0o755)
+    path = federated(server, tmp_path, command=f"'{program}' \"two words\"", timeout_millis=10000)
+    r = drive(options=f'credentials: "{path}"').call("list")
+    assert r["status"] == "AUTH" and "GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES=1" in r["text"] and not ran.exists()
+    allowed = {"GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES": "1"}
+    drive(options=f'credentials: "{path}"', env={**allowed, "SECRET_OF_OURS": "x"}).list()
+    assert ran.read_text() == "sa@my-proj.iam.gserviceaccount.com\n"
+    ours = as_google_auth(drive, server, path, **allowed)
+    assert [x[1] for x in ours] == ["/v1/token", IMPERSONATE] and len(ran.read_text().splitlines()) == 3
+    stored = tmp_path / "stored"
+    path = federated(server, tmp_path, command=f"'{program}' \"two words\"", timeout_millis=10000, output_file=str(stored))
+    stored.write_text(json.dumps({"version": 1, "success": True, "token_type": "urn:ietf:params:oauth:token-type:id_token",
+                                  "id_token": "subject.of.theirs", "expiration_time": int(time.time()) + 600}))
+    as_google_auth(drive, server, path, **allowed)
+    assert len(ran.read_text().splitlines()) == 3, "a token that is stored is used"
+
+
+def judged_by_botocore(subject, key, secret):
+    """What AWS would say of the request in the token."""
+    x = json.loads(urllib.parse.unquote(subject))
+    assert (x["url"], x["method"]) == ("https://sts.us-west-2.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15", "POST")
+    h = {i["key"].lower(): i["value"] for i in x["headers"]}
+    assert h["x-goog-cloud-target-resource"] == "aud" and h["host"] == "sts.us-west-2.amazonaws.com"
+    words = dict(w.strip().split("=", 1) for w in h["authorization"].removeprefix("AWS4-HMAC-SHA256 ").split(","))
+    r = AWSRequest(method="POST", url=x["url"].replace("com?", "com/?"), data=b"", headers={k: h[k] for k in words["SignedHeaders"].split(";")})
+    r.context["timestamp"] = h["x-amz-date"]
+    s = SigV4Auth(Credentials(key, secret, h.get("x-amz-security-token")), "sts", "us-west-2")
+    assert s.signature(s.string_to_sign(r, s.canonical_request(r)), r) == words["Signature"]
+    return set(h), words["SignedHeaders"]
+
+
+@pytest.mark.parametrize("token", [None, "session/token=="])
+def test_federation_from_aws(drive, server, tmp_path, token):
+    path = federated(server, tmp_path)
+    text = json.loads(path.read_text())
+    text.update(subject_token_type="urn:ietf:params:aws:token-type:aws4_request", credential_source={
+        "environment_id": "aws1", "region_url": "http://169.254.169.254/latest/meta-data/placement/availability-zone",
+        "url": "http://169.254.169.254/latest/meta-data/iam/security-credentials",
+        "regional_cred_verification_url": "https://sts.{region}.amazonaws.com?Action=GetCallerIdentity&Version=2011-06-15"})
+    path.write_text(json.dumps(text))
+    seen = []
+    server.cloud.knows = lambda subject: seen.append(judged_by_botocore(subject, "AKIDEXAMPLE", "secret/of+ours")) or True
+    aws = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "secret/of+ours", "AWS_REGION": "us-west-2",
+           **({"AWS_SESSION_TOKEN": token} if token else {})}
+    d = drive(options=f'credentials: "{path}"', env=aws)
+    assert d.list() == []
+    assert "secret/of+ours" not in d.text()
+    p = subprocess.run([sys.executable, "-c", THEIRS, path], env={**os.environ, **aws}, capture_output=True, text=True)
+    assert p.returncode == 0, p.stderr
+    (ours, bound), (theirs, _) = seen
+    assert ours == theirs, "the same headers as google-auth's"
+    assert "x-goog-cloud-target-resource" in bound, "which leaves this one unsigned"
+
+
+@pytest.mark.parametrize("answer, says", [
+    ('{"version": 1, "success": false, "code": "401", "message": "not logged in"}', "401 not logged in"),
+    ('{"version": 1, "success": true, "token_type": "urn:ietf:params:oauth:token-type:id_token", "id_token": "t", "expiration_time": 5}', "good now"),
+    ("nonsense", "good now")])
+def test_an_executable_that_has_none(drive, server, tmp_path, answer, says):
+    program = tmp_path / "p"
+    program.write_text(f"#!/bin/sh\necho '{answer}'\n")
+    program.chmod(0o755)
+    path = federated(server, tmp_path, command=str(program))
+    r = drive(options=f'credentials: "{path}"', env={"GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES": "1"}).call("list")
+    assert r["status"] == "AUTH" and says in r["text"], r
+
+
 def test_a_users_own_login(drive, server, tmp_path):
     path = tmp_path / "adc.json"
     path.write_text(json.dumps({"type": "authorized_user", "client_id": "c", "client_secret": "s",
@@ -132,9 +298,11 @@ def test_bad_files(drive, server, tmp_path):
     path = tmp_path / "key.json"
     ec_key = ec.generate_private_key(ec.SECP256R1())
     for text, say in ((None, "key.json: No such file"), ("", "is empty"), ("{}", 'is of type ""'),
-                      ('{"type": "impersonated_service_account"}', "external_account or authorized_user is wanted"),
+                      ('{"type": "gdch_service_account"}', "impersonated_service_account or authorized_user is wanted"),
+                      ('{"type": "impersonated_service_account", "source_credentials": {"type": "impersonated_service_account"}}',
+                       'source_credentials is of type "impersonated_service_account"; service_account or'),
                       ('{"type": "service_account", "private_key": "nonsense"}', "not an RSA key"),
-                      ('{"type": "external_account", "credential_source": {"environment_id": "aws1"}}', "must have file or url")):
+                      ('{"type": "external_account", "credential_source": {"environment_id": "mars"}}', "must have file, url, executable or")):
         path.unlink(missing_ok=True)
         if text is not None:
             path.write_text(text)
