@@ -187,7 +187,7 @@ class Node:
     def __init__(self, n, types):
         self.id = n["id"]
         self.type = n.get("type") or ""
-        self.state = n.get("state") or "ready"
+        self.state = "draining" if n.get("end_void") else n.get("state") or "ready"
         self.head = bool(n.get("head"))
         self.foreign = bool(n.get("unmanaged"))
         self.outdated = bool(n.get("outdated"))

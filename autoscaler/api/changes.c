@@ -39,6 +39,7 @@ static void reply_outcome(struct exchange *ex, const char *owner, bool cleared,
     struct out o;
 
     view_open(&v, ex->pending->cmd.seen);
+    v.reader = ex->trusted ? NULL : ex->caller.who;
     if (!cleared)
         outcome_of(&v, owner, &x);
     reply_begin(&b, &o);

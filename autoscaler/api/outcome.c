@@ -222,7 +222,7 @@ static void write_launch(struct out *o, struct view *v, uint32_t launch,
     const char *owner = "";
 
     if (l->demand < v->s->n_demands)
-        owner = view_str(v, v->s->demands[l->demand].owner);
+        owner = view_owner(v, view_str(v, v->s->demands[l->demand].owner));
     out_object(o, NULL);
     out_str(o, "type", view_str(v, t->name));
     out_str(o, "provider", view_str(v, t->provider));

@@ -21,6 +21,7 @@ static bool render(struct exchange *ex, const struct status_page *page,
     bool found;
 
     view_open(&v, page);
+    v.reader = ex->trusted ? NULL : ex->caller.who;
     server_problems(ex->server, &v);
     reply_begin(ret, &o);
     found = fn(&o, &v, ex);
@@ -86,11 +87,10 @@ void reply_view(struct exchange *ex, write_fn *fn, const char *missing)
 
         buf_done(&b);
         view_open(&v, page);
+        v.reader = ex->trusted ? NULL : ex->caller.who;
         /* names are not for who may read his own owners only */
         exchange_error(ex, 404, "NOT_FOUND", ex->arg, "%s%s", missing,
-                       principal_reads(ex->caller.who)
-                           ? view_hint(&v, ex->arg, false)
-                           : "");
+                       v.reader ? "" : view_hint(&v, ex->arg, false));
         view_done(&v);
     }
     status_unref(page);

@@ -11,6 +11,7 @@
 #include "../model/accel.h"
 #include "../model/amount.h"
 #include "../model/bill.h"
+#include "door/access.h"
 
 static const char *const no_strings[1] = {""};
 static const struct problem no_problem = {.str = no_strings, .n_str = 1};
@@ -59,6 +60,13 @@ const char *view_take(struct view *v, struct buf *b)
 const char *view_str(const struct view *v, uint32_t id)
 {
     return id < v->s->n_str ? v->s->str[id] : "";
+}
+
+const char *view_owner(const struct view *v, const char *owner)
+{
+    return !*owner || !v->reader || principal_asks(v->reader, owner)
+               ? owner
+               : "another owner";
 }
 
 const struct pb_type *view_offer_type(const struct view *v, uint32_t offer)

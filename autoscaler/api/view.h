@@ -18,7 +18,9 @@ struct view {
     const struct plan *plan;
     uint32_t *node_of_snap; /* by row of snapshot->nodes: which of s->nodes,
                              * or NONE; the way back is their `from` */
-    const char *more[8];    /* problems of the server itself */
+    const struct principal *reader; /* who reads, when he may not read
+                                     * everything; NULL: all is shown */
+    const char *more[8];            /* problems of the server itself */
     uint32_t n_more;
     bool broken;        /* one of them keeps it from being ready */
     struct arena arena; /* scratch of the view */
@@ -33,6 +35,9 @@ const char *view_take(struct view *v, struct buf *b);
 
 /* ---- lookups */
 const char *view_str(const struct view *v, uint32_t id);
+/* An owner's name as the reader may see it: "another owner" (no owner has a
+ * blank in his name) for one that is not his. */
+const char *view_owner(const struct view *v, const char *owner);
 const struct pb_type *view_offer_type(const struct view *v, uint32_t offer);
 /* The snapshot's type of this name, or NULL. */
 const struct snap_type *view_type(const struct view *v, const char *name);

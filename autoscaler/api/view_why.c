@@ -279,12 +279,15 @@ static void demand_text(struct out *o, struct view *v, const char *name)
     }
 }
 
+/* Who may not read everything is told of his owners alone, also where a node
+ * has an owner's name. */
 bool why_write(struct out *o, struct view *v, struct event_ring *r,
                const char *name)
 {
-    uint32_t row = node_find(v, name);
-    bool owner = owner_known(v, name), type = view_has_type(v, name);
-    bool demand = !owner && demand_known(v, name);
+    bool all = !v->reader, owner = owner_known(v, name);
+    uint32_t row = all ? node_find(v, name) : NONE;
+    bool type = all && view_has_type(v, name);
+    bool demand = all && !owner && demand_known(v, name);
 
     if (row == NONE && !owner && !type && !demand)
         return false;

@@ -258,8 +258,21 @@ static void term_write(json_t *o, const struct term *t)
                             values_write(&t->values)));
 }
 
+/* In the order in which they are read: what is read again and written is the
+ * same text. */
 void selector_write(json_t *o, const struct terms *t)
 {
+    static const char *const keys[] = {"accelerator_type", "labels",
+                                       "selector"};
+
     for (uint32_t i = 0; i < t->n; i++)
         term_write(o, &t->v[i]);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        json_t *v = json_incref(json_object_get(o, keys[i]));
+
+        if (!v)
+            continue;
+        json_object_del(o, keys[i]);
+        json_object_set_new(o, keys[i], v);
+    }
 }

@@ -14,7 +14,8 @@
 
 enum {
     PREVIOUS_COPIED = 2048, /* a ConfigMap has 1 MiB for machines */
-    MARK_LENGTH = 12        /* of a request id, before what chance made */
+    MARK_LENGTH = 12,       /* of a request id, before what chance made */
+    ASKED_MS = 30000,       /* a source is asked by then, or cannot be */
 };
 
 /* ---- launches */
@@ -226,20 +227,15 @@ static uint32_t launches_intend(struct acting *d)
 
 /* ---- nodes */
 
-static void machine_undrain(struct act *a, struct machine *m)
+/* With a copy in the cluster the source is asked a step after the end was
+ * decided, when the copy has it.  A plan in between sees a node that drains where
+ * the one before saw one that is ready, and may want it back: both taken at their
+ * word would undo each other for ever.  What was decided is asked first. */
+static bool is_to_be_asked(const struct act *a, const struct machine *m)
 {
-    bool void_end = settle_end_void(m, a->env->now_ms);
-
-    if (!void_end && (m->state != STATE_DRAINING || m->drain_accepted))
-        return;
-    atomic_fetch_add(&a->env->metrics.undrains, 1);
-    m->why = REASON_NONE;
-    if (void_end) {
-        m->failure = ST_OK;
-        m->maybe.told = m->maybe.end_sent = false;
-    }
-    machine_to(a->ledger, m,
-               *m->ray_id || void_end ? STATE_READY : STATE_STARTING);
+    return m->state == STATE_DRAINING && a->ledger->ha && *m->ray_id &&
+           !m->protected && !m->busy && !m->tries &&
+           a->env->now_ms - m->drain_since_ms < ASKED_MS;
 }
 
 static void node_act(struct act *a, struct machine *m,
@@ -253,8 +249,8 @@ static void node_act(struct act *a, struct machine *m,
         env_wake_wall(a->env, p->until_ms + 1);
     if (p->action == NODE_END) {
         machine_end(a->ends, m, p->why);
-    } else if (p->action == NODE_UNDRAIN) {
-        machine_undrain(a, m);
+    } else if (p->action == NODE_UNDRAIN && !is_to_be_asked(a, m)) {
+        machine_take_back(a->ledger, m);
     }
     if (m->needed || needed)
         m->needed_ms = a->env->now_ms;

@@ -31,7 +31,9 @@ static void asked_by(struct machine *m, const struct command *cmd)
                                                  : NULL;
 }
 
-static void drain(struct env *env, struct machine *m, struct command *cmd)
+/* Taken back, what has begun of it goes back too, as far as it can. */
+static void drain(struct env *env, struct ledger *l, struct machine *m,
+                  struct command *cmd)
 {
     if (cmd->on && m->protected) {
         cmd->status = err_set(&cmd->err, ST_INVALID,
@@ -48,18 +50,21 @@ static void drain(struct env *env, struct machine *m, struct command *cmd)
     m->asked_to_end = cmd->on;
     if (cmd->on)
         m->hold_until_ms = 0; /* a refused drain is asked again at once */
+    else if (m->why == REASON_END_ASKED)
+        machine_take_back(l, m);
     asked_by(m, cmd);
 }
 
 /* Back to use: its end is not asked for any more either. */
-static void cordon(struct env *env, struct machine *m, struct command *cmd)
+static void cordon(struct env *env, struct ledger *l, struct machine *m,
+                   struct command *cmd)
 {
     if (m->cordoned != cmd->on)
         emit(env, cmd->on ? "node.cordoned" : "node.uncordoned", m->id, "",
              "by %s", asker(cmd));
     m->cordoned = cmd->on;
     if (!cmd->on && m->asked_to_end)
-        drain(env, m, cmd);
+        drain(env, l, m, cmd);
     asked_by(m, cmd);
 }
 
@@ -76,9 +81,9 @@ static void mark(struct env *env, struct ledger *l, struct command *cmd)
     if (cmd->kind == COMMAND_PROTECT)
         protect(env, m, cmd);
     else if (cmd->kind == COMMAND_CORDON)
-        cordon(env, m, cmd);
+        cordon(env, l, m, cmd);
     else
-        drain(env, m, cmd);
+        drain(env, l, m, cmd);
     fleet_touch(&l->fleet, m);
 }
 

@@ -7,7 +7,7 @@
 #include "../config/config.h"
 #include "command.h"
 #include "event.h"
-#include "ha.h"
+#include "ha/ha.h"
 #include "outside.h"
 #include "status.h"
 

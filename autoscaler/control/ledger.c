@@ -10,12 +10,13 @@
 #include "../base/log.h"
 #include "../store/mirror.h"
 #include "ours.h"
+#include "settle.h"
 
 /* A journal that cannot be written is tried again after 1 s, 2 s, ... */
 enum { COMMIT_AGAIN_MS = 1000, COMMIT_MOST_MS = 5000 };
 enum { LEASE_LOOK_MS = 200 };
 
-_Static_assert((int)MAIL_COPY == (int)HA_MAIL, "ha.c posts it");
+_Static_assert((int)MAIL_COPY == (int)HA_MAIL, "ha/copy.c posts it");
 
 /* ---- opening */
 
@@ -162,6 +163,21 @@ void machine_to(struct ledger *l, struct machine *m, enum machine_state to)
         emit(l->env, back ? "node.undrained" : kinds[to], m->id,
              m->why == REASON_NONE ? "" : reason_code(m->why), "%s %s%s%s",
              m->type, m->zone, *m->zone ? " " : "", m->detail);
+}
+
+void machine_take_back(struct ledger *l, struct machine *m)
+{
+    bool void_end = settle_end_void(m, l->env->now_ms);
+
+    if (!void_end && (m->state != STATE_DRAINING || m->drain_accepted))
+        return;
+    atomic_fetch_add(&l->env->metrics.undrains, 1);
+    m->why = REASON_NONE;
+    if (void_end) {
+        m->failure = ST_OK;
+        m->maybe.told = m->maybe.end_sent = false;
+    }
+    machine_to(l, m, *m->ray_id || void_end ? STATE_READY : STATE_STARTING);
 }
 
 void machine_fail(struct ledger *l, struct machine *m, enum status why,

@@ -12,7 +12,7 @@
 #include "../cloud/cloud.h"
 #include "../model/fleet.h"
 #include "env.h"
-#include "ha.h"
+#include "ha/ha.h"
 
 /* A launch that failed lately, for people. */
 struct failure_note {
@@ -70,6 +70,9 @@ void ledger_close(struct ledger *l); /* fine after a failed open */
 
 /* The only way to another state: counts, tells, remembers how long it took. */
 void machine_to(struct ledger *l, struct machine *m, enum machine_state to);
+/* Its drain, or an end that came to nothing, is not wanted any more: back to use.
+ * Not once its source has accepted the drain, or the cloud may be ending it. */
+void machine_take_back(struct ledger *l, struct machine *m);
 /* Its launch has failed; the caller moves it. */
 void machine_fail(struct ledger *l, struct machine *m, enum status why,
                   const char *text);

@@ -190,6 +190,7 @@ void send_due(struct send *s)
         return;
     for (uint32_t i = 0; i < s->ledger->fleet.n; i++)
         machine_send(s, s->ledger->fleet.v[i]);
+    sources_cordon(s->sources);
     sources_clean_up(s->sources);
     for (uint32_t i = 0; i < s->providers->all.n; i++)
         terminates_send(s, s->providers->all.v[i]);

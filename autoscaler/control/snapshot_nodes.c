@@ -46,13 +46,15 @@ static struct pairs labels_take(struct arena *a, struct pairs p, bool node_ids)
 /* ---- taints and room */
 
 /* A node that we drain without the taints of the drain: it is the room that
- * there is when the drain is taken back. */
-static struct taints taints_take(struct arena *a, const struct source_node *n)
+ * there is when the drain is taken back.  So is one whose cordon was taken back
+ * here: its source hears of it now. */
+static struct taints taints_take(struct arena *a, const struct source_node *n,
+                                 bool cordoned)
 {
     struct taint *v;
     uint32_t kept = 0;
 
-    if (n->status != SOURCE_DRAINING)
+    if (n->status != SOURCE_DRAINING && (cordoned || !n->cordoned_by_us))
         return n->taints;
     v = ARENA_ARRAY(a, struct taint, n->taints.n);
     for (uint32_t i = 0; i < n->taints.n; i++) {
@@ -210,16 +212,11 @@ static bool goes_for_good(const struct machine *m)
            (machine_leaves(m) || m->why == REASON_END_FAILED);
 }
 
-/* What the planner sees of it: an end that can be taken back, whether a source
- * was asked to drain it or nothing has happened yet, is a drain. */
-static enum machine_state state_of(const struct known *k,
-                                   const struct machine *m)
+/* An end that nothing has come of can be taken back, as a drain can. */
+static bool end_is_void(const struct known *k, const struct machine *m)
 {
-    if (goes_for_good(m))
-        return STATE_STOPPING;
-    if (!k->sources->n && settle_end_void(m, k->env->now_ms))
-        return STATE_DRAINING;
-    return m->state;
+    return !k->sources->n && !goes_for_good(m) &&
+           settle_end_void(m, k->env->now_ms);
 }
 
 /* What the ledger has of it. */
@@ -237,7 +234,8 @@ static struct snap_node ledger_take(const struct taking *t,
         .spot = m->spot,
         .outdated = !type || (*m->config_hash &&
                               strcmp(type->hash, m->config_hash) != 0),
-        .state = state_of(t->k, m),
+        .state = goes_for_good(m) ? STATE_STOPPING : m->state,
+        .end_void = end_is_void(t->k, m),
         .idle_ms = -1,
         .since_ms = m->since_ms,
         .created_ms = m->created_ms,
@@ -277,8 +275,7 @@ static struct snap_node machine_take(const struct taking *t,
     struct snap_node n = ledger_take(t, previous, m, type);
 
     hold_take(k, m, &n);
-    if (m->state != STATE_READY && m->state != STATE_DRAINING &&
-        n.state != STATE_DRAINING)
+    if (m->state != STATE_READY && m->state != STATE_DRAINING && !n.end_void)
         return n;
     if (k->env->shadow)
         virtual_room(t, &n);
@@ -292,7 +289,7 @@ static struct snap_node machine_take(const struct taking *t,
     } else if (seen && seen->status != SOURCE_DEAD) {
         room_take(t, m, type, seen, &n);
         n.labels = labels_take(t->arena, seen->labels, node_ids);
-        n.taints = taints_take(t->arena, seen);
+        n.taints = taints_take(t->arena, seen, m->cordoned);
         n.idle_ms = idle_of(k, seen);
         n.activity = seen->activity;
     }

@@ -62,6 +62,12 @@ enum davit_status kube_drain_step(const struct kube_io *io,
 enum davit_status kube_drain_undo(const struct kube_io *io, const char *node,
                                   struct davit_error *e);
 
+/* Made unschedulable for a person, or given back: only if that was us.  A node
+ * that is cordoned already, or not there, is left alone. */
+#define KUBE_CORDON_NOTE "davit.io/cordoned-by-user"
+enum davit_status kube_cordon(const struct kube_io *io, const char *node,
+                              bool on, struct davit_error *e);
+
 /* Deletes the Node object of a machine that has gone, as a cloud's controller
  * does.  RETRY while it is Ready: its kubelet was heard of within the last
  * minute, or it is another machine's.  Not when its providerID does not end

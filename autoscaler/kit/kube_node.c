@@ -16,8 +16,6 @@
 #include "json.h"
 #include "str.h"
 
-/* That it was us who made it unschedulable. */
-#define CORDONED "davit.io/cordoned"
 /* Load balancers send nothing new to a node with this label. */
 #define NO_BALANCER "node.kubernetes.io/exclude-from-external-load-balancers"
 #define OURS "davit"
@@ -123,10 +121,8 @@ static json_t *other_taints(const json_t *node)
     return list;
 }
 
-/* Steals the patch. */
-static enum davit_status node_patch(const struct kube_io *io,
-                                    const json_t *node, json_t *patch,
-                                    struct davit_error *e)
+enum davit_status kube_node_patch(const struct kube_io *io, const json_t *node,
+                                  json_t *patch, struct davit_error *e)
 {
     struct kube_ask q = {.method = "PATCH",
                          .content_type = "application/merge-patch+json",
@@ -160,11 +156,12 @@ enum davit_status kube_node_cordon(const struct kube_io *io, const json_t *node,
                           now, "effect", "NoSchedule"));
     if (!json_object_get(labels, NO_BALANCER))
         json_object_set_new(set, NO_BALANCER, json_string(OURS));
-    return node_patch(
+    return kube_node_patch(
         io, node,
         json_pack("{s:{s:{s:o}, s:o}, s:{s:b, s:o}}", "metadata", "annotations",
-                  CORDONED, before ? json_null() : json_string("true"),
-                  "labels", set, "spec", "unschedulable", 1, "taints", taints),
+                  KUBE_DRAIN_CORDONED,
+                  before ? json_null() : json_string("true"), "labels", set,
+                  "spec", "unschedulable", 1, "taints", taints),
         e);
 }
 
@@ -189,13 +186,13 @@ enum davit_status kube_drain_undo(const struct kube_io *io, const char *name,
         if (label_is_ours(node))
             json_object_set_new(labels, NO_BALANCER, json_null());
         patch = json_pack("{s:{s:{s:n}, s:o}, s:{s:o}}", "metadata",
-                          "annotations", CORDONED, "labels", labels, "spec",
-                          "taints", other_taints(node));
+                          "annotations", KUBE_DRAIN_CORDONED, "labels", labels,
+                          "spec", "taints", other_taints(node));
         if (patch && json_object_get(kit_json_at(node, "metadata.annotations"),
-                                     CORDONED))
+                                     KUBE_DRAIN_CORDONED))
             json_object_set_new(json_object_get(patch, "spec"), "unschedulable",
                                 json_false());
-        st = node_patch(io, node, patch, e);
+        st = kube_node_patch(io, node, patch, e);
         json_decref(node);
         if (st == DAVIT_OK || strcmp(e->code, "Conflict") != 0)
             return st;

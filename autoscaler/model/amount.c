@@ -65,7 +65,7 @@ bool amount_parse(const char *text, int64_t *ret)
         __int128 den = scale * suffixes[i].den;
         if (strcmp(p, suffixes[i].text) != 0)
             continue;
-        if (value > (__int128)AMOUNT_MAX * den)
+        if (value > (__int128)AMOUNT_MAX * den / suffixes[i].num)
             return false;
         value = (value * suffixes[i].num * AMOUNT_ONE + den / 2) / den;
         if (value > AMOUNT_MAX)

@@ -189,6 +189,8 @@ struct snap_node {
                       * is in use */
     bool asked_to_end; /* it is drained and ended, whatever runs on it */
     enum machine_state state;
+    bool end_void; /* its end was asked for, and nothing has come of that: it
+                    * can be taken back, as a drain can */
     struct qtys total, available; /* n == 0 before it joined: the type's */
     struct pairs labels;
     struct taints taints;   /* beside its type's */

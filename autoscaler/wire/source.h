@@ -41,6 +41,7 @@ struct source_node {
     int64_t leaving_ms;   /* duration: what it has from that word on */
     bool head;            /* has the resource node:__internal_head__ */
     bool unschedulable;   /* cordoned */
+    bool cordoned_by_us;  /* ... for a person, and the source was told */
     bool settling;        /* joined, but a resource of its type is not
                            * there yet (a GPU without its device
                            * plug-in): total has what it will offer */
@@ -78,6 +79,8 @@ struct source_hosted {
 
 /* Of a Kubernetes node that Davit drains (kit/kube_pod.h has it too). */
 #define SOURCE_DRAIN_TAINT "davit.io/draining"
+/* Annotation of one that is cordoned for a person (kit/kube_drain.h). */
+#define SOURCE_CORDON_NOTE "davit.io/cordoned-by-user"
 
 struct pods_view;
 
@@ -195,6 +198,10 @@ struct source_ops {
      * left alone.  NULL: cannot be. */
     enum status (*undrain)(void *handle, const char *node_id,
                            int64_t deadline_mono_ms, struct err *err);
+    /* Nothing new is to run there, for a person; or again, where it was us who
+     * said so.  NULL: the source has no such thing. */
+    enum status (*cordon)(void *handle, const char *node_id, bool on,
+                          int64_t deadline_mono_ms, struct err *err);
     /* The machine has gone for good: what the source still has of it may go.
      * NULL: it sees to that itself. */
     enum status (*forget)(void *handle, const char *node_id,

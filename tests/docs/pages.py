@@ -57,7 +57,10 @@ class Run:
         self.folder.mkdir()
         self.env = environment(self.tree, self.folder, self.search)
         self.have()
-        self.shell = Shell(self.folder, self.env)
+        self.shell = self.open_shell()
+
+    def open_shell(self):
+        return Shell(self.folder, self.env)
 
     def have(self):
         for aid in self.aids:
@@ -91,7 +94,7 @@ class Run:
         """The shell anew, with what the page has beside it."""
         self.shell.close()
         self.have()
-        self.shell = Shell(self.folder, self.env)
+        self.shell = self.open_shell()
 
     def shown(self, block):
         self.write(block)

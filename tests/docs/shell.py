@@ -17,7 +17,8 @@ PATIENCE = 180  # Ray on a busy machine takes more than a minute
 
 
 class Shell:
-    def __init__(self, folder, env):
+    def __init__(self, folder, env, before=()):
+        """before: what starts the bash, such as chroot."""
         self.folder = pathlib.Path(folder)
         self.mark = f"RAY_DOCS_PAGE={os.getpid()}-{time.monotonic_ns()}"
         self.sessions = set()
@@ -25,7 +26,7 @@ class Shell:
         self.status, status = os.pipe()
         name, value = self.mark.split("=")
         with open(self.output, "ab") as out:
-            self.bash = subprocess.Popen(["bash", "--noprofile", "--norc"], cwd=folder, env={**env, name: value}, stdin=subprocess.PIPE,
+            self.bash = subprocess.Popen([*before, "bash", "--noprofile", "--norc"], cwd=folder, env={**env, name: value}, stdin=subprocess.PIPE,
                                          stdout=out, stderr=out, pass_fds=[status], start_new_session=True)
         self.say = f"printf '%s\\n' $? >&{status}"
         self.hide = f"{status}>&-"  # what is started does not hold our pipe

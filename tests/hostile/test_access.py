@@ -77,6 +77,32 @@ def code(d, who, method, path, body=None):
     return ask(d, who, method, path, body).code
 
 
+def test_other_owners_have_no_name(daemon_of, tmp_path):
+    """Who may ask for his own owners only is told that he takes another's place and what it costs, not whose it is."""
+    from conftest import CONFIG
+    file = str(tmp_path / "tokens")
+    t = {"admin": token(file, "ops", "admin"), "ci": token(file, "ci", "request:ci-*")}
+    types = """  t4: {resources: {CPU: 8, GPU: 1}, accelerator_type: T4, price: 0.73, max: 1}
+  v100: {resources: {CPU: 8, GPU: 4}, accelerator_type: V100, price: 11.44, max: 1}
+"""
+    d = daemon_of(CONFIG[:CONFIG.index("node_types:")] + "node_types:\n" + types, f", tokens: {file}")
+    d.headers = {"Authorization": "Bearer " + t["admin"]}
+    d.start(wait="/readyz")
+    d.tokens = t
+    d.post({"owner": "alice", "bundles": [{"GPU": 1}]})
+    d.until(lambda: d.ready("t4") == 1)
+    d.until(lambda: d.status()["demand"]["launched"] == 0)
+    want = {"owner": "ci-1", "bundles": [{"resources": {"GPU": 1}, "accelerator_type": "T4"}]}
+    reply = ask(d, "ci", "POST", "/v1/request_resources", want)
+    assert reply.code == 200 and [x["owner"] for x in json.loads(reply.text)["displaces"]] == ["another owner"], reply.text
+    assert "it takes the place of another owner (1 x v100 for it): the bill rises by 11.44 $/h" in json.loads(reply.text)["text"]
+    for path in ("/v1/request_resources/ci-1", "/v1/why/ci-1"):
+        mine = ask(d, "ci", "GET", path)
+        assert mine.code == 200 and "alice" not in mine.text, mine.text
+    assert "ci-1 took the place of another owner on t4-" in mine.text, mine.text
+    assert "ci-1 took the place of alice on t4-" in ask(d, "admin", "GET", "/v1/why/ci-1").text
+
+
 def test_rights(world):
     d = world
     want = {"num_cpus": 1, "owner": "ci-7"}

@@ -243,7 +243,8 @@ def test_ends_that_the_cloud_refuses_count(tmp_path):
         for i in range(3):
             ask(d, 0)
             d.until(lambda: len(d.events("end.failed")) > i)
-            d.until(lambda: len([n for n in d.nodes() if n["state"] in ("stopping", "draining")]) == 2)
+            d.until(lambda: len([n for n in d.nodes() if n["state"] == "stopping"]) == 2)
+            assert "draining" not in {n["state"] for n in d.nodes()}, "nothing is drained: nobody tells of work there"
             ask(d, 2)
             d.until(lambda: d.ready("t4") == 2)
             assert set(cloud(d)) == before
@@ -255,6 +256,36 @@ def test_ends_that_the_cloud_refuses_count(tmp_path):
         faults(d)
         d.until(lambda: not cloud(d) and not stops(d), 90)
         assert d.exchange("GET", "/readyz").code == 200
+
+
+def test_a_drain_is_taken_back(tmp_path):
+    """A person's, whose end the cloud refuses: `davit uncordon` brings the node back to use, though nobody asks for it."""
+    with started(tmp_path, 1, many(2, limits=", consolidate: off").replace("idle_timeout: 2s", "idle_timeout: 10m")) as d:
+        name, = (n["id"] for n in d.nodes())
+        faults(d, auth=["terminate"])
+        d.cli("drain", name)
+        d.until(lambda: d.events("end.failed") and {n["state"] for n in d.nodes() if n["id"] == name} == {"stopping"})
+        ask(d, 0)
+        d.cli("uncordon", name)
+        d.until(lambda: {n["state"] for n in d.nodes() if n["id"] == name} == {"ready"})
+        faults(d)
+        d.stays(lambda: name in {n["id"] for n in d.nodes(state="ready")}, 1.5)
+
+
+def test_a_short_list_is_a_stop(tmp_path):
+    """Four of five machines are missing at once: not believed, and it shows; a person says that they are gone."""
+    with started(tmp_path, 5, many(8)) as d:
+        c = json.loads((d.dir / "cloud.json").read_text())
+        c["machines"] = dict(list(c["machines"].items())[:1]) if isinstance(c["machines"], dict) else c["machines"][:1]
+        (d.dir / "new").write_text(json.dumps(c))
+        (d.dir / "new").replace(d.dir / "cloud.json")
+        d.until(lambda: stops(d) == {("list_short", "east")}, 60)
+        stop, = d.status()["stops"]
+        assert stop["failing"] and "lacks 4 machines at once" in stop["text"] and "davit release" in stop["text"]
+        ready = d.exchange("GET", "/readyz")
+        assert ready.code == 503 and "lacks 4 machines" in ready.text and len(d.nodes()) == 5
+        d.cli("release")
+        d.until(lambda: not stops(d) and d.ready("t4") == 5 and len(d.events("node.lost")) == 4, 60)
 
 
 # ---- stops that end by themselves

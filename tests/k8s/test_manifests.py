@@ -12,7 +12,7 @@ import yaml
 
 from lib import DAVIT, ROOT, free_port
 from lib.daemon import Daemon
-from lib.kube import path_of
+from lib.kube import path_of, until
 
 FOLDER = ROOT / "configs" / "kubernetes"
 CHART = FOLDER / "chart" / "davit"
@@ -150,6 +150,78 @@ def test_the_charts_defaults_start(space, tmp_path):
         with urllib.request.urlopen(f"http://127.0.0.1:{metrics}/healthz", timeout=10) as r:
             assert r.status == 200
         assert d.status()["cluster"] == config["cluster"]
+
+
+GRAFANA = {"kind": "ServiceAccount", "name": "grafana", "namespace": "monitoring"}
+TEAM = {"kind": "Group", "name": "system:serviceaccounts:team-a", "apiGroup": "rbac.authorization.k8s.io"}
+
+
+def callers(**more):
+    return {"kubernetes": {"enabled": True, "readers": [GRAFANA], "owners": {"team-a": [TEAM]}, **more}}
+
+
+def test_callers_of_the_chart_are_known_by_rbac(space, tmp_path):
+    """The rendered Roles and settings, on the real API server: who is bound may, who is not may not."""
+    objects = rendered(api=callers(), config={"cluster": "callers"})
+    rbac = [o for o in objects if o["kind"] in ("ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")]
+    for namespace, name in (("monitoring", "grafana"), ("team-a", "trainer"), ("team-b", "trainer")):
+        space.api("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
+        rbac.append({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": namespace}})
+    space.apply(*rbac)
+    config = yaml.safe_load(next(o for o in objects if o["kind"] == "ConfigMap")["data"]["davit.yaml"])
+    assert config["api"]["listen"] == "0.0.0.0:8790" and config["api"]["kubernetes"] == {"audience": "davit", "cache": "30s", "namespace": "davit"}
+    socket = tmp_path / "davit.sock"
+    config["api"].update(listen="127.0.0.1:{port}", metrics=f"127.0.0.1:{free_port()}", socket=str(socket))
+    folder, env = space.mount_for("davit", "davit")
+    try:
+        with Daemon(tmp_path, yaml.safe_dump(config), start=False,
+                    env={**env, "DAVIT_SERVICEACCOUNT_DIR": str(folder), "KUBECONFIG": None, "POD_NAMESPACE": "davit"}) as d:
+            d.start(wait="/healthz")
+
+            def code(namespace, name, method, path, body=None):
+                spec = {"spec": {"audiences": ["davit"], "expirationSeconds": 3600}}
+                token = space.client.post(f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token", spec)["status"]["token"]
+                try:
+                    return d.exchange(method, path, body, {"Authorization": f"Bearer {token}"}).code
+                except OSError:
+                    return 0  # it becomes the leader
+
+            until(lambda: code("monitoring", "grafana", "GET", "/v1/status") == 200, 60, d.text)
+            want = {"num_cpus": 1, "owner": "team-a"}
+            assert code("team-a", "trainer", "POST", "/v1/request_resources", want) in (200, 202)
+            assert code("monitoring", "grafana", "POST", "/v1/request_resources", want) == 403
+            assert code("team-b", "trainer", "POST", "/v1/request_resources", want) == 403
+            assert code("team-a", "trainer", "GET", "/v1/status") == 403
+            assert code("monitoring", "grafana", "POST", "/v1/reload") == 403
+            out = subprocess.run([DAVIT, "status"], env={**os.environ, "DAVIT_URL": f"unix:{socket}"}, capture_output=True, text=True)
+            assert out.returncode == 0 and "callers" in out.stdout, "as `kubectl exec ... -- davit status` does: " + out.stderr
+    finally:
+        for o in rbac:
+            space.api("DELETE", space.path_of(o))
+
+
+def test_callers_reach_the_chart(space):
+    objects = rendered(api=callers(tlsSecret="davit-tls", admins=[{"kind": "User", "name": "ann"}]))
+    for o in objects:
+        taken(space, o)
+    of = {o["kind"]: o for o in objects}
+    assert {"name": "api", "port": 8790, "targetPort": "api"} in of["Service"]["spec"]["ports"]
+    assert {"ports": [{"port": 8790, "protocol": "TCP"}]} in of["NetworkPolicy"]["spec"]["ingress"]
+    pod = of["Deployment"]["spec"]["template"]["spec"]
+    container, = pod["containers"]
+    assert {"name": "api", "containerPort": 8790} in container["ports"]
+    assert {"name": "DAVIT_URL", "value": "unix:/tmp/davit.sock"} in container["env"]
+    assert {"name": "tls", "secret": {"secretName": "davit-tls", "defaultMode": 0o440}} in pod["volumes"]
+    config = yaml.safe_load(of["ConfigMap"]["data"]["davit.yaml"])["api"]
+    assert config["tls"] == {"cert": "/etc/davit-tls/tls.crt", "key": "/etc/davit-tls/tls.key"} and config["metrics"] == "0.0.0.0:9790"
+    assert "davit.davit.svc" in config["hosts"]
+    granted = [r for o in objects if o["kind"] == "Role" for r in o["rules"] if r["apiGroups"] == ["davit.io"]]
+    assert granted == [{"apiGroups": ["davit.io"], "resources": ["status"], "verbs": ["get"]},
+                       {"apiGroups": ["davit.io"], "resources": ["control"], "verbs": ["update"]},
+                       {"apiGroups": ["davit.io"], "resources": ["requests"], "resourceNames": ["team-a"], "verbs": ["create"]}]
+    for wrong in ({"enabled": "yes"}, {"owners": {"Team A": []}}, {"readers": ["ann"]}, {"cache": 30}):
+        out = render(values_of(api=callers(**wrong)))
+        assert out.returncode != 0 and "kubernetes" in out.stderr, (wrong, out.stderr)
 
 
 def rules(objects, kind):

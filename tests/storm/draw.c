@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/hash.h"
 #include "script.h"
 
 enum { KINDS = 26 }; /* of weather */
@@ -278,6 +279,10 @@ static void happening_draw(struct drawing *d, struct happening *h)
     case HAPPENS_SECOND:
     case HAPPENS_VERSION: h->a = one_in(d, 2); break;
     case HAPPENS_SLEEPS: h->a = lasts(d, SECOND, 5 * HOUR); break;
+    case HAPPENS_LEADER:
+        h->a = below(d, 5) % 4; /* 0: twice as often */
+        h->b = lasts(d, SECOND, HOUR);
+        break;
     default: break;
     }
 }
@@ -295,6 +300,11 @@ static bool has_place(const struct drawing *d, enum happening_kind k)
     case HAPPENS_FILE: return d->edits;
     case HAPPENS_SPOILS: return false; /* nth.c */
     case HAPPENS_SECOND: return !d->s->plain;
+    case HAPPENS_FULL: /* of a leader's journal there is no file */
+    case HAPPENS_READONLY:
+    case HAPPENS_DISK_FAILS:
+    case HAPPENS_KILLED_AT:
+    case HAPPENS_VERSION: return !d->s->world.ha;
     default: return true;
     }
 }
@@ -316,11 +326,15 @@ static void rates_draw(struct drawing *d)
     for (int k = 0; k < HAPPENINGS; k++) {
         bool demand = k == HAPPENS_ASKS || k == HAPPENS_TASKS;
 
+        if (k == HAPPENS_LEADER && !d->s->world.ha)
+            continue; /* what else is drawn from a seed stays as it is */
         d->rates[k] = one_in(d, 3) ? 0 : between(d, 1, 10);
         if (demand)
             d->rates[k] = between(d, 10, 30);
         if (k == HAPPENS_WEATHER)
             d->rates[k] = between(d, 10, 40);
+        if (k == HAPPENS_LEADER)
+            d->rates[k] = between(d, 5, 20);
         if (k == HAPPENS_CALM)
             d->rates[k] = between(d, 3, 15);
         if (!has_place(d, k) || (steady && restarts(k)))
@@ -374,6 +388,7 @@ void script_draw(struct script *s, uint64_t seed)
     memset(s, 0, sizeof *s);
     s->plain = one_in(&d, 3);
     o->seed = seed;
+    o->ha = hash_number(HASH_SEED, seed) % 6 == 0;
     o->head = !s->plain && !one_in(&d, 4);
     o->waits = !one_in(&d, 8);
     o->boot_least_ms = between(&d, SECOND, 30 * SECOND);

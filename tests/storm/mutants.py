@@ -23,6 +23,10 @@ MUTANTS = [
     (1, "deadline_halved", C + "observe.c", "    if (o->env->now_ms < until) {\n        env_wake_wall(o->env, until);\n        return;\n    }\n    machine_to(o->ledger, m, STATE_STOPPING);",
      "    until = m->drain_since_ms + DRAIN_DEADLINE_MS / 60;\n    if (o->env->now_ms < until) {\n        env_wake_wall(o->env, until);\n        return;\n    }\n"
      "    machine_to(o->ledger, m, STATE_STOPPING);"),
+    (1, "sleep_overlooked", C + "sources/nodes.c", "int64_t slept = s->env->slept_ms - h->began_slept_ms;",
+     "int64_t slept = 0 * (s->env->slept_ms - h->began_slept_ms);"),
+    (1, "ends_on_old_facts", C + "send.c", "return h && !source_is_fresh(s->sources, h);", "return h && h->failures > 99;"),
+    (1, "late_answer_believed", C + "sources/job.c", "return strcmp(j->for_node, m->ray_id) != 0;", "return !*m->id && strcmp(j->for_node, m->ray_id) != 0;"),
     (2, "request_not_written", C + "requests.c", "    journal_put_request(r->env->journal, &row, NULL);", "    (void)row, (void)r;"),
     (2, "drop_not_written", C + "requests.c", "    journal_drop_request(r->env->journal, cmd->owner, NULL);", "    (void)cmd;"),
     (2, "expires_early", C + "requests.c", "q->expires_ms > r->env->now_ms)", "q->expires_ms > r->env->now_ms + 600000)"),
@@ -37,6 +41,7 @@ MUTANTS = [
      "        m->maybe.missing_ms = list_begun_ms;\n        return true;"),
     (4, "strangers_overlooked", C + "providers/machines.c", "    else if (cm->phase != DAVIT_STOPPING)\n        m = adopt(",
      "    else if (cm->phase != DAVIT_STOPPING && *cm->request_id)\n        m = adopt("),
+    (4, "others_ended", C + "send.c", "!machine_is_anothers(m) &&", ""),
     (5, "asked_is_forgotten", C + "settle.c", "    case STANDING_ACCEPTED: return m->maybe.given_up && !m->busy;",
      "    case STANDING_ACCEPTED: return !m->busy;"),
     (5, "no_settle_time", C + "settle.c", "return list_begun_ms >= since + settle_ms;", "return list_begun_ms >= since + 0 * settle_ms;"),

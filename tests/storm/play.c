@@ -49,8 +49,9 @@ static void to_machine(struct world *w, const struct happening *h)
 static void start(struct world *w)
 {
     if (w->daemons[0].control || daemon_start(&w->daemons[0]) ||
-        disk_is_bad(w->disk) || disk_is_dead(w->disk))
-        return;
+        disk_is_bad(w->disk) || disk_is_dead(w->disk) ||
+        (w->lease && !*w->trouble))
+        return; /* or the lease is not to be had yet */
     law_broken(w, LAW_STARTS, "%s", w->trouble);
 }
 
@@ -71,6 +72,8 @@ static void calm(struct world *w)
     disk_full(w->disk, false);
     disk_readonly(w->disk, false);
     disk_fault_at(w->disk, 0, DISK_WELL);
+    if (w->lease)
+        lease_trouble(w->lease, LEASE_WELL);
     daemon_stop(&w->daemons[1]);
     start(w);
 }
@@ -104,6 +107,14 @@ static void second(struct world *w, const struct script *s, bool on)
     daemon_reload(d, text);
     free(text);
     daemon_start(d);
+}
+
+static void leader_happens(struct world *w, const struct happening *h)
+{
+    if (w->lease && h->a)
+        lease_trouble(w->lease, h->a - 1);
+    else if (w->lease)
+        world_freeze(w, h->b);
 }
 
 static void happens(struct world *w, const struct script *s,
@@ -168,6 +179,7 @@ static void happens(struct world *w, const struct script *s,
         w->slept_ms = world_now(w);
         break;
     case HAPPENS_CALM: calm(w); break;
+    case HAPPENS_LEADER: leader_happens(w, h); break;
     case HAPPENINGS: break;
     }
 }
@@ -178,7 +190,7 @@ static void happens(struct world *w, const struct script *s,
 static void live_until(struct world *w, int64_t at_ms)
 {
     while (!w->law && world_now(w) < at_ms) {
-        int64_t piece = at_ms - world_now(w);
+        int64_t piece = world_leads(w, at_ms - world_now(w));
 
         if (!w->daemons[0].control) {
             start(w); /* whoever looks after it tries now and then */

@@ -34,7 +34,10 @@
     X(SECOND, "second")         /* a: the second daemon runs */ \
     X(VERSION, "version") /* a: an older davit ran for a while, or newer */ \
     X(SLEEPS, "sleeps")   /* a: ms: the computer does */ \
-    X(CALM, "calm")       /* all weather, trouble and disk faults end */
+    X(CALM, "calm")       /* all weather, trouble and disk faults end */ \
+    X(LEADER, \
+      "leader") /* a: 0: it stands still, b ms; else enum lease_trouble \
+                         * of its lease, and 1 */
 
 enum happening_kind {
 #define HAPPENING_ENUM_(kind, word) HAPPENS_##kind,

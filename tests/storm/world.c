@@ -59,6 +59,26 @@ static void settings_note(struct world *w, const char *text)
     buf_done(&errors);
 }
 
+/* Nobody knows what came of what is being asked. */
+static void asks_unsure(struct world *w)
+{
+    for (int i = 0; i < OWNERS; i++) {
+        struct owner *o = &w->owners[i];
+
+        o->is_unsure = o->is_unsure || o->asking;
+        if (o->asking)
+            o->unsure = o->asked;
+        o->asking = false;
+    }
+}
+
+static void lease_over(struct daemon *d, bool released)
+{
+    if (d->ha)
+        lease_leave(d->ha, released);
+    d->ha = NULL;
+}
+
 bool daemon_start(struct daemon *d)
 {
     struct control_opts o = {.config_path = "played.yaml",
@@ -72,7 +92,16 @@ bool daemon_start(struct daemon *d)
     struct buf errors;
     enum status s;
 
-    if (!d->world->daemons[1 - d->number].control)
+    d->world->trouble[0] = '\0';
+    if (d->number == 0 && d->world->lease) {
+        d->ha = lease_take(d->world->lease);
+        if (!d->ha)
+            return false;
+        o.ha = d->ha;
+        d->world->leaders++;
+        asks_unsure(d->world); /* what the one before was asked */
+    }
+    if (!d->world->daemons[1 - d->number].control && !d->world->frozen.control)
         player_process_new(d->world->player);
     player_as(d->world->player, d->number);
     buf_init(&errors, 65536);
@@ -83,6 +112,7 @@ bool daemon_start(struct daemon *d)
         snprintf(d->world->trouble, sizeof d->world->trouble, "%.500s",
                  errors.s);
         d->control = NULL;
+        lease_over(d, true);
     }
     buf_done(&errors);
     d->started_ms = world_now(d->world);
@@ -99,6 +129,23 @@ void daemon_stop(struct daemon *d)
     control_stop(d->control);
     control_free(d->control);
     d->control = NULL;
+    lease_over(d, true);
+}
+
+/* Its memory is given back; what it still does reaches nobody. */
+static void daemon_killed(struct daemon *d)
+{
+    bool crashing = d->world->crashing;
+
+    if (!d->control)
+        return;
+    d->world->crashing = true;
+    if (d->ha)
+        lease_killed(d->ha);
+    control_free(d->control);
+    d->control = NULL;
+    lease_over(d, false);
+    d->world->crashing = crashing;
 }
 
 /* What the processes still do while their memory is given back reaches nobody:
@@ -110,21 +157,65 @@ void world_crash(struct world *w, bool power, uint64_t survives)
         disk_power_loss(w->disk, survives);
     else
         disk_process_gone(w->disk);
-    for (int i = 0; i < DAEMONS; i++) {
-        if (w->daemons[i].control)
-            control_free(w->daemons[i].control);
-        w->daemons[i].control = NULL;
-    }
+    for (int i = 0; i < DAEMONS; i++)
+        daemon_killed(&w->daemons[i]);
+    daemon_killed(&w->frozen);
     disk_power_on(w->disk);
     w->crashing = false;
-    for (int i = 0; i < OWNERS; i++) {
-        struct owner *o = &w->owners[i];
+    asks_unsure(w);
+}
 
-        o->is_unsure = o->is_unsure || o->asking;
-        if (o->asking)
-            o->unsure = o->asked;
-        o->asking = false;
+void world_freeze(struct world *w, int64_t ms)
+{
+    struct daemon *d = &w->daemons[0];
+
+    if (!d->ha || w->frozen.control)
+        return;
+    w->frozen = *d;
+    d->control = NULL;
+    d->ha = NULL;
+    lease_freeze(w->frozen.ha);
+    w->thaws_ms = world_now(w) + ms;
+}
+
+/* It goes on where it stood; when nobody else led meanwhile it still does. */
+static void thaw(struct world *w)
+{
+    lease_thaw(w->frozen.ha);
+    w->thaws_ms = INT64_MAX;
+    if (w->daemons[0].control || !lease_was_last(w->frozen.ha))
+        return;
+    w->frozen.settings = w->daemons[0].settings;
+    w->daemons[0] = w->frozen;
+    w->frozen = (struct daemon){.world = w};
+    control_reload(w->daemons[0].control, 0); /* it may be another file */
+}
+
+int64_t world_leads(struct world *w, int64_t ms)
+{
+    int64_t least = ms;
+
+    if (!w->lease)
+        return ms;
+    if (w->frozen.control && w->thaws_ms <= world_now(w))
+        thaw(w);
+    if (w->frozen.control && w->thaws_ms == INT64_MAX &&
+        lease_lost(w->frozen.ha)) {
+        daemon_killed(&w->frozen);
+        if (!w->daemons[0].control)
+            asks_unsure(w);
     }
+    if (w->daemons[0].control && lease_lost(w->daemons[0].ha)) {
+        daemon_killed(&w->daemons[0]);
+        asks_unsure(w);
+    }
+    if (w->frozen.control && w->thaws_ms != INT64_MAX)
+        least = w->thaws_ms - world_now(w);
+    else if (w->frozen.control || !w->daemons[0].control)
+        least = SECOND;
+    else if (lease_is_silent(w->lease))
+        least = LEASE_MS / 5;
+    return least < ms ? least : ms;
 }
 
 void daemon_reload(struct daemon *d, const char *settings)
@@ -161,18 +252,21 @@ static bool stepped(void *arg)
     for (int i = 0; i < DAEMONS; i++)
         if (w->daemons[i].control)
             observer_step(&w->daemons[i]);
-    return w->law || disk_is_dead(w->disk);
+    return w->law || disk_is_dead(w->disk) ||
+           (w->daemons[0].ha && lease_lost(w->daemons[0].ha));
 }
 
 void world_run(struct world *w, int64_t ms)
 {
     int64_t until = world_now(w) + ms;
-    struct control *v[DAEMONS];
+    struct control *v[DAEMONS + 1];
     uint32_t n = 0;
 
     for (int i = 0; i < DAEMONS; i++)
         if (w->daemons[i].control)
             v[n++] = w->daemons[i].control;
+    if (w->frozen.control && w->thaws_ms == INT64_MAX)
+        v[n++] = w->frozen.control;
     if (w->law)
         return;
     w->steps += player_run_all(w->player, v, n, ms, stepped, w);
@@ -191,7 +285,22 @@ struct ask {
     struct command cmd; /* first */
     struct world *world;
     struct owner *owner;
+    uint32_t leader, number; /* of whom it was asked; of its owner's asks */
+    struct promise promise;
 };
+
+/* By a leader that stood still meanwhile: what it promises stands, unless its
+ * owner has asked for something else since. */
+static void answered_late(const struct ask *a)
+{
+    struct owner *o = a->owner;
+
+    if (a->cmd.status != ST_OK || o->asks != a->number)
+        return;
+    o->kept = a->promise;
+    o->is_unsure = false;
+    a->world->acknowledged++;
+}
 
 static void ask_done(struct command *cmd)
 {
@@ -200,7 +309,9 @@ static void ask_done(struct command *cmd)
 
     struct owner *o = a->owner;
 
-    if (!w->crashing) {
+    if (!w->crashing && a->leader != w->leaders) {
+        answered_late(a);
+    } else if (!w->crashing) {
         o->asking = false;
         if (cmd->status == ST_OK || cmd->status == ST_NOT_FOUND) {
             o->kept = o->asked;
@@ -248,6 +359,9 @@ void world_ask(struct world *w, uint32_t owner, const char *text)
     o->asked = (struct promise){.expires_ms = a->cmd.expires_ms};
     if (!r.clear)
         snprintf(o->asked.body, sizeof o->asked.body, "%s", r.body);
+    a->leader = w->leaders;
+    a->number = ++o->asks;
+    a->promise = o->asked;
     mailbox_post(control_mailbox(w->daemons[0].control), &a->cmd.mail);
 }
 
@@ -369,6 +483,8 @@ uint64_t world_faults(const struct world *w)
 {
     uint64_t n = w->head ? head_faults(w->head) : 0;
 
+    n += w->lease ? lease_faults(w->lease) : 0;
+
     for (uint32_t i = 0; i < w->n_clouds; i++)
         n += cloud_faults(w->clouds[i]);
     return n;
@@ -403,6 +519,9 @@ void world_begin(struct world *w, const struct world_opts *o)
                                         .number = i,
                                         .state = i ? "/b/davit.db" : "",
                                         .settings = mem_strdup("")};
+    w->frozen.world = w;
+    if (o->ha)
+        w->lease = lease_new(w->player);
     observer_joins(w);
     daemon_reload(&w->daemons[0], o->settings);
     if (!daemon_start(&w->daemons[0]))
@@ -413,10 +532,11 @@ void world_end(struct world *w)
 {
     w->crashing = true;
     for (int i = 0; i < DAEMONS; i++) {
-        if (w->daemons[i].control)
-            control_free(w->daemons[i].control);
+        daemon_killed(&w->daemons[i]);
         free(w->daemons[i].settings);
     }
+    daemon_killed(&w->frozen);
+    lease_free(w->lease);
     for (uint32_t i = 0; i < w->n_clouds; i++)
         cloud_free(w->clouds[i]);
     if (w->head)

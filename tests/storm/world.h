@@ -11,6 +11,7 @@
 
 #include "../played/disk.h"
 #include "base/hash.h"
+#include "lease.h"
 #include "played/cloud.h"
 
 enum {
@@ -29,6 +30,7 @@ struct world;
 struct daemon { /* a process on the machine, or none */
     struct world *world;
     struct control *control; /* NULL: it does not run */
+    struct ha *ha;           /* its lease; NULL: it is alone */
     const char *state;       /* its journal */
     char *settings;          /* its file as it is now; heap */
     uint32_t number;
@@ -51,6 +53,7 @@ struct owner {
     uint32_t refused_most; /* machines of those, at most */
     struct promise unsure; /* was asked when the daemon was killed */
     bool is_unsure;
+    uint32_t asks; /* so many so far */
 };
 
 /* A file as it was once: what a limit may go back to. */
@@ -71,6 +74,10 @@ struct world {
     struct cloud *clouds[WORLD_CLOUDS];
     uint32_t n_clouds, pause_ms, gone; /* gone: world_cloud_gone() */
     struct daemon daemons[DAEMONS];
+    struct lease *lease;  /* the first daemon's; NULL: it is alone */
+    struct daemon frozen; /* a leader that stood still while others may lead */
+    int64_t thaws_ms;     /* it goes on then */
+    uint32_t leaders;     /* so many so far */
     struct owner owners[OWNERS];
     bool crashing;
     VEC(struct settings_then) settings;
@@ -101,6 +108,7 @@ struct world_opts {
     uint64_t seed;
     const char *settings; /* of the first daemon */
     bool head;            /* there is a Ray head; else REST demand only */
+    bool ha;              /* the first daemon leads by a lease */
     bool waits;           /* see head.h */
     uint32_t boot_least_ms, boot_most_ms, end_most_ms;
     uint32_t clouds;   /* their names: "a", "b", "c" */
@@ -119,7 +127,13 @@ void daemon_stop(struct daemon *d); /* as with SIGTERM */
  * synced with it; survives as in disk.h. */
 void world_crash(struct world *w, bool power, uint64_t survives);
 void daemon_reload(struct daemon *d, const char *settings);
-/* Until so much time has passed, a law is broken or the disk dies. */
+/* The leader stands still for so long; meanwhile another one may lead. */
+void world_freeze(struct world *w, int64_t ms);
+/* Ends those that must not lead any more; how long it may run before that is
+ * asked again. */
+int64_t world_leads(struct world *w, int64_t ms);
+/* Until so much time has passed, a law is broken, a leader must end or the disk
+ * dies. */
 void world_run(struct world *w, int64_t ms);
 int64_t world_now(const struct world *w);
 

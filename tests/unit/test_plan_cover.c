@@ -399,6 +399,35 @@ static void test_more_budget_is_never_worse(void **state)
     assert_true(better * 10 > cases);
 }
 
+/* First plans beside those of 20 ms, over random problems; with limits too. */
+#define FIRST_OVER_BEST 1.015
+
+static void test_first_plans_are_near(void **state)
+{
+    uint64_t seed = number_of("DAVIT_SEED", 20261122);
+    double firsts = 0, bests = 0;
+
+    (void)state;
+    print_message("seed %llu\n", (unsigned long long)seed);
+    for (int k = 0; k < 40; k++) {
+        struct arena arena = {0};
+        struct cover_plan first, best;
+        struct made m;
+
+        random_problem(&m, &seed, 40, 30, k % 2);
+        cover_first(&m.p, &arena, &first);
+        cover_improve(&m.p, &first, 20 * COVER_STEPS_PER_MS, &arena, &best);
+        if (unplaced(&m, &best) == unplaced(&m, &first)) {
+            firsts += (double)first.cost;
+            bests += (double)best.cost;
+        }
+        arena_done(&arena);
+    }
+    print_message("first plans cost %.4f times the better ones\n",
+                  firsts / bests);
+    assert_true(firsts < FIRST_OVER_BEST * bests);
+}
+
 static void test_same_twice(void **state)
 {
     uint64_t seed = 3;
@@ -585,6 +614,7 @@ int main(void)
         cmocka_unit_test(test_against_optimum),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_more_budget_is_never_worse),
+        cmocka_unit_test(test_first_plans_are_near),
         cmocka_unit_test(test_same_twice),
         cmocka_unit_test(test_count_does_not_matter),
         cmocka_unit_test(test_devices),

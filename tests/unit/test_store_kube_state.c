@@ -173,7 +173,7 @@ static void put(struct kube_state *s, const struct mirror_row *rows, uint32_t n)
 
     do
         st = kube_state_write(s, rows, n, &e);
-    while (st == ST_RETRY); /* as ha.c does */
+    while (st == ST_RETRY); /* as control/ha/ does */
     if (st != ST_OK)
         fail_msg("%s", e.text);
 }

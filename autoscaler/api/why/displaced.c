@@ -12,7 +12,8 @@
 
 static const char *owner_of(const struct view *v, uint32_t bundle)
 {
-    return view_str(v, v->s->demands[v->s->bundles[bundle].demand].owner);
+    return view_owner(
+        v, view_str(v, v->s->demands[v->s->bundles[bundle].demand].owner));
 }
 
 enum { LISTED_MAX = 100, NAMED_MAX = 8 };
@@ -122,7 +123,8 @@ void view_displaced_lines(struct out *o, struct view *v, const char *owner)
             continue;
         out_strf(o, NULL,
                  "At %s %s took the place of %s on %s (%u bundle%s): %s%s%s.",
-                 view_time(v, d->at_ms), d->by, d->owner, d->node, d->bundles,
+                 view_time(v, d->at_ms), view_owner(v, d->by),
+                 view_owner(v, d->owner), d->node, d->bundles,
                  d->bundles == 1 ? "" : "s",
                  *d->launches ? d->launches : "they wait",
                  *d->launches ? " for them, " : "",

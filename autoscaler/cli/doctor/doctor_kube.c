@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "../../base/clock.h"
-#include "../../control/ha.h"
+#include "../../control/ha/ha.h"
 #include "../../wire/http.h"
 #include "../../wire/kube/kube.h"
 #include "doctor.h"

@@ -100,9 +100,11 @@ const struct cli_command cli_cordon = {
     .run = cordon_run,
     .details = "What is in use there goes on counting; the rest of it is no "
                "room any more, and others are bought where that is needed. "
-               "When it is idle it is ended, like any other. Ray and "
-               "Kubernetes are not told: for Kubernetes there is `kubectl "
-               "cordon`.\n",
+               "When it is idle it is ended, like any other. A Kubernetes "
+               "node is made unschedulable, as by `kubectl cordon`, until "
+               "`davit uncordon`; one that somebody else had cordoned stays "
+               "so. Ray has no such thing: it may still start work there, "
+               "which keeps the node. `davit drain` is for that.\n",
     .examples = (const struct cli_example[]){
         {"davit cordon t4-1c9e02ab-0", "a machine that is to run empty"}, {0}}};
 

@@ -26,10 +26,35 @@ static bool can(const struct ray_reading *r)
     return true;
 }
 
+static bool grouped(const struct ray_reading *r)
+{
+    for (uint32_t i = 0; i < r->provider->n_options; i++) {
+        const char *key = r->provider->options[i].key;
+        if (strncmp(key, "security_groups.", 16) == 0 ||
+            strncmp(key, "node_config.", 12) == 0)
+            return true;
+    }
+    return ynode_get(r->node, "SecurityGroupIds") ||
+           ynode_get(r->node, "SecurityGroups") ||
+           ynode_get(r->node, "NetworkInterfaces") ||
+           ynode_get(r->node, "LaunchTemplate");
+}
+
+/* Ray makes a group in which all may speak to each other. */
+static void group_tell(const struct ray_reading *r, const struct raw_type *t)
+{
+    if (!grouped(r))
+        diag_warn(r->d->r.diag, r->at,
+                  "%s has no SecurityGroupIds, and none is made: the default "
+                  "group holds, and the head must let its members in",
+                  t->where);
+}
+
 static void settle(const struct ray_reading *r, struct raw_type *t)
 {
     const struct ynode *given = ynode_get(r->node, "ImageId");
 
+    group_tell(r, t);
     if (ynode_get(r->node, "LaunchTemplate"))
         return;
     if (!given || strcmp(dialect_text(given), "latest_dlami") == 0)

@@ -16,7 +16,6 @@ enum {
                        * pause of that time's 60th part */
     SHORT_LEAST = 3,   /* so many may vanish from a list together, */
     SHORT_SHARE = 10,  /* or a tenth of the provider's machines */
-    SHORT_MS = 600000,
     ALIVE_FRESH_MS = 30000,
 };
 

@@ -39,6 +39,8 @@ struct provider_state {
     uint64_t differs;       /* hash of the differences reported last */
 };
 
+enum { SHORT_MS = 600000 }; /* so long a list that lacks many is doubted */
+
 /* What a provider says of an offer. */
 struct known_offer {
     char provider[32], type[64], zone[48];

@@ -63,6 +63,22 @@ static void call_stops(struct stops *s)
     }
 }
 
+static void list_stops(struct stops *s)
+{
+    const struct providers *p = s->k->providers;
+
+    for (uint32_t i = 0; i < p->all.n; i++) {
+        const struct provider_state *x = p->all.v[i];
+
+        if (x->short_since_ms && !x->short_believed)
+            STOP(
+                s, "list_short", true, x->conf->name,
+                "the list of provider %s lacks %u machines at once: they count "
+                "as there for %d minutes, or until `davit release`",
+                x->conf->name, x->short_by, SHORT_MS / 60000);
+    }
+}
+
 /* ---- machines, by provider */
 
 struct sums {
@@ -171,6 +187,7 @@ void stops_show(const struct known *k, const struct ends *e,
 
     backoffs_each(k->ledger->backoffs, k->env->now_ms, backoff_stops, &s);
     call_stops(&s);
+    list_stops(&s);
     fleet_stops(&s);
     if (e->shut)
         STOP(&s, "ends_held", false, k->conf->now->cluster,

@@ -15,6 +15,7 @@ enum source_op {
     SOURCE_READ,
     SOURCE_DRAIN,
     SOURCE_UNDRAIN,
+    SOURCE_CORDON,
     SOURCE_FORGET,
     SOURCE_REPORT
 };
@@ -29,6 +30,7 @@ struct source_job {
     int64_t deadline_mono_ms;
     struct source_view *view; /* READ: a reference, or NULL */
     const char *machine, *node_id, *instance_id;
+    bool on;                     /* CORDON */
     const char *for_node;        /* of the machine, when it was asked */
     struct source_drain drain;   /* DRAIN */
     struct source_report report; /* REPORT */
@@ -64,6 +66,7 @@ void source_foreign(struct sources *s, struct source *h);
 void source_read_folded(struct sources *s, struct source_job *j);
 void source_drain_folded(struct sources *s, struct source_job *j);
 void source_undrain_folded(struct sources *s, struct source_job *j);
+void source_cordon_folded(struct sources *s, struct source_job *j);
 void source_forget_folded(struct sources *s, struct source_job *j);
 
 #endif

@@ -27,6 +27,10 @@ static void source_job_run(struct job *job)
         j->status = ops->undrain(j->handle, j->node_id, j->deadline_mono_ms,
                                  &j->err);
         break;
+    case SOURCE_CORDON:
+        j->status = ops->cordon(j->handle, j->node_id, j->on,
+                                j->deadline_mono_ms, &j->err);
+        break;
     case SOURCE_FORGET:
         j->status = ops->forget(j->handle, j->node_id, j->instance_id,
                                 j->deadline_mono_ms, &j->err);

@@ -157,6 +157,7 @@ static void answered(struct sources *s, struct source_job *j)
     case SOURCE_READ: source_read_folded(s, j); break;
     case SOURCE_DRAIN: source_drain_folded(s, j); break;
     case SOURCE_UNDRAIN: source_undrain_folded(s, j); break;
+    case SOURCE_CORDON: source_cordon_folded(s, j); break;
     case SOURCE_FORGET: source_forget_folded(s, j); break;
     case SOURCE_REPORT: break;
     }

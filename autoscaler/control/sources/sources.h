@@ -104,9 +104,11 @@ enum unjoined machine_unjoined(const struct sources *s,
 void sources_poll(struct sources *s);
 void sources_hurry(struct sources *s); /* look again soon */
 
-/* ---- drain.c, clean_up.c, report.c: what is asked of them */
+/* ---- drain.c, cordon.c, clean_up.c, report.c: what is asked of them */
 /* One step of a machine's drain.  preempt: even when work is there. */
 void source_drain(struct sources *s, struct machine *m, bool preempt);
+/* Cordons that the source has not heard of, or that were taken back. */
+void sources_cordon(struct sources *s);
 /* Drains that nobody wants any more, nodes whose machine has gone. */
 void sources_clean_up(struct sources *s);
 /* Machines that are about to leave the ledger. */

@@ -8,6 +8,7 @@
  */
 #include "bound.h"
 
+#include "assign.h"
 #include "mix.h"
 
 #include <string.h>
@@ -18,6 +19,7 @@
 /* With less work an item than this it would take more from the plan than it gives. */
 #define MIX_FROM UINT64_C(500000)
 #define MIX_PART_LITTLE 40
+#define ASSIGN_PART 20 /* of a stage, for prices of resources */
 /* For worths that are tried: nodes of a search, and steps an item and bin. */
 #define TRY_NODES 20000
 #define TRY_WORK UINT64_C(200)
@@ -78,34 +80,6 @@ static double limits_of(const struct generate *g, bool own)
     return sum;
 }
 
-/* What the bound loses when so many items, the dearest, may be left out. */
-static double dearest(const struct view *v, const double *dual,
-                      uint64_t missing)
-{
-    double sum = 0, below = 1e300;
-
-    while (missing > 0) {
-        double most = -1;
-        uint64_t many = 0;
-
-        for (uint32_t i = 0; i < v->n_items; i++) {
-            if (dual[i] < below && dual[i] > most) {
-                most = dual[i];
-                many = 0;
-            }
-            if (dual[i] == most)
-                many += v->count[i];
-        }
-        if (most <= 0)
-            break;
-        many = many < missing ? many : missing;
-        sum += most * (double)many * (1 + GENERATE_SAFE);
-        missing -= many;
-        below = most;
-    }
-    return sum;
-}
-
 /* The bound by one of the two ways to price bins with a limit of their own. */
 static double note(struct generate *g, const double *worth, bool own)
 {
@@ -121,7 +95,11 @@ static double note(struct generate *g, const double *worth, bool own)
     }
     bound = covered * (1 - GENERATE_SAFE) -
             limits_of(g, own) * (1 + GENERATE_SAFE) -
-            dearest(v, g->trial, g->missing);
+            view_dearest(v, g->trial, g->missing);
+    if (bound > g->tried) {
+        g->tried = bound;
+        memcpy(g->tried_dual, g->trial, v->n_items * sizeof *g->tried_dual);
+    }
     if (bound > g->bound) {
         g->bound = bound;
         memcpy(g->dual, g->trial, v->n_items * sizeof *g->dual);
@@ -142,7 +120,7 @@ double bound_note(struct generate *g, const double *worth)
 
 double bound_without(const struct generate *g, uint64_t missing)
 {
-    double bound = g->bound - dearest(g->v, g->dual, missing);
+    double bound = g->bound - view_dearest(g->v, g->dual, missing);
 
     return bound > 0 ? bound : 0;
 }
@@ -261,14 +239,44 @@ void bound_try(struct generate *g, const double *worth)
             generate_work(g) + TRY_WORK * v->n_items * v->n_bins);
 }
 
+/* More rounds of the prices of resources. */
+static void by_prices(struct generate *g, uint64_t steps)
+{
+    uint64_t from;
+    double bound;
+
+    if (!g->assign) {
+        g->assign = assign_make(g->v);
+        g->extra += assign_work(g->assign);
+    }
+    if (generate_stopped(g))
+        return;
+    if (steps > g->stop - generate_work(g))
+        steps = g->stop - generate_work(g);
+    from = assign_work(g->assign);
+    assign_run(g->assign, from + steps);
+    g->extra += assign_work(g->assign) - from;
+    bound = assign_bound(g->assign) -
+            view_dearest(g->v, assign_worth(g->assign), g->missing);
+    if (bound <= g->bound || generate_stopped(g))
+        return;
+    g->bound = bound;
+    memcpy(g->dual, assign_worth(g->assign), g->v->n_items * sizeof *g->dual);
+    g->money = assign_money(g->assign);
+}
+
 void bound_stage(struct generate *g, uint64_t stage, uint64_t end)
 {
     uint64_t from = generate_work(g), nodes = end / 20000 + 1000;
-    bool done = generate_run(g, g->v->count, from + stage * 4 / 10, 1e-4,
-                             UINT32_MAX, true);
-    uint64_t part = done                              ? MIX_PART_DONE
-                    : end / MIX_FROM >= g->v->n_items ? MIX_PART
-                                                      : MIX_PART_LITTLE;
+    bool done;
+    uint64_t part;
+
+    by_prices(g, stage / ASSIGN_PART);
+    done = generate_run(g, g->v->count, from + stage * 4 / 10, 1e-4, UINT32_MAX,
+                        true);
+    part = done                              ? MIX_PART_DONE
+           : end / MIX_FROM >= g->v->n_items ? MIX_PART
+                                             : MIX_PART_LITTLE;
 
     mix_run(g, nodes, generate_work(g) + stage / part);
 }

@@ -1,21 +1,21 @@
 /*
  * certify.c - a bound without a plan.
  *
- * The bound of the resources first; then column generation and its proof have
- * all the work, in stages (stage.h), so that more is never worse.  With
+ * A quarter of the work is for prices of resources; column generation and its proof
+ * have the rest, in stages (stage.h), so that more is never worse.  With
  * too many shapes the bound is one for clusters of like ones, each as small as
  * its smallest: valid for them too.
  */
 #include "bound.h"
 #include "coarse.h"
 #include "greedy.h"
-#include "relax.h"
+#include "prices.h"
 #include "stage.h"
 #include "weight.h"
 
-/* For the bound of the resources: at once, and with a budget. */
-#define RELAX_LEAST UINT64_C(150000)
-#define RELAX_MOST UINT64_C(1000000)
+/* For the bound from prices of resources: at once, and of a budget. */
+#define PRICES_LEAST UINT64_C(600000)
+#define PRICES_PART 4
 #define TIGHT 1e-7
 #define STARTS 3 /* greedy plans whose patterns are the first columns */
 
@@ -35,16 +35,16 @@ static void start(struct certify *x, const double *hint)
     const struct view *v = &x->v;
 
     generate_make(v, &x->g);
-    x->greedy = greedy_make(v, x->g.price);
+    x->greedy = greedy_make(v, x->g.price, 0);
     partial_make(v, &x->trial);
     space_make(v, &x->space);
     weight_from_prices(v, x->worth);
     for (int r = 0; r < STARTS; r++) {
         partial_clear(&x->trial);
         x->g.extra += greedy_run(x->greedy, x->worth, sizes, false, &x->trial);
-        partial_downgrade(&x->trial, &x->space);
+        partial_downgrade(&x->trial, 0, &x->space);
         master_add_partial(&x->g.master, &x->trial);
-        weight_learn(&x->trial, x->worth);
+        weight_learn(&x->trial, greedy_prices(x->greedy), x->worth);
     }
     generate_begin(&x->g, hint ? hint : x->worth);
 }
@@ -120,7 +120,7 @@ int64_t cover_bound(const struct cover_problem *p, uint64_t missing,
 {
     struct certify *x = ARENA_NEW(arena, struct certify);
     struct cover_proof proof = {0}, other = {0};
-    uint64_t steps = budget < RELAX_MOST ? budget : RELAX_MOST;
+    uint64_t steps = budget / PRICES_PART;
     int64_t bound, better = 0;
 
     if (ret_proof)
@@ -131,10 +131,10 @@ int64_t cover_bound(const struct cover_problem *p, uint64_t missing,
     if (!x->v.n_items || missing >= x->v.total)
         return 0;
     x->worth = ARENA_ARRAY(arena, double, x->v.n_items);
-    bound = relax_bound(&x->v, missing,
-                        steps < RELAX_LEAST ? RELAX_LEAST : steps, work,
-                        x->worth);
-    view_proof(&x->v, x->worth, 0, &proof);
+    budget -= steps;
+    bound = prices_bound(&x->v, missing,
+                         steps < PRICES_LEAST ? PRICES_LEAST : steps, work,
+                         &proof);
     if (budget > 0)
         better = by_duals(x, missing, hint, budget, work, &other);
     if (ret_proof)

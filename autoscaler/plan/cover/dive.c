@@ -182,7 +182,7 @@ static void complete(struct dive *x, struct partial *best)
     x->g->extra += greedy_run(x->greedy, x->worth,
                               1u << BY_PRICED | 1u << BY_SUM | 1u << BY_SCARCE,
                               false, &x->trial);
-    partial_downgrade(&x->trial, &x->space);
+    partial_downgrade(&x->trial, 0, &x->space);
     if (partial_better(&x->trial, best))
         partial_copy(best, &x->trial);
 }

@@ -32,7 +32,8 @@ void generate_make(const struct view *v, struct generate *ret)
     ret->ratio = ARENA_ARRAY(a, double, v->n_bins);
     ret->trial = ARENA_ARRAY(a, double, v->n_items);
     ret->dual = ARENA_ARRAY(a, double, v->n_items);
-    ret->bound = -1;
+    ret->tried_dual = ARENA_ARRAY(a, double, v->n_items);
+    ret->bound = ret->tried = -1;
     ret->stop = UINT64_MAX;
 }
 
@@ -144,8 +145,8 @@ static void first_centre(struct generate *g)
     for (uint32_t t = 0; t < v->n_bins; t++)
         generate_earns(g, t, price_tune(g->price, t, g->asked, NULL, 0, 40));
     g->centre_bound = bound_note(g, g->asked);
-    for (uint32_t i = 0; i < v->n_items; i++)
-        g->centre[i] = g->dual[i];
+    memcpy(g->centre, g->tried_dual, v->n_items * sizeof *g->centre);
+    g->centred = true;
 }
 
 /* The bound of the duals that pricing has used: they are the centre if it is
@@ -192,7 +193,7 @@ bool generate_run(struct generate *g, const uint32_t *left, uint64_t until,
     if (with_bound) {
         g->maker->dives = 2;
         g->maker->polish = true;
-        if (g->bound < 0)
+        if (!g->centred)
             first_centre(g);
     }
     for (uint32_t round = 0; round < rounds && !generate_over(g, until);

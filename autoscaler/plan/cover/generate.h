@@ -15,9 +15,10 @@
 /* More shapes than this: no linear program (its inverse is rows squared). */
 #define GENERATE_ROWS 700
 /* Taken off for floating point: see price.c. */
-#define GENERATE_SAFE 1e-9
+#define GENERATE_SAFE VIEW_SAFE
 
 struct mixes;
+struct assign;
 
 struct generate {
     const struct view *v;
@@ -25,8 +26,10 @@ struct generate {
     struct price *price;
     struct column_maker *maker;
     struct prove *prove;
-    struct mixes *mixes; /* mix.c's; NULL: none yet */
-    double *worth;       /* duals of the items */
+    struct mixes *mixes;   /* mix.c's; NULL: none yet */
+    struct assign *assign; /* bound.c's */
+    double *worth;         /* duals of the items */
+    bool centred;
     double centre_bound;
     double *centre; /* the duals of the best bound without a search */
     double *earn;   /* per bin: upper bound of what it can earn */
@@ -36,7 +39,9 @@ struct generate {
     double *trial;
     struct alike classes; /* of items with the same bins */
     double *class_part;   /* scratch of bound.c */
-    double *dual;         /* those of the best bound, scaled */
+    double tried;         /* the best bound of bound_note() */
+    double *tried_dual;   /* its duals, scaled */
+    double *dual;         /* those of the best bound of all */
     double money;         /* with them: of each micro of the budget */
     double bound;         /* micros, -1: none */
     uint64_t missing;     /* so many items may be left out, for the bound */

@@ -4,12 +4,18 @@
  * Per bin the items are sorted once by weight over size; a fill is one pass
  * over that order.  Fills are kept while their items are left, and made again
  * only when they come first (what is left only shrinks, so an old value is an
- * upper bound).  A fill is bought min(left / part) times at once: the cost is
- * per shape, not per pod.
+ * upper bound).  The one that comes first is filled anew a few times, by chance,
+ * for a better one: this is what makes first plans good.  It is bought
+ * min(left / part) times at once: the cost is per shape, not per pod.
  */
 #include "greedy.h"
 
+#include "anew.h"
+
 #include <string.h>
+
+enum { ANEW_LOOK = 96 }; /* so many of an order are filled anew from */
+#define NOT_BETTER 1e-9  /* less is a matter of rounding */
 
 struct candidate {
     struct density_order order[BY_N];
@@ -25,12 +31,16 @@ struct greedy {
     struct candidate *bin;
     struct fill trial;
     struct space space;
+    struct anew anew;
+    uint32_t tries;              /* so often a fill is filled anew */
+    double *price;               /* what bins cost, as the caller sees it */
     int64_t *least;              /* per plain column: smallest need left */
     uint32_t live, live_at_trim; /* items with something left */
     uint64_t work;
 };
 
-struct greedy *greedy_make(const struct view *v, struct price *price)
+struct greedy *greedy_make(const struct view *v, struct price *price,
+                           uint32_t anew)
 {
     struct arena *a = v->arena;
     struct greedy *g = ARENA_NEW(a, struct greedy);
@@ -47,6 +57,11 @@ struct greedy *greedy_make(const struct view *v, struct price *price)
             g->bin[t].order[s].item = ARENA_ARRAY(a, uint32_t, n);
     }
     space_make(v, &g->space);
+    anew_make(v, &g->space, &g->anew);
+    g->tries = anew;
+    g->price = ARENA_ARRAY(a, double, v->n_bins);
+    for (uint32_t t = 0; t < v->n_bins; t++)
+        g->price[t] = (double)v->price[t];
     g->least = ARENA_ARRAY(a, int64_t, v->n_plain);
     return g;
 }
@@ -89,14 +104,6 @@ static void trim(struct greedy *g, struct candidate *cand, unsigned sizes,
     cand->live = g->live_at_trim;
 }
 
-static bool space_is_spent(const struct greedy *g)
-{
-    for (uint32_t c = 0; c < g->v->n_plain; c++)
-        if (g->space.plain[c] < g->least[c])
-            return true;
-    return false;
-}
-
 static void fill_put(struct greedy *g, uint32_t item, uint32_t most,
                      const double *weight, struct fill *f)
 {
@@ -135,17 +142,24 @@ static void fill_bin(struct greedy *g, uint32_t bin, int kind,
         if (!most || !space_fits(&g->space, item))
             continue;
         fill_put(g, item, most, weight, f);
-        if (space_is_spent(g))
+        if (space_spent(&g->space, g->least))
             break;
     }
     g->work += k;
+}
+
+static double score(const struct greedy *g, uint32_t bin, bool by_value)
+{
+    double value = g->bin[bin].best.value, price = g->price[bin];
+
+    /* A free bin is taken before any that costs. */
+    return by_value ? value : value / (price > 0 ? price : 1e-9);
 }
 
 static void refill(struct greedy *g, uint32_t bin, unsigned sizes,
                    const double *weight, bool by_value, const uint32_t *left)
 {
     struct candidate *cand = &g->bin[bin];
-    double price = (double)g->v->price[bin];
 
     if (cand->live != g->live_at_trim)
         trim(g, cand, sizes, left);
@@ -166,9 +180,35 @@ static void refill(struct greedy *g, uint32_t bin, unsigned sizes,
     }
     cand->fresh = true;
     cand->dead = !cand->best.part.n;
-    /* A free bin is taken before any that costs. */
-    cand->score = by_value ? cand->best.value
-                           : cand->best.value / (price > 0 ? price : 1e-9);
+    cand->score = score(g, bin, by_value);
+}
+
+/* The fill that is to be bought, filled anew a few times. */
+static void better_fill(struct greedy *g, uint32_t bin, unsigned sizes,
+                        bool by_value, const double *weight,
+                        const uint32_t *left)
+{
+    struct candidate *cand = &g->bin[bin];
+    struct fill swap;
+    int s = 0;
+
+    /* By each size in turn. */
+    for (uint32_t k = 0; k < g->tries; k++) {
+        struct anew_from from = {bin, NULL, 0, left, g->least, weight};
+
+        do
+            s = (s + 1) % BY_N;
+        while (!(sizes >> s & 1));
+        from.order = cand->order[s].item;
+        from.n = cand->order[s].n < ANEW_LOOK ? cand->order[s].n : ANEW_LOOK;
+        anew_fill(&g->anew, &from, &cand->best, &g->trial);
+        if (g->trial.value <= cand->best.value * (1 + NOT_BETTER))
+            continue;
+        swap = cand->best;
+        cand->best = g->trial;
+        g->trial = swap;
+    }
+    cand->score = score(g, bin, by_value);
 }
 
 static uint32_t pick(struct greedy *g, const struct partial *d)
@@ -234,10 +274,16 @@ static void buy(struct greedy *g, uint32_t bin, uint32_t most,
         measure_least(g, d->left);
 }
 
+double *greedy_prices(struct greedy *g)
+{
+    return g->price;
+}
+
 uint64_t greedy_run(struct greedy *g, const double *weight, unsigned sizes,
                     bool by_value, struct partial *d)
 {
     begin(g, weight, sizes, d->left);
+    g->anew.work = 0;
     while (g->live) {
         uint32_t t = pick(g, d), n;
         const struct candidate *c;
@@ -247,10 +293,13 @@ uint64_t greedy_run(struct greedy *g, const double *weight, unsigned sizes,
         c = &g->bin[t];
         n = c->best.part.n ? partial_times(d, c->best.part.v, c->best.part.n)
                            : 0;
-        if (n && c->fresh)
-            buy(g, t, n, d);
-        else
+        if (!n || !c->fresh) {
             refill(g, t, sizes, weight, by_value, d->left);
+            continue;
+        }
+        better_fill(g, t, sizes, by_value, weight, d->left);
+        n = partial_times(d, c->best.part.v, c->best.part.n);
+        buy(g, t, n, d);
     }
-    return g->work;
+    return g->work + g->anew.work;
 }

@@ -14,8 +14,14 @@
 
 struct greedy;
 
-/* price may be NULL: then BY_PRICED must not be asked for. */
-struct greedy *greedy_make(const struct view *v, struct price *price);
+/* price may be NULL: then BY_PRICED must not be asked for.  anew: how often a
+ * fill is filled anew before it is bought, for a better one. */
+struct greedy *greedy_make(const struct view *v, struct price *price,
+                           uint32_t anew);
+
+/* What each bin counts for, per bin of the view: its price at first.  The caller
+ * may change it. */
+double *greedy_prices(struct greedy *g);
 
 /* Buys for all that d has left.  sizes: set of 1 << enum size_by.
  * by_value: price does not count (the number of bins is what is short).

@@ -72,7 +72,7 @@ static uint64_t left_of(const struct improve *x)
 /* The trial, each bin as small as its content, if it is better. */
 static void offer(struct improve *x)
 {
-    partial_downgrade(&x->trial, &x->space);
+    partial_downgrade(&x->trial, 0, &x->space);
     if (partial_better(&x->trial, &x->best))
         partial_copy(&x->best, &x->trial);
 }
@@ -90,7 +90,7 @@ static void start(struct improve *x, const struct cover_plan *first)
         offer(x);
         if (x->lp)
             master_add_partial(&x->g.master, &x->trial);
-        weight_learn(&x->trial, x->worth);
+        weight_learn(&x->trial, greedy_prices(x->greedy), x->worth);
     }
 }
 
@@ -233,7 +233,8 @@ static void better_anew(struct improve *x, uint64_t budget)
         &x->best,
         &x->trial,
         &x->space,
-        arena_copy(x->v.arena, x->worth, x->v.n_items * sizeof *x->worth)};
+        arena_copy(x->v.arena, x->worth, x->v.n_items * sizeof *x->worth),
+        0};
 
     x->used += rebuy_run(&rebuy, budget < left ? budget : left);
     memcpy(x->worth, rebuy.weight, x->v.n_items * sizeof *x->worth);
@@ -302,7 +303,7 @@ static void prepare(struct improve *x)
     else
         x->g.price = price_make(v);
     x->used += (uint64_t)v->n_items * v->n_items / 8;
-    x->greedy = greedy_make(v, x->g.price);
+    x->greedy = greedy_make(v, x->g.price, x->lp ? 0 : ANEW);
     x->ruin = ruin_make(v, x->g.price);
     partial_make(v, &x->trial);
     partial_make(v, &x->best);

@@ -126,7 +126,7 @@ static void duals_read(struct mixes *x, struct generate *g, double smooth)
 
     for (uint32_t i = 0; i < g->v->n_items; i++) {
         x->own[i] = y[i] > 0 ? y[i] : 0;
-        g->asked[i] = smooth * g->dual[i] + (1 - smooth) * x->own[i];
+        g->asked[i] = smooth * g->tried_dual[i] + (1 - smooth) * x->own[i];
     }
 }
 
@@ -137,11 +137,11 @@ static void rounds(struct mixes *x, struct generate *g, uint64_t nodes,
 
     while (more) {
         uint32_t had = x->v.n;
-        double bound = g->bound;
+        double bound = g->tried;
 
         if (!generate_solve(g, until))
             return;
-        exact = exact || g->bound < lp_value(x->lp) / 2;
+        exact = exact || g->tried < lp_value(x->lp) / 2;
         duals_read(x, g, exact ? 0 : SMOOTH);
         for (uint32_t t = 0; t < g->v->n_bins && !generate_over(g, until); t++)
             price_bin(x, g, t, nodes);
@@ -149,7 +149,7 @@ static void rounds(struct mixes *x, struct generate *g, uint64_t nodes,
             return;
         bound_note(g, g->asked);
         more = !exact || x->v.n > had;
-        exact = x->v.n == had && g->bound <= bound;
+        exact = x->v.n == had && g->tried <= bound;
     }
 }
 

@@ -14,6 +14,8 @@ void partial_make(const struct view *v, struct partial *ret)
     ret->left = ARENA_ARRAY(v->arena, uint32_t, v->n_items);
     ret->bought = ARENA_ARRAY(v->arena, uint32_t, v->n_bins);
     ret->family_bought = ARENA_ARRAY(v->arena, uint32_t, v->p->n_families + 1);
+    ret->plain = ARENA_ARRAY(v->arena, int64_t, v->n_plain);
+    ret->device = ARENA_ARRAY(v->arena, int64_t, v->n_dev);
     partial_clear(ret);
 }
 
@@ -209,9 +211,12 @@ static void change_bins(struct partial *d, uint32_t k, uint32_t t,
 {
     struct partial_pattern x = d->pattern.v[k];
     const struct cover_part *part = d->part.v + x.first;
-    uint32_t some = partial_allows(d, t);
+    uint32_t some;
 
-    if (!some || !partial_holds(d->v, t, part, x.n, scratch))
+    if (!partial_holds(d->v, t, part, x.n, scratch))
+        return;
+    some = partial_allows(d, t);
+    if (!some)
         return;
     if (some > x.count)
         some = x.count;
@@ -223,17 +228,52 @@ static void change_bins(struct partial *d, uint32_t k, uint32_t t,
     add_bins(d, k, some);
 }
 
-void partial_downgrade(struct partial *d, struct space *scratch)
+/* What a pattern needs of every column, as sums. */
+static void sum_needs(const struct partial *d, uint32_t pattern, int64_t *plain,
+                      int64_t *device)
+{
+    const struct view *v = d->v;
+    const struct partial_pattern *x = &d->pattern.v[pattern];
+
+    memset(plain, 0, v->n_plain * sizeof *plain);
+    memset(device, 0, v->n_dev * sizeof *device);
+    for (uint32_t q = x->first; q < x->first + x->n; q++) {
+        struct cover_part part = d->part.v[q];
+
+        for (uint32_t c = 0; c < v->n_plain; c++)
+            plain[c] += view_need(v, part.item)[c] * part.count;
+        for (uint32_t k = 0; k < v->n_dev; k++)
+            device[k] += view_device_amount(v, part.item, k) * part.count;
+    }
+}
+
+static bool sums_fit(const struct view *v, uint32_t bin, const int64_t *plain,
+                     const int64_t *device)
+{
+    for (uint32_t k = 0; k < v->n_dev; k++)
+        if (device[k] >
+            (int64_t)v->devices[(size_t)bin * v->n_dev + k] * AMOUNT_ONE)
+            return false;
+    for (uint32_t c = 0; c < v->n_plain; c++)
+        if (plain[c] > view_has(v, bin)[c])
+            return false;
+    return true;
+}
+
+void partial_downgrade(struct partial *d, uint32_t from, struct space *scratch)
 {
     const struct view *v = d->v;
     uint32_t n = d->pattern.n;
 
     /* Bins are sorted by price: the first that holds it is cheapest. */
-    for (uint32_t k = 0; k < n; k++)
+    for (uint32_t k = from; k < n; k++) {
+        sum_needs(d, k, d->plain, d->device);
         for (uint32_t t = 0; d->pattern.v[k].count && t < v->n_bins &&
                              v->price[t] < v->price[d->pattern.v[k].bin];
              t++)
-            change_bins(d, k, t, scratch);
+            if (sums_fit(v, t, d->plain, d->device))
+                change_bins(d, k, t, scratch);
+    }
 }
 
 void partial_import(struct partial *d, const struct cover_plan *plan,

@@ -23,6 +23,7 @@ struct partial {
     uint32_t *bought, *family_bought;
     uint64_t n_bought;
     int64_t cost;
+    int64_t *plain, *device; /* scratch, per column */
 };
 
 void partial_make(const struct view *v, struct partial *ret);
@@ -49,8 +50,9 @@ void partial_compact(struct partial *d);
 /* Fewer items left, then cheaper, then fewer bins. */
 bool partial_better(const struct partial *a, const struct partial *b);
 
-/* Each bin becomes the cheapest that holds what is in it. */
-void partial_downgrade(struct partial *d, struct space *scratch);
+/* Each bin of the patterns [from, all) becomes the cheapest that holds what is
+ * in it. */
+void partial_downgrade(struct partial *d, uint32_t from, struct space *scratch);
 
 /* Can a bin of this kind hold the parts (capacity, device, labels, seed)? */
 bool partial_holds(const struct view *v, uint32_t bin,

@@ -1,5 +1,8 @@
 /*
  * rebuy.c - see rebuy.h.
+ *
+ * Of bins that the limits allow no more of, what they are worth to the plan
+ * counts, not their price: else the first that come would fill them with anything.
  */
 #include "rebuy.h"
 #include "weight.h"
@@ -12,16 +15,16 @@
 
 /* Weight in a bin for its price. */
 static double worth_of(const struct partial *d, uint32_t pattern,
-                       const double *weight)
+                       const double *weight, const double *prices)
 {
     const struct partial_pattern *x = &d->pattern.v[pattern];
     const struct cover_part *part = d->part.v + x->first;
-    int64_t price = d->v->price[x->bin];
+    double price = prices[x->bin];
     double sum = 0;
 
     for (uint32_t k = 0; k < x->n; k++)
         sum += weight[part[k].item] * part[k].count;
-    return price > 0 ? sum / (double)price : 1e300;
+    return price > 0 ? sum / price : 1e300;
 }
 
 /* trial = the best without its worst bins, about `share` of its cost. */
@@ -34,7 +37,7 @@ static uint64_t without_worst(struct rebuy *x, double share)
     double low = 0, high = 2, cost;
 
     for (uint32_t k = 0; k < n; k++)
-        worth[k] = worth_of(best, k, x->weight);
+        worth[k] = worth_of(best, k, x->weight, greedy_prices(x->greedy));
     for (int halving = 0; halving < 12; halving++) {
         double middle = (low + high) / 2;
 
@@ -59,28 +62,44 @@ static uint64_t without_worst(struct rebuy *x, double share)
     return 4 * (uint64_t)n;
 }
 
+/* One try: the counted work, and whether it was of use. */
+static uint64_t buy_anew(struct rebuy *x, double share, bool *ret_useful)
+{
+    double *price = greedy_prices(x->greedy);
+    uint64_t work = without_worst(x, share);
+    uint32_t kept = x->trial->pattern.n, more;
+
+    work += greedy_run(x->greedy, x->weight, x->sizes, false, x->trial);
+    partial_downgrade(x->trial, kept, x->space);
+    more = x->trial->pattern.n - kept;
+    work += (uint64_t)more * x->trial->v->n_bins / 2;
+    *ret_useful = partial_better(x->trial, x->best);
+    if (*ret_useful)
+        partial_copy(x->best, x->trial);
+    weight_price_limits(x->trial, x->weight, price);
+    weight_learn(x->trial, price, x->weight);
+    return work;
+}
+
 uint64_t rebuy_run(struct rebuy *x, uint64_t most)
 {
     static const double shares[TURN] = {0.5, 0.4, 0.3, 0.2, 0.1};
+    double *price = greedy_prices(x->greedy);
     uint64_t work = 0, last = 0;
     int useless = 0;
 
-    weight_learn(x->best, x->weight);
-    for (int r = 0; r < TRIES && useless < USELESS && work + last <= most;
+    weight_learn(x->best, price, x->weight);
+    weight_price_limits(x->best, x->weight, price);
+    for (int r = 0; r < TRIES && useless < USELESS && work + last <= most &&
+                    (x->best->n_left || x->best->cost > x->enough);
          r++) {
-        uint64_t before = work;
+        bool useful;
 
-        work += without_worst(x, shares[r % TURN]);
-        work += greedy_run(x->greedy, x->weight, x->sizes, false, x->trial);
-        partial_downgrade(x->trial, x->space);
-        work += (uint64_t)x->trial->pattern.n * x->trial->v->n_bins / 2;
-        useless++;
-        if (partial_better(x->trial, x->best)) {
-            partial_copy(x->best, x->trial);
-            useless = 0;
-        }
-        weight_learn(x->trial, x->weight);
-        last = work - before;
+        last = buy_anew(x, shares[r % TURN], &useful);
+        work += last;
+        useless = useful ? 0 : useless + 1;
     }
+    for (uint32_t t = 0; t < x->best->v->n_bins; t++)
+        price[t] = (double)x->best->v->price[t];
     return work;
 }

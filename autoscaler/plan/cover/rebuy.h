@@ -9,6 +9,9 @@
 
 #include "greedy.h"
 
+/* For greedy_make(): twice as often gains less than twice as many tries. */
+enum { ANEW = 8 };
+
 struct rebuy {
     struct greedy *greedy;
     unsigned sizes;        /* for greedy_run() */
@@ -16,6 +19,7 @@ struct rebuy {
     struct partial *trial; /* scratch */
     struct space *space;   /* scratch */
     double *weight;        /* learns from every trial */
+    int64_t enough;        /* a cost at which better is of no use */
 };
 
 /* Until the work is used up or it is of no more use; the counted work. */

@@ -4,19 +4,19 @@
  * Give each resource a price, and an item the worth of what it needs.  Divided
  * by the worst ratio of worth to price that a bin which may hold the item has,
  * worths are feasible for the dual of the covering program (Farley's scaling),
- * whatever the prices are; so the search for good ones need not be exact.  To
- * the plain resources come, for each device column, its sums under
- * dual-feasible functions (Fekete and Schepers, 2001): two parts of 0.6 take
- * two devices.  Items that may lie in the same bins count as one.
+ * whatever the prices are; so the search for good ones need not be exact.
+ * Resources are the columns of sums.h.  Items that may lie in the same bins
+ * count as one.
  *
  * A bin of price zero that has a limit (nodes that are there) scales nothing:
  * what all of them could earn at most is taken off.
  */
 #include "relax.h"
 
+#include "sums.h"
+
 #include <string.h>
 
-enum { FUNCTIONS = 5 };
 #define SAFE 1e-9
 
 struct relax {
@@ -34,38 +34,6 @@ struct relax {
     uint64_t step, work; /* steps of one trial, of all */
 };
 
-/* Part of a device under function k: 0 is the part itself. */
-static double part_under(uint32_t part, uint32_t k)
-{
-    uint32_t times = (k + 1) * part;
-
-    if (k == 0 || times % AMOUNT_ONE == 0)
-        return (double)part / AMOUNT_ONE;
-    return (double)(times / AMOUNT_ONE) / k;
-}
-
-static double need_of(const struct relax *x, uint32_t item, uint32_t column)
-{
-    const struct view *v = x->v;
-    const struct view_share *s;
-
-    if (column < v->n_plain)
-        return (double)view_need(v, item)[column];
-    column -= v->n_plain;
-    s = v->share + (size_t)item * v->n_dev + column / FUNCTIONS;
-    return s->whole + part_under(s->part, column % FUNCTIONS);
-}
-
-static double has_of(const struct relax *x, uint32_t bin, uint32_t column)
-{
-    const struct view *v = x->v;
-
-    if (column < v->n_plain)
-        return (double)view_has(v, bin)[column];
-    return v
-        ->devices[(size_t)bin * v->n_dev + (column - v->n_plain) / FUNCTIONS];
-}
-
 static bool is_free(const struct view *v, uint32_t t)
 {
     return v->price[t] == 0 && v->max[t] != UNLIMITED;
@@ -73,7 +41,7 @@ static bool is_free(const struct view *v, uint32_t t)
 
 static void relax_make(const struct view *v, struct relax *x)
 {
-    *x = (struct relax){.v = v, .n = v->n_plain + v->n_dev * FUNCTIONS};
+    *x = (struct relax){.v = v, .n = sums_columns(v)};
     view_classes(v, &x->classes);
     x->words = (v->n_bins + 63) / 64;
     x->work = (uint64_t)v->n_items * v->n_bins;
@@ -87,11 +55,11 @@ static void relax_make(const struct view *v, struct relax *x)
         x->any_free |= is_free(v, t);
     for (uint32_t t = 0; t < v->n_bins; t++)
         for (uint32_t c = 0; c < x->n; c++)
-            x->has[(size_t)t * x->n + c] = has_of(x, t, c);
+            x->has[(size_t)t * x->n + c] = sums_has(v, t, c);
     for (uint32_t i = 0; i < v->n_items; i++)
         for (uint32_t c = 0; c < x->n; c++)
             x->total[(size_t)x->classes.class_of[i] * x->n + c] +=
-                need_of(x, i, c) * v->count[i];
+                sums_need(v, i, c) * v->count[i];
     x->step = (uint64_t)(v->n_bins + x->classes.n) * x->n;
     for (uint32_t k = 0; k < x->classes.n; k++)
         for (uint32_t w = 0; w < x->words; w++)
@@ -241,7 +209,7 @@ static double item_worth(const struct relax *x, const double *y, uint32_t item)
     double worst = x->worst[x->classes.class_of[item]], worth = 0;
 
     for (uint32_t c = 0; c < x->n; c++)
-        worth += y[c] * need_of(x, item, c);
+        worth += y[c] * sums_need(x->v, item, c);
     return worst > 0 ? worth / worst : 0;
 }
 

@@ -17,6 +17,13 @@ void space_make(const struct view *v, struct space *ret)
         ret->dev[d].free = ARENA_ARRAY(v->arena, uint16_t, SPACE_PARTS);
 }
 
+static void measure_part(struct space_devices *dev)
+{
+    dev->part = dev->n ? dev->free[dev->n - 1] : 0;
+    if (dev->whole && dev->n < SPACE_PARTS)
+        dev->part = AMOUNT_ONE;
+}
+
 void space_open(struct space *r, uint32_t bin)
 {
     const struct view *v = r->v;
@@ -26,6 +33,7 @@ void space_open(struct space *r, uint32_t bin)
     for (uint32_t d = 0; d < v->n_dev; d++) {
         r->dev[d].whole = v->devices[(size_t)bin * v->n_dev + d];
         r->dev[d].n = 0;
+        measure_part(&r->dev[d]);
     }
 }
 
@@ -103,13 +111,16 @@ uint32_t space_put(struct space *r, uint32_t item, uint32_t most)
     if (parts <= 1) {
         done = parts ? device_take(&r->dev[shared], s[shared].part, most)
                      : most;
-        for (uint32_t d = 0; d < v->n_dev; d++)
+        for (uint32_t d = 0; d < v->n_dev; d++) {
             r->dev[d].whole -= done * s[d].whole;
+            measure_part(&r->dev[d]);
+        }
     } else {
         for (; done < most && space_fits(r, item); done++)
             for (uint32_t d = 0; d < v->n_dev; d++) {
                 r->dev[d].whole -= s[d].whole;
                 device_take(&r->dev[d], s[d].part, s[d].part > 0);
+                measure_part(&r->dev[d]);
             }
     }
     for (uint32_t c = 0; c < v->n_plain; c++)

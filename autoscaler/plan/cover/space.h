@@ -33,6 +33,7 @@ static inline void fill_add(struct fill *f, uint32_t item, uint32_t count,
 struct space_devices {
     uint32_t whole; /* untouched devices */
     uint32_t n;     /* shared devices with something free */
+    uint32_t part;  /* the largest part that goes in */
     uint16_t *free; /* of each shared one, the fullest first */
 };
 
@@ -48,9 +49,24 @@ void space_open(struct space *r, uint32_t bin); /* an empty bin */
 /* Puts up to `most` of the item in; how many went. */
 uint32_t space_put(struct space *r, uint32_t item, uint32_t most);
 
-static inline bool space_plain_fits(const struct space *r, const int64_t *need)
+/* Is less of a plain column free than any item needs? */
+static inline bool space_spent(const struct space *r, const int64_t *least)
 {
     for (uint32_t c = 0; c < r->v->n_plain; c++)
+        if (r->plain[c] < least[c])
+            return true;
+    return false;
+}
+
+/* Would one go in that needs so much? */
+static inline bool space_takes(const struct space *r, const int64_t *need,
+                               uint32_t n_plain, const struct view_share *share,
+                               uint32_t n_dev)
+{
+    for (uint32_t d = 0; d < n_dev; d++)
+        if (share[d].whole > r->dev[d].whole || share[d].part > r->dev[d].part)
+            return false;
+    for (uint32_t c = 0; c < n_plain; c++)
         if (need[c] > r->plain[c])
             return false;
     return true;
@@ -60,18 +76,13 @@ static inline bool space_plain_fits(const struct space *r, const int64_t *need)
 static inline bool space_fits(const struct space *r, uint32_t item)
 {
     const struct view *v = r->v;
-    const struct view_share *s = v->share + (size_t)item * v->n_dev;
 
-    for (uint32_t d = 0; d < v->n_dev; d++) {
-        const struct space_devices *dev = &r->dev[d];
-
-        if (s[d].whole > dev->whole)
-            return false;
-        if (s[d].part && (!dev->n || dev->free[dev->n - 1] < s[d].part) &&
-            (!dev->whole || dev->n == SPACE_PARTS))
-            return false;
-    }
-    return space_plain_fits(r, view_need(v, item));
+    /* Two columns and one kind of device are nearly always what there is. */
+    if (v->n_plain == 2 && v->n_dev == 1)
+        return space_takes(r, v->need + (size_t)item * 2, 2, v->share + item,
+                           1);
+    return space_takes(r, view_need(v, item), v->n_plain,
+                       v->share + (size_t)item * v->n_dev, v->n_dev);
 }
 
 #endif

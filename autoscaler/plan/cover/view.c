@@ -12,6 +12,7 @@
 
 /* What a bound may lose when its proof is written down: a part of it, and micros
  * an item. */
+enum { DEAREST = 64 }; /* kinds that are told apart */
 #define SURE 1e-8
 #define WORTH_ROUNDED 1e-3
 
@@ -363,6 +364,33 @@ uint32_t *view_bin_numbers(const struct view *v)
     for (uint32_t t = 0; t < v->n_bins; t++)
         ret[v->bin_of[t]] = t;
     return ret;
+}
+
+/* What the bound loses when so many items, the dearest, may be left out. */
+double view_dearest(const struct view *v, const double *worth, uint64_t missing)
+{
+    double sum = 0, below = 1e300;
+
+    for (int round = 0; missing > 0; round++) {
+        double most = -1;
+        uint64_t many = round < DEAREST ? 0 : missing; /* no more by one */
+
+        for (uint32_t i = 0; i < v->n_items; i++) {
+            if (worth[i] < below && worth[i] > most) {
+                most = worth[i];
+                many = round < DEAREST ? 0 : missing;
+            }
+            if (worth[i] == most)
+                many += v->count[i];
+        }
+        if (most <= 0)
+            break;
+        many = many < missing ? many : missing;
+        sum += most * (double)many * (1 + VIEW_SAFE);
+        missing -= many;
+        below = most;
+    }
+    return sum;
 }
 
 static int64_t unit_of(const struct view *v)

@@ -19,6 +19,9 @@ struct view_share {
     uint32_t part;  /* 1..9999 of one device, 0: none */
 };
 
+/* Taken off or put on for floating point: see docs/notes/packing.md. */
+#define VIEW_SAFE 1e-9
+
 struct view {
     const struct cover_problem *p;
     struct arena *arena;
@@ -63,6 +66,11 @@ void view_classes(const struct view *v, struct alike *ret);
 
 /* Needs a at least what b needs, of every column? */
 bool view_covers(const struct view *v, uint32_t a, uint32_t b);
+
+/* What so many items, those that are worth the most, are worth together: a bound
+ * loses that when any may be left out.  Rounded up. */
+double view_dearest(const struct view *v, const double *worth,
+                    uint64_t missing);
 
 /* Every plan costs a multiple of what divides all prices: the bound (>= 0),
  * rounded up to one. */

@@ -48,7 +48,18 @@ void weight_from_prices(const struct view *v, double *ret)
         ret[i] = ret[i] > 1e-6 ? ret[i] : 1e-6;
 }
 
-void weight_learn(const struct partial *d, double *weight)
+static double worth_of(const struct partial *d, uint32_t pattern,
+                       const double *weight)
+{
+    const struct partial_pattern *x = &d->pattern.v[pattern];
+    double sum = 0;
+
+    for (uint32_t q = x->first; q < x->first + x->n; q++)
+        sum += weight[d->part.v[q].item] * d->part.v[q].count;
+    return sum;
+}
+
+void weight_learn(const struct partial *d, const double *price, double *weight)
 {
     const struct view *v = d->v;
     double *paid = ARENA_ARRAY(v->arena, double, v->n_items);
@@ -57,11 +68,9 @@ void weight_learn(const struct partial *d, double *weight)
     for (uint32_t k = 0; k < d->pattern.n; k++) {
         const struct partial_pattern *x = &d->pattern.v[k];
         const struct cover_part *part = d->part.v + x->first;
-        double sum = 0, rate;
+        double sum = worth_of(d, k, weight);
+        double rate = sum > 0 ? price[x->bin] / sum : 1;
 
-        for (uint32_t q = 0; q < x->n; q++)
-            sum += weight[part[q].item] * part[q].count;
-        rate = sum > 0 ? (double)v->price[x->bin] / sum : 1;
         for (uint32_t q = 0; q < x->n; q++) {
             double n = (double)part[q].count * x->count;
 
@@ -77,5 +86,26 @@ void weight_learn(const struct partial *d, double *weight)
         if (d->left[i])
             w *= 2;
         weight[i] = w > 1e-6 ? w : 1e-6;
+    }
+}
+
+void weight_price_limits(const struct partial *d, const double *weight,
+                         double *price)
+{
+    const struct view *v = d->v;
+    double *worth = ARENA_ARRAY(v->arena, double, v->n_bins);
+
+    for (uint32_t k = 0; k < d->pattern.n; k++) {
+        const struct partial_pattern *x = &d->pattern.v[k];
+
+        worth[x->bin] += worth_of(d, k, weight) * x->count;
+    }
+    for (uint32_t t = 0; t < v->n_bins; t++) {
+        double to = (double)v->price[t];
+
+        if (d->bought[t] && !partial_allows(d, t) &&
+            worth[t] > to * d->bought[t])
+            to = worth[t] / d->bought[t];
+        price[t] = 0.5 * price[t] + 0.5 * to;
     }
 }

@@ -12,8 +12,13 @@
 /* The cheapest bin's price times the item's largest share of it. */
 void weight_from_prices(const struct view *v, double *ret);
 
-/* Moves weights towards what a solution paid per item; items it left out
- * become dearer. */
-void weight_learn(const struct partial *d, double *weight);
+/* Moves weights towards what a solution paid per item, at a price per bin; items
+ * it left out become dearer. */
+void weight_learn(const struct partial *d, const double *price, double *weight);
+
+/* Moves prices of bins that the limits allow no more of towards what is in them:
+ * so much they are worth to the plan.  Others' go back to what they cost. */
+void weight_price_limits(const struct partial *d, const double *weight,
+                         double *price);
 
 #endif

@@ -92,6 +92,16 @@ enum status kube_nodes_undrain(struct kube *k, const char *node,
     return status_of(&l, kube_drain_undo(&io, node, &e), &e, err);
 }
 
+enum status kube_nodes_cordon(struct kube *k, const char *node, bool on,
+                              int64_t deadline_mono_ms, struct err *err)
+{
+    struct link l = {.k = k, .deadline_mono_ms = deadline_mono_ms};
+    const struct kube_io io = {&l, send_one};
+    struct davit_error e = {.size = sizeof e};
+
+    return status_of(&l, kube_cordon(&io, node, on, &e), &e, err);
+}
+
 enum status kube_nodes_forget(struct kube *k, const char *node,
                               const char *instance, int64_t deadline_mono_ms,
                               struct err *err)

@@ -197,6 +197,7 @@ struct knode {
     struct taints taints; /* those of its start behind the others */
     uint32_t n_lasting;   /* the others */
     bool ready, unschedulable, draining;
+    bool cordoned;       /* unschedulable by us, for a person */
     const char *leaving; /* what says that its cloud takes it back; "" */
     int64_t leaving_ms;  /* duration: what it gives from then on */
     int64_t created_ms, changed_ms; /* changed: became ready, or ceased to be */

@@ -191,7 +191,7 @@ static uint64_t hash_of(const json_t *o, const struct knode *n)
         pods_at(o, "status", "capacity", NULL),
         pods_at(o, "status", "addresses", NULL),
     };
-    uint64_t h = hash_text(n->ready, n->leaving);
+    uint64_t h = hash_text(n->ready + 2u * n->cordoned, n->leaving);
 
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         char *text = parts[i]
@@ -223,6 +223,7 @@ struct knode *pods_node_read(const json_t *o, const struct pods_rules *rules)
     n->item.id = pods_clean(&n->arena, name);
     n->created_ms = clock_from_iso(pods_text(meta, "creationTimestamp", NULL));
     n->unschedulable = json_is_true(pods_at(o, "spec", "unschedulable", NULL));
+    n->cordoned = *pods_text(meta, "annotations", SOURCE_CORDON_NOTE, NULL);
     ready_read(n, pods_at(o, "status", "conditions", NULL));
     labels_read(n, labels);
     /* it names the vendor before the devices can be allocated */

@@ -276,6 +276,14 @@ static enum status source_undrain(void *handle, const char *node_id,
     return kube_nodes_undrain(h->kube, node_id, deadline_mono_ms, err);
 }
 
+static enum status source_cordon(void *handle, const char *node_id, bool on,
+                                 int64_t deadline_mono_ms, struct err *err)
+{
+    struct kube_source *h = handle;
+
+    return kube_nodes_cordon(h->kube, node_id, on, deadline_mono_ms, err);
+}
+
 static enum status source_forget(void *handle, const char *node_id,
                                  const char *instance_id,
                                  int64_t deadline_mono_ms, struct err *err)
@@ -296,6 +304,7 @@ const struct source_ops kube_source_ops = {
     .read = source_read,
     .drain = source_drain_node,
     .undrain = source_undrain,
+    .cordon = source_cordon,
     .forget = source_forget,
     .configure = source_configure,
     .stop = source_stop,

@@ -313,6 +313,7 @@ void view_node_make(struct builder *m, const struct view_node *n,
         .activity = activity_of(m, n),
         .note = arena_strdup(a, k->note),
         .unschedulable = k->unschedulable,
+        .cordoned_by_us = k->cordoned,
         .leaving = arena_strdup(a, k->leaving),
         .leaving_ms = k->leaving_ms,
         .status = k->draining ? SOURCE_DRAINING

@@ -1,37 +1,33 @@
 /*
- * ha.c - the lease's thread, and the writes of the journal's copy.
+ * lease.c - who leads, by a Lease of Kubernetes: its thread, and its ConfigMaps.
  *
  * Two connections: one for the lease, which must never wait behind a large
- * write, and one for the copy.  Writes run one at a time on a worker; the
- * control thread holds back what is not in the copy yet (send.c).
+ * write, and one for the copy (copy.c).
  */
 #include "ha.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "../base/alloc.h"
-#include "../base/clock.h"
-#include "../base/hash.h"
-#include "../base/log.h"
-#include "../base/random.h"
-#include "../base/worker.h"
-#include "../store/kube_state.h"
-#include "../wire/kube/lease.h"
+#include "../../base/alloc.h"
+#include "../../base/clock.h"
+#include "../../base/log.h"
+#include "../../base/random.h"
+#include "../../store/kube_state.h"
+#include "../../wire/kube/lease.h"
 
 enum {
-    ROWS_AT_ONCE = 4000,
-    RETRY_MS = 500, /* between failed writes */
     STANDBY_LEAST_MS = 200,
     STANDBY_MOST_MS = 2000,
-    GOODBYE_MS = 2000,
     EXIT_DEPOSED = 1,
 };
 
-struct ha {
+struct kube_ha {
+    struct ha ha; /* first */
     struct kube_access *access;
     struct kube *lease_kube, *state_kube;
     struct kube_lease *lease;
@@ -45,22 +41,9 @@ struct ha {
     bool keeping, stopping;
     atomic_int_least64_t until_boot_ms, renewed_wall_ms; /* of the lease */
     bool unsure; /* told so; control thread */
-    /* the copy; control thread */
-    struct workers *worker;
-    bool writing;
-    unsigned percent; /* after the last write */
-    int64_t due_mono_ms;
 };
 
-struct ha_job {
-    struct job job; /* first */
-    struct kube_state *state;
-    struct arena arena;
-    struct mirror_row *rows;
-    uint32_t n;
-    enum status status;
-    struct err err;
-};
+static const struct ha_ops ops;
 
 /* ---- opening */
 
@@ -100,13 +83,14 @@ enum status ha_open(const struct config *c, struct ha **ret, struct err *err)
                                  .context = c->kube_context};
     struct kube_lease_opts lease;
     pthread_condattr_t attr;
-    struct ha *h;
+    struct kube_ha *h;
     enum status s;
 
     *ret = NULL;
     if (!c->ha)
         return ST_OK;
-    h = MEM_NEW(struct ha);
+    h = MEM_NEW(struct kube_ha);
+    h->ha = (struct ha){.ops = &ops, .space = h->space, .name = h->name};
     s = kube_access_find(&o, &h->access, err);
     if (s != ST_OK) {
         err_prefix(err, "state: kubernetes");
@@ -129,14 +113,14 @@ enum status ha_open(const struct config *c, struct ha **ret, struct err *err)
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&h->wake, &attr);
     pthread_condattr_destroy(&attr);
-    *ret = h;
+    *ret = &h->ha;
     return ST_OK;
 }
 
 /* ---- the lease */
 
 /* Waits for ms or until the thread is to stop; true: stop. */
-static bool rest(struct ha *h, int64_t ms)
+static bool rest(struct kube_ha *h, int64_t ms)
 {
     struct timespec until = clock_wait_until(ms);
     bool stop;
@@ -155,8 +139,8 @@ static void deposed(const char *why)
     _exit(EXIT_DEPOSED);
 }
 
-/* One try; what it says is for ha_leads(). */
-static enum status lease_try(struct ha *h, struct err *err)
+/* One try; what it says is for leads_still(). */
+static enum status lease_try(struct kube_ha *h, struct err *err)
 {
     int64_t wall = clock_wall_ms();
     enum status s = kube_lease_try(h->lease, clock_boot_ms(), err);
@@ -168,8 +152,9 @@ static enum status lease_try(struct ha *h, struct err *err)
     return s;
 }
 
-bool ha_leads(struct ha *h)
+static bool leads_still(struct ha *base)
 {
+    struct kube_ha *h = (struct kube_ha *)base;
     int64_t wall = clock_wall_ms() - atomic_load(&h->renewed_wall_ms);
     bool leads = clock_boot_ms() < atomic_load(&h->until_boot_ms) &&
                  wall < h->lease_ms;
@@ -186,7 +171,7 @@ bool ha_leads(struct ha *h)
 
 static void *keep(void *arg)
 {
-    struct ha *h = arg;
+    struct kube_ha *h = arg;
     int64_t every = h->lease_ms / 5, margin = h->lease_ms / 5;
     bool failing = false;
 
@@ -213,7 +198,7 @@ static void *keep(void *arg)
 }
 
 /* The lease, under a token above all that have written the copy. */
-static bool led(struct ha *h, struct err *err)
+static bool led(struct kube_ha *h, struct err *err)
 {
     int64_t fence;
 
@@ -225,9 +210,10 @@ static bool led(struct ha *h, struct err *err)
            kube_lease_raise(h->lease, fence + 1, err) == ST_OK;
 }
 
-void ha_lead(struct ha *h, void (*waits)(void *arg, const char *text),
+void ha_lead(struct ha *base, void (*waits)(void *arg, const char *text),
              void *arg)
 {
+    struct kube_ha *h = (struct kube_ha *)base;
     int64_t pause = h->lease_ms / 10;
     char last[512] = "", text[512];
     struct err err;
@@ -256,8 +242,10 @@ void ha_lead(struct ha *h, void (*waits)(void *arg, const char *text),
         abort();
 }
 
-void ha_close(struct ha *h)
+void ha_close(struct ha *base)
 {
+    struct kube_ha *h = (struct kube_ha *)base;
+
     if (!h)
         return;
     if (h->keeping) {
@@ -278,118 +266,37 @@ void ha_close(struct ha *h)
     free(h);
 }
 
-/* ---- the copy */
+/* ---- its ConfigMaps */
 
-enum status ha_restore(struct ha *h, struct journal *j, struct mailbox *answers,
-                       struct err *err)
+static enum status maps_read(struct ha *h, struct arena *arena,
+                             struct mirror_row **ret, uint32_t *n,
+                             struct err *err)
 {
-    struct arena arena = {0};
-    struct mirror_row *rows;
-    uint32_t n = 0;
-    enum status s;
-
-    while ((s = kube_state_open(h->state, &arena, &rows, &n, err)) ==
-           ST_RETRY) {
-        log_warn("what the last leader knew cannot be read yet: %s", err->text);
-        clock_sleep_ms(RETRY_MS); /* the keeper ends us when the lease does */
-    }
-    if (s == ST_OK)
-        s = mirror_restore(j, rows, n, err);
-    if (s == ST_OK)
-        s = mirror_begin(j, err);
-    h->percent = kube_state_percent(h->state);
-    if (s == ST_OK) {
-        log_info("%u rows from %s/%s", n, h->space, h->name);
-        h->worker = workers_new(1, 0, answers);
-    }
-    arena_done(&arena);
-    return s;
+    return kube_state_open(((struct kube_ha *)h)->state, arena, ret, n, err);
 }
 
-static void job_run(struct job *job)
+static enum status maps_write(struct ha *h, const struct mirror_row *rows,
+                              uint32_t n, struct err *err)
 {
-    struct ha_job *j = (struct ha_job *)job;
-
-    j->status = kube_state_write(j->state, j->rows, j->n, &j->err);
+    return kube_state_write(((struct kube_ha *)h)->state, rows, n, err);
 }
 
-bool ha_stop(struct ha *h)
+static unsigned maps_percent(const struct ha *h)
 {
-    if (!workers_free(h->worker, GOODBYE_MS))
-        return false;
-    h->worker = NULL;
-    return true;
+    return kube_state_percent(((const struct kube_ha *)h)->state);
 }
 
-void ha_copy_rest(struct ha *h, struct journal *j)
+static void process_ends(struct ha *h, const char *why)
 {
-    struct arena arena = {0};
-    struct mirror_row *rows;
-    uint32_t n = 0;
-
-    if (mirror_take(j, ROWS_AT_ONCE, &arena, &rows, &n, NULL) == ST_OK && n &&
-        kube_state_write(h->state, rows, n, NULL) == ST_OK)
-        mirror_written(j, rows, n, NULL);
-    arena_done(&arena);
+    (void)h;
+    deposed(why);
 }
 
-int64_t ha_push(struct ha *h, struct journal *j)
+static struct workers *worker(struct ha *h, struct mailbox *answers)
 {
-    struct ha_job *job;
-    struct err err;
-
-    if (h->writing)
-        return INT64_MAX;
-    if (clock_mono_ms() < h->due_mono_ms)
-        return h->due_mono_ms;
-    job = MEM_NEW(struct ha_job);
-    if (mirror_take(j, ROWS_AT_ONCE, &job->arena, &job->rows, &job->n, &err) !=
-        ST_OK) {
-        log_error("%s", err.text);
-        job->n = 0;
-    }
-    if (job->n == 0) {
-        arena_done(&job->arena);
-        free(job);
-        return INT64_MAX;
-    }
-    job->job.run = job_run;
-    job->job.mail.kind = HA_MAIL;
-    job->state = h->state;
-    h->writing = true;
-    workers_submit(h->worker, &job->job);
-    return INT64_MAX;
+    (void)h;
+    return workers_new(1, 0, answers);
 }
 
-unsigned ha_percent(const struct ha *h)
-{
-    return h->percent;
-}
-
-bool ha_fold(struct ha *h, struct journal *j, struct mail *mail,
-             struct err *err)
-{
-    struct ha_job *job = (struct ha_job *)mail;
-    bool good = !job->job.abandoned && job->status == ST_OK;
-
-    h->writing = false;
-    h->percent = kube_state_percent(h->state);
-    if (job->status == ST_CANCELLED)
-        deposed(job->err.text);
-    if (good)
-        mirror_written(j, job->rows, job->n, NULL);
-    else
-        *err = job->err;
-    h->due_mono_ms = good ? 0 : clock_mono_ms() + RETRY_MS;
-    arena_done(&job->arena);
-    free(job);
-    return good;
-}
-
-void ha_digest(const struct ha *h, unsigned char *ret, size_t n)
-{
-    uint64_t x = hash_text(hash_text(HASH_SEED, h->space), h->name);
-
-    for (size_t i = 0; i < n; i++)
-        ret[i] = (unsigned char)(x >> (8 * i));
-}
+static const struct ha_ops ops = {maps_read,   maps_write,   maps_percent,
+                                  leads_still, process_ends, worker};

@@ -9,13 +9,41 @@
 #ifndef CONTROL_HA_H
 #define CONTROL_HA_H
 
-#include <stdatomic.h>
-
-#include "../base/mailbox.h"
-#include "../config/config.h"
-#include "../store/mirror.h"
+#include "../../base/worker.h"
+#include "../../config/config.h"
+#include "../../store/mirror.h"
 
 struct ha;
+
+/* What a Lease and its ConfigMaps do: those of Kubernetes (lease.c), or of
+ * whoever plays them.  Errors as in kube_state.h. */
+struct ha_ops {
+    /* What the last leader knew: from then on no earlier one can write. */
+    enum status (*read)(struct ha *h, struct arena *arena,
+                        struct mirror_row **ret, uint32_t *n, struct err *err);
+    /* Blocks, on a worker; one at a time. */
+    enum status (*write)(struct ha *h, const struct mirror_row *rows,
+                         uint32_t n, struct err *err);
+    unsigned (*percent)(const struct ha *h);
+    bool (*leads)(struct ha *h); /* ha_leads() */
+    /* Another one leads: this process ends.  Where it is played it may return,
+     * and nothing leaves any more. */
+    void (*deposed)(struct ha *h, const char *why);
+    struct workers *(*workers)(struct ha *h, struct mailbox *answers); /* one */
+};
+
+/* Of any kind: each has this first, with ops, space and name set. */
+struct ha {
+    const struct ha_ops *ops;
+    const char *space, *name; /* of the Lease */
+    /* copy.c's; control thread */
+    struct workers *worker;
+    bool writing;
+    unsigned percent; /* after the last write */
+    int64_t due_mono_ms;
+};
+
+/* ---- lease.c */
 
 /* NULL in *ret when the configuration does not ask for it. */
 enum status ha_open(const struct config *c, struct ha **ret, struct err *err);
@@ -28,7 +56,7 @@ void ha_lead(struct ha *h, void (*waits)(void *arg, const char *text),
 /* Stops the thread and gives the lease up. */
 void ha_close(struct ha *h);
 
-/* ---- for control/ only; control thread */
+/* ---- copy.c, for control/ only; control thread */
 
 /* A fresh journal gets what the last leader knew; from now on its changes are
  * noted. */

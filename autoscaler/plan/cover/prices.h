@@ -1,0 +1,18 @@
+/*
+ * prices.h - a lower bound at once: what the resources must cost.
+ *
+ * Private to plan/cover/.
+ */
+#ifndef PLAN_COVER_PRICES_H
+#define PLAN_COVER_PRICES_H
+
+#include "view.h"
+
+/* The better bound of relax.h and assign.h (micros an hour, >= 0) on the cost of
+ * any plan that leaves at most `missing` items of the view out.  Not lower with
+ * more counted steps; adds what it took to *work.  ret_proof: for the demand as a
+ * whole. */
+int64_t prices_bound(const struct view *v, uint64_t missing, uint64_t steps,
+                     uint64_t *work, struct cover_proof *ret_proof);
+
+#endif

@@ -1,0 +1,34 @@
+"""What a person says of a node, with a real Ray head."""
+
+TASK = """
+import ray, time
+ray.init(log_to_driver=False)
+@ray.remote(num_gpus=1, max_retries=0)
+def work(seconds):
+    open({file!r}, "w").close()
+    time.sleep(seconds)
+    return ray.get_runtime_context().get_node_id()
+first = work.remote({seconds})
+time.sleep(1)
+print("first", ray.get(first), flush=True)
+print("second", ray.get(work.remote(0)), flush=True)
+"""
+
+
+def test_a_node_that_a_person_drains_ends_its_work_first(ray, start, tmp_path):
+    """Ray is asked with a reason that it cannot refuse: nothing new starts there, the task that runs goes to its end, the machine ends."""
+    d = start(idle_timeout="1h")
+    began = tmp_path / "began"
+    driver = ray.spawn(TASK.format(seconds=12, file=str(began)))
+    ray.wait(began.exists, 120, "the task", driver)
+    node = next(n for n in d.nodes() if n["type"] == "k80")
+    there = node["ray_id"]
+    assert "is drained and ended" in d.cli("drain", node["id"])
+    d.until(lambda: "node.draining" in {e["kind"] for e in d.logged()}, 30)
+    assert "first" not in driver.log.read_text(), "it was drained while the task ran"
+    assert driver.wait(120) == 0, driver.log.read_text()
+    said = dict(line.split() for line in driver.log.read_text().splitlines() if line.split()[0] in ("first", "second"))
+    assert said["first"] == there != said["second"], (said, node)
+    d.until(lambda: node["id"] not in {n["id"] for n in d.nodes()}, 60)
+    asked, = d.logged("node.asked")
+    assert "to be drained and ended, by " in asked["text"]
