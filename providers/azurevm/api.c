@@ -9,6 +9,7 @@
 #include "azurevm.h"
 
 #define COMPUTE_API "2026-04-01"
+#define LISTS_LOW 90 /* a tenth of what Azure allows at once */
 
 bool name_plain(const char *name)
 {
@@ -46,6 +47,34 @@ int list_pace(void *arg, struct davit_call *call, const char *method,
     struct azurevm *v = arg;
     bool lists = strcmp(method, "GET") == 0 && strstr(url, "/virtualMachines?");
     return lists ? azure_turn(&v->azure, &v->lists, call, e) : DAVIT_OK;
+}
+
+/* "Microsoft.Compute/HighCostGetSubscriptionMaximum;12,...": the least of what
+ * is left to all who read lists there. */
+static long lists_left(const char *text)
+{
+    long least = LISTS_LOW;
+    for (const char *semi; text && (semi = strchr(text, ';'));) {
+        const char *kind = strstr(text, "HighCostGet");
+        long n = strtol(semi + 1, NULL, 10);
+        if (kind && kind < semi && n < least)
+            least = n;
+        text = strchr(semi, ',');
+        text = text ? text + 1 : NULL;
+    }
+    return least;
+}
+
+void list_limit_seen(void *arg, const struct davit_http *x)
+{
+    struct azurevm *v = arg;
+    if (lists_left(kit_reply_header(x, "x-ms-ratelimit-remaining-resource")) >=
+        LISTS_LOW)
+        return;
+    pthread_mutex_lock(&v->azure.lock);
+    if (v->lists.left > 0)
+        v->lists.left = 0;
+    pthread_mutex_unlock(&v->azure.lock);
 }
 
 char *vm_url(const struct op *op, const char *name, const char *query)

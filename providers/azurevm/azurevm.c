@@ -24,6 +24,7 @@ static int azurevm_open(const struct davit_host *host,
     struct azurevm *v = kit_zeroed(1, sizeof *v);
     azure_init(&v->azure, host);
     v->azure.pace = list_pace;
+    v->azure.seen = list_limit_seen;
     v->azure.paced = v;
     kit_head_init(&v->head);
     pthread_mutex_init(&v->lock, NULL);
@@ -48,7 +49,8 @@ static struct davit_provider table = {.size = sizeof table,
                                       .launch = azurevm_launch,
                                       .terminate = azurevm_terminate,
                                       .offers = azurevm_offers,
-                                      .places = places};
+                                      .places = places,
+                                      .console = azurevm_console};
 
 const struct davit_provider *davit_provider_v1(void)
 {

@@ -5,8 +5,8 @@
  * request id.  options.c reads the configuration, template.c what Ray's own
  * cluster YAML says, body.c makes a machine's description, network.c its
  * network, key.c its key, join.c the start script, api.c sends, view.c reads
- * what a machine is at, power.c whether machines run; launch.c, list.c, end.c
- * and offers.c are the operations.  kit/azure/ has tokens, codes and sizes.
+ * what a machine is at, power.c whether machines run; launch.c, list.c, end.c,
+ * console.c and offers.c are the operations.  kit/azure/ has tokens, codes and sizes.
  * Why it is so: README.md.
  */
 #ifndef AZUREVM_AZUREVM_H
@@ -105,6 +105,8 @@ int op_begin(struct op *op, void *self, struct davit_call *call,
 /* The azure_pace of a struct azurevm: lists keep to half of Azure's limit. */
 int list_pace(void *arg, struct davit_call *call, const char *method,
               const char *url, struct davit_error *e);
+/* The azure_seen: no more at once when others have used the limit up. */
+void list_limit_seen(void *arg, const struct davit_http *x);
 /* Below the resource group's machines: "/NAME"; for free(). */
 char *vm_url(const struct op *op, const char *name, const char *query);
 bool name_plain(const char *name);
@@ -123,7 +125,7 @@ int power_read(struct op *op, const json_t *vms, json_t **ret);
 int view_get(struct op *op, const char *name, json_t **ret);
 char *name_small(const char *name); /* for free() */
 
-/* list.c, launch.c, end.c, offers.c */
+/* list.c, launch.c, end.c, console.c, offers.c */
 int azurevm_list(void *self, struct davit_call *call, struct davit_sink *sink,
                  davit_put_machine *put, struct davit_error *e);
 int azurevm_launch(void *self, struct davit_call *call,
@@ -133,6 +135,9 @@ int azurevm_terminate(void *self, struct davit_call *call,
                       const char *const *ids, size_t n_ids,
                       struct davit_sink *sink, davit_put_done *done,
                       struct davit_error *e);
+int azurevm_console(void *self, struct davit_call *call, const char *id,
+                    struct davit_sink *sink, davit_put_text *put,
+                    struct davit_error *e);
 int azurevm_offers(void *self, struct davit_call *call, struct davit_sink *sink,
                    davit_put_offer *put, struct davit_error *e);
 

@@ -21,6 +21,9 @@ enum azure_auth { AZURE_SECRET, AZURE_WORKLOAD, AZURE_MANAGED, AZURE_AS_GIVEN };
 typedef int azure_pace(void *arg, struct davit_call *call, const char *method,
                        const char *url, struct davit_error *e);
 
+/* Told of each reply, which may say what is left of a limit. */
+typedef void azure_seen(void *arg, const struct davit_http *x);
+
 struct azure {
     const struct davit_host *host;
     char *endpoint, *audience, *authority, *imds;
@@ -28,7 +31,8 @@ struct azure {
     uint32_t auth; /* enum azure_auth */
     struct kit_token token;
     azure_pace *pace; /* NULL: none */
-    void *paced;      /* its arg */
+    azure_seen *seen; /* likewise */
+    void *paced;      /* the arg of both */
     pthread_mutex_t lock;
     json_t *sizes; /* by name; they change rarely.  Under lock */
     int64_t sizes_ms;

@@ -63,6 +63,8 @@ int azure_send(struct azure *a, struct davit_call *call,
                               .loose = strcmp(r->method, "GET") != 0},
         &x, &ret->json, e);
     ret->status = x.reply_status;
+    if (a->seen)
+        a->seen(a->paced, &x);
     ret->operation = link_of(a, &x);
     return st;
 }

@@ -71,6 +71,8 @@ class Cloud:
         self.short = {}                  # zone -> (how many can still be had, its code, "sync" or "later")
         self.quota = None                # how many machines there may be
         self.group_only = False          # the token may not read the subscription
+        self.unseen = []                 # names that the subscription's list lacks
+        self.remaining = 800             # lists that the limit still allows
         self.restricted = []             # zones that this subscription may not use
 
     # ---- time, and the test's own
@@ -150,7 +152,8 @@ class Cloud:
         if at + self.page < len(items):
             rest = "".join(f"&{k}={v}" for k, v in query.items() if k not in ("api-version", "$skiptoken"))
             out["nextLink"] = f"{host}{path}?api-version={query['api-version']}{rest}&$skiptoken={at + self.page}"
-        return 200, {}, out
+        return 200, {"x-ms-ratelimit-remaining-resource": f"Microsoft.Compute/HighCostGetSubscriptionMaximum;{self.remaining},"
+                     "Microsoft.Compute/LowCostGetSubscriptionMaximum;3"}, out
 
     def operation(self, host, vm):
         url = f"{host}{ROOT}/locations/{LOCATION}/operations/{vm.id}?api-version={API}"
@@ -230,13 +233,19 @@ class Cloud:
             return 202, self.operation(host, vm), None
         if (method, rest) == ("GET", "/instanceView"):
             return 200, {}, self.judged("VirtualMachineInstanceView", vm.statuses())
+        if (method, rest) == ("POST", "/retrieveBootDiagnosticsData"):
+            if not vm.body["properties"]["diagnosticsProfile"]["bootDiagnostics"]["enabled"]:
+                raise Refused(409, "OperationNotAllowed", "Boot diagnostics is not enabled.")
+            return 200, {}, {"consoleScreenshotBlobUri": f"{host}/blob/{name}.bmp?sig=SIGNED",
+                             "serialConsoleLogBlobUri": f"{host}/blob/{name}.log?sig=SIGNED"}
         if (method, rest) == ("GET", ""):
             return 200, {}, self.view(vm, query.get("$expand") == "instanceView")
         return None
 
     def compute(self, path, query, host):
         if path == f"{ROOT}/virtualMachines" and query.get("statusOnly") == "true":
-            return self.paged(host, path, query, [self.status_view(v) for v in list(self.vms.values()) + self.others])
+            return self.paged(host, path, query, [self.status_view(v) for v in list(self.vms.values()) + self.others
+                                                  if v.name not in self.unseen])
         if path == f"{ROOT}/skus" and query.get("$filter") == f"location eq '{LOCATION}'":
             return 200, {}, {"value": [{
                 "resourceType": "virtualMachines", "name": n, "family": "standardNCASv3_T4Family", "locations": [LOCATION],

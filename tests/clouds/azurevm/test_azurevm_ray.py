@@ -17,7 +17,7 @@ provider:
   type: azure
   location: %s
   resource_group: %s
-  subscription_id: %s
+%s
   cache_stopped_nodes: false
 %s
 auth: {ssh_user: ubuntu}
@@ -46,12 +46,14 @@ davit:
 
 @pytest.fixture
 def machine(server, cloud, tmp_path):
-    def launch(provider="", parameters="", **kw):
+    def launch(provider="", parameters="", subscription=f"  subscription_id: {SUB}", status="OK", **kw):
         more = "\n".join("        " + x for x in parameters.split("\n"))
-        text = YAML % (LOCATION, GROUP, SUB, provider, more, server.url, server.url, server.url)
+        text = YAML % (LOCATION, GROUP, subscription, provider, more, server.url, server.url, server.url)
         with Drive(tmp_path, text, "azurevm", environment(DAVIT_PLUGIN_DIR=str(BUILD / "plugins"))) as d:
             r = d.launch(1, R, **kw)
-            assert r["status"] == "OK", r
+            assert r["status"] == status, r
+            if status != "OK":
+                return r
             d.running(1)
         return next(iter(cloud.vms.values())).body
     return launch
@@ -96,3 +98,10 @@ def test_what_else_it_may_say(machine):
 def test_an_image_by_its_id(machine):
     b = machine(parameters="imageId: /subscriptions/s/images/i")
     assert b["properties"]["storageProfile"]["imageReference"] == {"id": "/subscriptions/s/images/i"}, "as Ray's template has it"
+
+
+def test_the_subscription_is_that_of_the_head(machine, cloud):
+    r = machine(subscription="", status="RETRY")
+    assert r["code"] == "subscription" and "set subscription" in r["text"], r
+    cloud.metadata = {"/metadata/instance/compute/subscriptionId": SUB}
+    machine(subscription="")

@@ -48,7 +48,7 @@ def test_our_requests_are_the_sdks(cloud, drives, client):
     d.launch(2, R, zone="2", spot=True)  # they exist, and are looked at
     cloud.group_only = True
     drives().list()  # power states one by one
-    d.end(names[0])
+    d.call("terminate", ids=[names[0]], consoles=True)
     # The SDK does the same with the same model.
     from azure.mgmt.compute.models import VirtualMachine
     for n in names:
@@ -62,11 +62,13 @@ def test_our_requests_are_the_sdks(cloud, drives, client):
     assert powers == dict.fromkeys(names, "PowerState/running")
     assert sdk.virtual_machines.instance_view(GROUP, names[0]).statuses[-1].code == "PowerState/running"
     assert sdk.virtual_machines.get(GROUP, names[0], expand="instanceView").instance_view.statuses
+    assert sdk.virtual_machines.retrieve_boot_diagnostics_data(
+        GROUP, names[0], sas_uri_expiration_time_in_minutes=5).serial_console_log_blob_uri.endswith("sig=SIGNED")
     sdk.virtual_machines.begin_delete(GROUP, names[0], force_deletion=True).result()
     list(sdk.resource_skus.list(filter=f"location eq '{LOCATION}'"))
     list(sdk.usage.list(LOCATION))
     assert sent(theirs, "PUT", names[1]) == put
-    for method, end in [("DELETE", names[0]), ("GET", f"/{GROUP}/providers/microsoft.compute/virtualmachines$"),
+    for method, end in [("DELETE", names[0]), ("POST", "/retrieveBootDiagnosticsData$"), ("GET", f"/{GROUP}/providers/microsoft.compute/virtualmachines$"),
                         ("GET", f"{SUB}/providers/Microsoft.Compute/virtualMachines$"), ("GET", f"{names[0]}$"),
                         ("GET", "/skus$"), ("GET", "/usages$")]:
         end = f"(?i){end}"
