@@ -73,6 +73,13 @@ def test_programs_get_json(tmp_path):
     assert "launches" in json.loads(davit("plan", "--json", "--request", '{"GPU":1}', sim).stdout)
 
 
+def test_a_plan_says_why_not_and_only_what_is_proved():
+    text = davit("plan", "-r", "GPU=99", ROOT / "configs" / "sim.yaml").stdout
+    assert "can never be placed" in text and "GPU" in text.split("nearest:")[1].split("\n")[0]
+    assert "gap" not in text
+    assert "e+" not in davit("plan", "-r", "CPU=1*20000", ROOT / "configs" / "sim.yaml").stdout
+
+
 def test_programs_get_json_from_a_daemon(tmp_path):
     with Daemon(tmp_path, config()) as d:
         r = json.loads(d.cli("request", "--json", "--owner", "me", "GPU=1*2"))

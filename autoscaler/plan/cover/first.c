@@ -22,13 +22,14 @@
 #define WORK_SHAPES UINT64_C(36000000)
 /* So near its bound a first plan is good enough. */
 #define ENOUGH 1.001
+#define USELESS 10 /* tries to buy anew in a row */
 
 static const unsigned SIZES = 1u << BY_SUM | 1u << BY_LARGEST;
 
 struct first {
     struct view v;
     struct greedy *g;
-    struct partial d, best;
+    struct partial d, best, from;
     struct space space;
     double *weight;
     int64_t bound;
@@ -72,6 +73,7 @@ static void prepare(struct first *x, const struct cover_problem *p,
     x->g = greedy_make(&x->v, NULL, ANEW);
     partial_make(&x->v, &x->d);
     partial_make(&x->v, &x->best);
+    partial_make(&x->v, &x->from);
     space_make(&x->v, &x->space);
     x->weight = ARENA_ARRAY(arena, double, x->v.n_items);
     x->most = most_work(&x->v);
@@ -96,15 +98,16 @@ void cover_first(const struct cover_problem *p, struct arena *arena,
     complete(&x, false);
     n_left = x.best.n_left;
     x.bound = bound(&x);
-    rebuy = (struct rebuy){x.g,
-                           SIZES,
-                           &x.best,
-                           &x.d,
-                           &x.space,
-                           x.weight,
-                           (int64_t)((double)x.bound * ENOUGH)};
+    rebuy = (struct rebuy){.greedy = x.g,
+                           .best = &x.best,
+                           .trial = &x.d,
+                           .from = &x.from,
+                           .space = &x.space,
+                           .weight = x.weight,
+                           .enough = (int64_t)((double)x.bound * ENOUGH),
+                           .useless = USELESS};
     if (x.work < x.most)
-        x.work += rebuy_run(&rebuy, x.most - x.work);
+        x.work += rebuy_run(&rebuy, x.most - x.work, UINT64_MAX);
     if (x.best.n_left && p->max_bins != UNLIMITED) {
         /* Bins are what is short: the fullest first, whatever they cost. */
         partial_clear(&x.d);

@@ -3,10 +3,10 @@
  *
  * More budget is never worse, by construction: the budget only says when the
  * work ends, nothing that is done before depends on it.  The work is divided
- * into stages that end at fixed marks.  In each column generation goes on for
- * four tenths of the stage, a fifth (a quarter when the program is solved) goes
- * to proving its bound; dives may use it up to 17/20, ruin and recreate has the
- * rest.
+ * into stages that end at fixed marks.  In each the worst bins are bought anew
+ * for three tenths of it.  Of the rest column generation goes on for four tenths,
+ * a fifth (a quarter when the program is solved) goes to proving its bound;
+ * dives may use it up to 17/20, ruin and recreate has what is left.
  * With too many shapes for the linear program it gets clusters of like ones, or
  * is left out; the bound is then one for clusters.
  */
@@ -34,6 +34,13 @@
 /* Greedy runs at the start, of a problem without a linear program. */
 #define GREEDY_WORK UINT64_C(8000000)
 
+/* What is bought anew may be dearer than the best at first, by this part of it;
+ * so many tries of no use are enough. */
+#define DEARER 0.005
+#define USELESS 300
+/* In longer stages the program is of more use. */
+#define ANEW_MOST (120 * COVER_STEPS_PER_MS)
+
 static const unsigned SIZES = 1u << BY_SUM | 1u << BY_LARGEST | 1u << BY_SCARCE;
 
 struct improve {
@@ -41,8 +48,8 @@ struct improve {
     struct generate g;
     struct dive dive;
     struct ruin *ruin;
-    struct greedy *greedy;
-    struct partial trial, best;
+    struct greedy *greedy, *again; /* again: its fills are filled anew */
+    struct partial trial, best, from;
     struct space space;
     double *worth;
     uint64_t used;  /* work that g does not count */
@@ -112,6 +119,27 @@ static bool proved(const struct improve *x)
     int64_t bound = bound_now(x);
 
     return bound >= 0 && (double)bound >= (double)x->best.cost * (1 - PROVED);
+}
+
+/* ---- by buying anew */
+
+/* The worst bins are bought anew; what that teaches about worths. */
+static const double *better_anew(struct improve *x, uint64_t budget)
+{
+    struct rebuy rebuy = {
+        .greedy = x->again,
+        .best = &x->best,
+        .trial = &x->trial,
+        .from = &x->from,
+        .space = &x->space,
+        .weight = arena_copy(x->v.arena, x->worth,
+                             x->v.n_items * sizeof *x->worth),
+        .dearer = DEARER,
+        .useless = USELESS,
+    };
+
+    x->used += rebuy_run(&rebuy, budget, left_of(x));
+    return rebuy.weight;
 }
 
 /* ---- by the linear program */
@@ -223,23 +251,6 @@ static void by_clusters(struct improve *x, uint64_t budget)
     offer(x);
 }
 
-/* The worst bins are bought anew, which teaches the weights too. */
-static void better_anew(struct improve *x, uint64_t budget)
-{
-    uint64_t left = left_of(x);
-    struct rebuy rebuy = {
-        x->greedy,
-        SIZES,
-        &x->best,
-        &x->trial,
-        &x->space,
-        arena_copy(x->v.arena, x->worth, x->v.n_items * sizeof *x->worth),
-        0};
-
-    x->used += rebuy_run(&rebuy, budget < left ? budget : left);
-    memcpy(x->worth, rebuy.weight, x->v.n_items * sizeof *x->worth);
-}
-
 /* Too many shapes for the program: its bound is one for clusters. */
 static void bound_alone(struct improve *x, uint64_t budget)
 {
@@ -277,14 +288,17 @@ static void ruin_some(struct improve *x, uint64_t end)
 
 static void stage_run(struct improve *x, uint64_t end)
 {
-    uint64_t from = work_of(x), stage = end - from;
+    uint64_t from = work_of(x), stage = end - from, anew = stage * 3 / 10;
 
     if (x->lp) {
-        by_program(x, stage, end);
+        better_anew(x, anew < ANEW_MOST ? anew : ANEW_MOST);
+        if (left_of(x) > 0 && work_of(x) < end)
+            by_program(x, end - work_of(x), end);
     } else {
         if (x->v.n_items <= CLUSTERED)
             by_clusters(x, stage / 4);
-        better_anew(x, stage / 8);
+        memcpy(x->worth, better_anew(x, stage / 8),
+               x->v.n_items * sizeof *x->worth);
         bound_alone(x, stage / 8);
     }
     if (left_of(x) > 0 && !proved(x))
@@ -303,10 +317,12 @@ static void prepare(struct improve *x)
     else
         x->g.price = price_make(v);
     x->used += (uint64_t)v->n_items * v->n_items / 8;
-    x->greedy = greedy_make(v, x->g.price, x->lp ? 0 : ANEW);
+    x->greedy = greedy_make(v, x->g.price, 0);
+    x->again = greedy_make(v, NULL, ANEW);
     x->ruin = ruin_make(v, x->g.price);
     partial_make(v, &x->trial);
     partial_make(v, &x->best);
+    partial_make(v, &x->from);
     space_make(v, &x->space);
 }
 

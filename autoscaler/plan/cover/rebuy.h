@@ -14,15 +14,19 @@ enum { ANEW = 8 };
 
 struct rebuy {
     struct greedy *greedy;
-    unsigned sizes;        /* for greedy_run() */
-    struct partial *best;  /* what is bettered */
-    struct partial *trial; /* scratch */
-    struct space *space;   /* scratch */
-    double *weight;        /* learns from every trial */
-    int64_t enough;        /* a cost at which better is of no use */
+    struct partial *best;         /* what is bettered */
+    struct partial *trial, *from; /* scratch */
+    struct space *space;          /* scratch */
+    double *weight;               /* learns from every trial */
+    double dearer; /* what may be gone on from: as a part of the best's cost, at
+                     * first; less and less */
+    int64_t enough;   /* a cost at which better is of no use */
+    uint32_t useless; /* it ends after so many tries of no use */
 };
 
-/* Until the work is used up or it is of no more use; the counted work. */
-uint64_t rebuy_run(struct rebuy *x, uint64_t most);
+/* Until the work is used up or it is of no more use, or until `stop` if that is
+ * less: then the best is as good as it has become on the way.  Returns the counted
+ * work. */
+uint64_t rebuy_run(struct rebuy *x, uint64_t most, uint64_t stop);
 
 #endif
