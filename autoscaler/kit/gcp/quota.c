@@ -56,8 +56,8 @@ static int place_read(struct gcp *g, struct davit_call *call,
     s = told(g, s, region, e);
     list = json_object_get(reply, "quotas");
     if (s == DAVIT_OK)
-        json_object_set_new(
-            all, region, list ? json_incref(list) : kit_must(json_array()));
+        json_object_set_new(all, region,
+                            list ? json_incref(list) : kit_must(json_array()));
     json_decref(reply);
     return s;
 }
