@@ -8,6 +8,9 @@
 enum {
     DRAIN_MARGIN_MS = 300000, /* beside the time that work was given */
     UNSENT_MS = 60000,
+    /* longer than a launch whose answer was lost may take to come in (settle.c)
+     * and a list after that: sooner, another one would be bought beside it */
+    UNANSWERED_MS = 300000,
     END_LATE_MS = 600000,
 };
 
@@ -97,11 +100,11 @@ static void end_late(struct observe *o, struct machine *m)
          m->type, END_LATE_MS / 60000, *m->detail ? ": " : "", m->detail);
 }
 
-/* One that left and is not answered may exist.  Sent again much later, it would
- * buy what was needed then. */
+/* One that left and is not answered may exist.  Sent again, it is found by its
+ * request id; much later it would buy what was needed then. */
 static void unanswered_late(struct observe *o, struct machine *m)
 {
-    int64_t until = m->progress_ms + UNSENT_MS;
+    int64_t until = m->progress_ms + UNANSWERED_MS;
     struct err e;
 
     if (m->busy || m->maybe.given_up)
@@ -112,7 +115,7 @@ static void unanswered_late(struct observe *o, struct machine *m)
     }
     err_set(&e, m->failure ? m->failure : ST_RETRY,
             "its launch was not answered, and could not be sent again for %d s",
-            UNSENT_MS / 1000);
+            UNANSWERED_MS / 1000);
     machine_doubt(o->ledger, m, &e);
 }
 

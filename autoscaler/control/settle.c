@@ -5,6 +5,8 @@
 
 /* A call whose answer was lost has had its effect by then, or never will. */
 enum { END_COMES_MS = 600000 };
+/* The same for launches: as long as a call may take (send.h). */
+enum { LAUNCH_COMES_MS = 120000 };
 
 enum standing standing_of(const struct machine *m)
 {
@@ -50,6 +52,8 @@ static bool list_could_know(const struct machine *m, int64_t list_begun_ms,
 
     if (m->seen_ms)
         return list_begun_ms > m->seen_ms;
+    if (standing_of(m) == STANDING_ASKED)
+        since += LAUNCH_COMES_MS; /* its answer was lost */
     return list_begun_ms >= since + settle_ms;
 }
 

@@ -5,8 +5,9 @@
  *   standing    state                 billed  room   is forgotten by
  *   PLANNED     intended, not sent    no      yes    the plan, any time
  *   ASKED       intended, sent        yes     while  a good list begun a settle
- *                                             it is  time after the last send,
- *                                             sent   no call being under way
+ *                                             it is  time and two minutes after
+ *                                             sent   the last send, no call being
+ *                                                    under way
  *   ACCEPTED    requested             yes     until  the same, after
  *                                             late   start_timeout
  *   THERE       starting, ready,      yes     yes    two good lists without it,

@@ -70,7 +70,9 @@ static void do_reply(struct out *o, struct view *v, const void *arg)
 
 static void do_why(struct out *o, struct view *v, const void *arg)
 {
-    if (!why_write(o, v, arg)) {
+    static struct event_ring nothing; /* has happened */
+
+    if (!why_write(o, v, &nothing, arg)) {
         out_object(o, NULL);
         out_close(o);
     }

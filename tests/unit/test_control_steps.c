@@ -96,7 +96,7 @@ static void test_unanswered_and_unsent(void **state)
     (void)state;
     rig_site()->list_failures = 1;
     m->maybe.doubt = true;
-    rig_pass(59999);
+    rig_pass(299999);
     observe_deadlines(&observe);
     assert_false(standing_lost_sight(m));
     assert_true(rig.env.due_ms <= rig.env.mono_ms + 1);

@@ -581,6 +581,35 @@ static void test_bound_of_many_shapes(void **state)
     arena_done(&arena);
 }
 
+/* Of 2,000 shapes three fit a machine: the rest is left out, and neither plan nor
+ * bound looks at it. */
+static void test_most_shapes_fit_nowhere(void **state)
+{
+    enum { SHAPES = 2000 };
+    static int64_t need[SHAPES][COLS];
+    static struct cover_item items[SHAPES];
+    struct cover_plan first, plan;
+    struct arena arena = {0};
+    struct made m;
+
+    (void)state;
+    frame(&m);
+    add_bin(&m, 4, 4, 0, 1000);
+    m.bins[0].max = 9;
+    for (uint32_t k = 0; k < SHAPES; k++) {
+        need[k][0] = k % 700 == 7 ? 4 * AMOUNT_ONE - k : 5 * AMOUNT_ONE + k;
+        items[k] = (struct cover_item){need[k], 1, NULL};
+    }
+    m.p.items = items;
+    m.p.n_items = SHAPES;
+    cover_first(&m.p, &arena, &first);
+    cover_improve(&m.p, &first, COVER_STEPS_PER_MS, &arena, &plan);
+    assert_int_equal(first.cost, 3000);
+    assert_int_equal(plan.cost, 3000);
+    assert_true(plan.bound > 2900 && plan.bound <= 3000);
+    arena_done(&arena);
+}
+
 /* Zones and spot of one type share its max: the cheapest of them is enough, and
  * a type's max is kept all the same. */
 static void test_offers_of_a_type(void **state)
@@ -621,6 +650,7 @@ int main(void)
         cmocka_unit_test(test_small_last_bin),
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_bound_of_many_shapes),
+        cmocka_unit_test(test_most_shapes_fit_nowhere),
         cmocka_unit_test(test_offers_of_a_type),
     };
 

@@ -42,8 +42,10 @@ struct aws {
     /* aws_init() and what follows */
     struct kit_token keys;
     _Atomic int64_t clock_off_ms; /* AWS's clock minus ours; 0: about right */
-    pthread_mutex_t lock;         /* of region */
+    pthread_mutex_t lock;         /* of what follows */
     char region[48];              /* "" not known yet */
+    bool configured_read;         /* the profile's endpoints are known */
+    char *configured[AWS_SERVICES];
 };
 
 struct aws_op { /* one running operation */

@@ -20,7 +20,7 @@ static const char *env(const char *name)
     return v && v[0] != '\0' ? v : NULL;
 }
 
-static const char *profile_name(const struct aws_op *op)
+const char *aws_profile_name(const struct aws_op *op)
 {
     if (op->aws->profile)
         return op->aws->profile;
@@ -147,7 +147,7 @@ static int keys_fetch(struct aws_op *op, struct credentials *ret)
         return role_by_web_identity(
             op, env("AWS_ROLE_ARN"), env("AWS_WEB_IDENTITY_TOKEN_FILE"),
             session_of(env("AWS_ROLE_SESSION_NAME"), buf, op), ret);
-    int st = by_profile(op, profile_name(op), 0, ret);
+    int st = by_profile(op, aws_profile_name(op), 0, ret);
     if (st != DAVIT_NOT_FOUND)
         return st;
     if (env("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") ||
@@ -208,7 +208,7 @@ int aws_region(struct aws_op *op, char *ret, size_t size)
     pthread_mutex_unlock(&a->lock);
     if (ret[0] != '\0')
         return DAVIT_OK;
-    struct profile *p = profile_read(profile_name(op));
+    struct profile *p = profile_read(aws_profile_name(op));
     const char *known = a->region_given             ? a->region_given
                         : env("AWS_REGION")         ? env("AWS_REGION")
                         : env("AWS_DEFAULT_REGION") ? env("AWS_DEFAULT_REGION")

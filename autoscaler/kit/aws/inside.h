@@ -14,6 +14,7 @@ struct credentials {
 
 /* credentials.c */
 int aws_keys(struct aws_op *op, struct credentials *ret); /* a copy */
+const char *aws_profile_name(const struct aws_op *op);
 
 /* roles.c */
 void credentials_free(struct credentials *c);
@@ -39,6 +40,8 @@ int sso_keys(struct aws_op *op, const struct profile *p, const char *name,
 /* profile.c: settings of one profile, both files */
 struct profile *profile_read(const char *name);    /* NULL: there is none */
 struct profile *profile_session(const char *name); /* [sso-session NAME] */
+/* [services NAME]; of an indented block each key is "ec2.endpoint_url" */
+struct profile *profile_services(const char *name);
 const char *profile_get(const struct profile *p, const char *key); /* NULL */
 void profile_free(struct profile *p);
 
@@ -46,12 +49,15 @@ void profile_free(struct profile *p);
 int aws_query_as(struct aws_op *op, enum aws_service s,
                  const struct kit_str *form, const struct credentials *keys,
                  struct xml_doc **ret_doc, const struct xml **ret);
-/* scheme://host[:port] of the service, without a slash at its end.  INVALID: a
- * signed request must not go there. */
-int aws_endpoint(const struct aws_op *op, enum aws_service s,
-                 const char *region, struct kit_str *ret);
 /* Metadata and agents. */
 int aws_plain(struct aws_op *op, struct davit_http *x);
+
+/* endpoint.c */
+const char *aws_service_name(enum aws_service s); /* as it is signed */
+/* scheme://host[:port] of the service, without a slash at its end.  AUTH: a
+ * signed request must not go there, or the profile says nonsense. */
+int aws_endpoint(const struct aws_op *op, enum aws_service s,
+                 const char *region, struct kit_str *ret);
 
 /* errors.c: OK for 2xx, else *op->error filled. */
 int aws_reply(struct aws_op *op, const struct davit_http *x);

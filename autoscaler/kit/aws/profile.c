@@ -26,7 +26,7 @@ static char *trimmed(char *s)
     return s;
 }
 
-/* kind: "profile" or "sso-session" of the config file; NULL: the other file,
+/* kind: "profile", "sso-session" or "services" of the config file; NULL: the other file,
  * whose sections are bare names. */
 static bool section_is(char *line, const char *name, const char *kind)
 {
@@ -60,11 +60,38 @@ static void put(struct profile *p, const char *key, const char *value)
     p->kv[p->n++] = (struct davit_kv){k, v};
 }
 
+/* "key = value" of a section; indented, it is of the key above without a value:
+ * "ec2.endpoint_url". */
+static void pair_read(struct profile *p, char *line, bool nested,
+                      struct kit_str *above)
+{
+    char *eq = strchr(line, '=');
+    struct kit_str full = {0};
+    if (!eq)
+        return;
+    *eq = '\0';
+    char *key = trimmed(line), *value = trimmed(eq + 1);
+    char *note = strstr(value, " #");
+    if (note)
+        *note = '\0';
+    if (!nested) {
+        kit_str_clear(above);
+        if (value[0] == '\0')
+            kit_str_puts(above, key);
+        put(p, key, value);
+    } else if (above->n > 0) {
+        kit_str_printf(&full, "%s.%s", above->p, key);
+        put(p, full.p, value);
+        kit_str_done(&full);
+    }
+}
+
 /* True when the file has the section. */
 static bool file_scan(struct profile *p, const char *path, const char *name,
                       const char *kind)
 {
     char *text, *rest = NULL;
+    struct kit_str above = {0};
     bool inside = false, found = false;
     if (kit_file_read(path, "the profiles", &text, NULL) != DAVIT_OK)
         return false;
@@ -76,19 +103,14 @@ static bool file_scan(struct profile *p, const char *path, const char *name,
             continue;
         if (line[0] == '[') {
             inside = section_is(line, name, kind);
+            kit_str_clear(&above);
             found = found || inside;
             continue;
         }
-        char *eq = strchr(line, '=');
-        if (!inside || nested || !eq)
-            continue;
-        *eq = '\0';
-        char *value = trimmed(eq + 1);
-        char *note = strstr(value, " #");
-        if (note)
-            *note = '\0';
-        put(p, trimmed(line), trimmed(value));
+        if (inside)
+            pair_read(p, line, nested, &above);
     }
+    kit_str_done(&above);
     kit_wipe(text);
     return found;
 }
@@ -121,17 +143,28 @@ struct profile *profile_read(const char *name)
     return NULL;
 }
 
-struct profile *profile_session(const char *name)
+/* A section that only the config file has. */
+static struct profile *config_section(const char *kind, const char *name)
 {
     struct profile *p = kit_zeroed(1, sizeof *p);
     struct kit_str path = {0};
     file_path("AWS_CONFIG_FILE", "config", &path);
-    bool found = file_scan(p, path.p, name, "sso-session");
+    bool found = file_scan(p, path.p, name, kind);
     kit_str_done(&path);
     if (found)
         return p;
     profile_free(p);
     return NULL;
+}
+
+struct profile *profile_session(const char *name)
+{
+    return config_section("sso-session", name);
+}
+
+struct profile *profile_services(const char *name)
+{
+    return config_section("services", name);
 }
 
 const char *profile_get(const struct profile *p, const char *key)

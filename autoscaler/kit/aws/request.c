@@ -14,14 +14,10 @@
 
 #define CLOCK_OFF_MS 60000 /* less may be the way there and back */
 
-static const struct {
-    const char *name, *version;
-} services[AWS_SERVICES] = {[AWS_EKS] = {"eks", ""},
-                            [AWS_AUTOSCALING] = {"autoscaling", "2011-01-01"},
-                            [AWS_EC2] = {"ec2", "2016-11-15"},
-                            [AWS_STS] = {"sts", "2011-06-15"},
-                            [AWS_SSO] = {"portal.sso", ""},
-                            [AWS_SSO_OIDC] = {"oidc", ""}};
+static const char *const versions[AWS_SERVICES] = {
+    [AWS_EKS] = "",           [AWS_AUTOSCALING] = "2011-01-01",
+    [AWS_EC2] = "2016-11-15", [AWS_STS] = "2011-06-15",
+    [AWS_SSO] = "",           [AWS_SSO_OIDC] = ""};
 
 void aws_init(struct aws *a, const struct davit_host *host)
 {
@@ -33,6 +29,8 @@ void aws_init(struct aws *a, const struct davit_host *host)
 void aws_done(struct aws *a)
 {
     kit_token_done(&a->keys);
+    for (size_t s = 0; s < AWS_SERVICES; s++)
+        free(a->configured[s]);
     pthread_mutex_destroy(&a->lock);
 }
 
@@ -49,7 +47,7 @@ void aws_form_begin(struct kit_str *f, enum aws_service s, const char *action)
 {
     kit_str_clear(f);
     kit_str_param(f, "Action", action);
-    kit_str_param(f, "Version", services[s].version);
+    kit_str_param(f, "Version", versions[s]);
 }
 
 void aws_form_nth(struct kit_str *f, const char *name, size_t n,
@@ -58,50 +56,6 @@ void aws_form_nth(struct kit_str *f, const char *name, size_t n,
     char full[100];
     snprintf(full, sizeof full, "%s%zu", name, n);
     kit_str_param(f, full, value);
-}
-
-/* What the environment says of a service's endpoint, as the SDKs read it
- * (docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html); NULL:
- * nothing. */
-static const char *endpoint_env(enum aws_service s)
-{
-    static const char *const variables[AWS_SERVICES] = {
-        [AWS_EKS] = "AWS_ENDPOINT_URL_EKS",
-        [AWS_AUTOSCALING] = "AWS_ENDPOINT_URL_AUTO_SCALING",
-        [AWS_EC2] = "AWS_ENDPOINT_URL_EC2",
-        [AWS_STS] = "AWS_ENDPOINT_URL_STS",
-        [AWS_SSO] = "AWS_ENDPOINT_URL_SSO",
-        [AWS_SSO_OIDC] = "AWS_ENDPOINT_URL_SSO_OIDC"};
-    const char *off = getenv("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS");
-    if (off && strcasecmp(off, "true") == 0)
-        return NULL;
-    const char *one = getenv(variables[s]), *all = getenv("AWS_ENDPOINT_URL");
-    return one && one[0] != '\0' ? one : all && all[0] != '\0' ? all : NULL;
-}
-
-int aws_endpoint(const struct aws_op *op, enum aws_service s,
-                 const char *region, struct kit_str *ret)
-{
-    const char *given = op->aws->endpoints[s];
-    const char *fips = getenv("AWS_USE_FIPS_ENDPOINT");
-    if (!given)
-        given = endpoint_env(s);
-    if (given && !kit_url_safe(given))
-        return kit_error(op->error, DAVIT_AUTH, "BadEndpoint",
-                         "the endpoint %.100s is neither https:// nor on this "
-                         "machine",
-                         given);
-    if (given)
-        kit_str_puts(ret, given);
-    else
-        kit_str_printf(ret, "https://%s%s.%s.%s", services[s].name,
-                       fips && strcasecmp(fips, "true") == 0 ? "-fips" : "",
-                       region,
-                       strncmp(region, "cn-", 3) == 0 ? "amazonaws.com.cn"
-                                                      : "amazonaws.com");
-    while (ret->n > 0 && ret->p[ret->n - 1] == '/')
-        ret->p[--ret->n] = '\0';
-    return DAVIT_OK;
 }
 
 /* The Host header that HTTP clients send: without the scheme's own port. */
@@ -162,7 +116,7 @@ static int send_signed(struct aws_op *op, const struct request *r,
         struct sigv4 s = {.access_key = keys->access_key,
                           .secret_key = keys->secret_key,
                           .region = region,
-                          .service = services[r->service].name,
+                          .service = aws_service_name(r->service),
                           .date = date,
                           .method = r->method,
                           .path = r->path,

@@ -191,8 +191,8 @@ static int from_json(struct at *op, const json_t *j, const char *what,
             return ways[i].get(op, j, ret, lives);
     return kit_error(
         op->e, DAVIT_AUTH, "credentials",
-        "%.110s is of type \"%.30s\"; service_account%s "
-        "or authorized_user is wanted",
+        "%.72s is of type \"%.30s\"; wanted is service_account%s "
+        "or authorized_user",
         what, type,
         whole ? ", external_account, impersonated_service_account" : "");
 }

@@ -170,7 +170,7 @@ static void cost_bin(struct assign *a, uint32_t t, double price)
             for (uint32_t k = i; k < i + LANES; k++)
                 cost[k] += rate * column[k];
     }
-    for (uint32_t w = 0; w < v->words; w++) {
+    for (uint32_t w = 0; w * 64 < v->n_items; w++) {
         uint64_t bits = ~v->can[(size_t)t * v->words + w];
 
         if (w == v->n_items / 64)

@@ -298,9 +298,9 @@ def test_bad_files(drive, server, tmp_path):
     path = tmp_path / "key.json"
     ec_key = ec.generate_private_key(ec.SECP256R1())
     for text, say in ((None, "key.json: No such file"), ("", "is empty"), ("{}", 'is of type ""'),
-                      ('{"type": "gdch_service_account"}', "impersonated_service_account or authorized_user is wanted"),
+                      ('{"type": "gdch_service_account"}', "impersonated_service_account or authorized_user"),
                       ('{"type": "impersonated_service_account", "source_credentials": {"type": "impersonated_service_account"}}',
-                       'source_credentials is of type "impersonated_service_account"; service_account or'),
+                       'source_credentials is of type "impersonated_service_account"; wanted is service_account or'),
                       ('{"type": "service_account", "private_key": "nonsense"}', "not an RSA key"),
                       ('{"type": "external_account", "credential_source": {"environment_id": "mars"}}', "must have file, url, executable or")):
         path.unlink(missing_ok=True)

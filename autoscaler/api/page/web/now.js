@@ -12,7 +12,7 @@ function bar(part, more) {
 }
 
 function tile(id, title, big, unit, ...rest) {
-  return { id, e: el("div", { class: "tile" }, el("h2", null, title), el("strong", null, big, unit ? el("small", null, " " + unit) : ""), ...rest) };
+  return { id, e: el("div", { class: "tile" }, el("h2", null, title), el("strong", null, big, unit ? " " : "", unit ? el("small", null, unit) : ""), ...rest) };
 }
 
 function boundText(c) {
