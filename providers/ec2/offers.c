@@ -1,14 +1,18 @@
 /*
- * offers.c - what could be launched: node types, zones, prices of spot.
+ * offers.c - what could be launched: node types, zones, prices of spot, and
+ * how many the quotas still allow.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "ec2.h"
 #include "kit/aws/machine.h"
+#include "kit/aws/quota.h"
 
 struct offering {
     struct op *op;
     const struct ec2_type *type;
+    const json_t *quotas;
     struct kit_offer facts;
     struct xml_doc *doc;
     const struct xml *there; /* DescribeInstanceTypeOfferings */
@@ -47,17 +51,31 @@ static bool has_subnet(const struct offering *o, const char *zone)
     return found;
 }
 
+static int64_t cpus(const struct kit_offer *f)
+{
+    for (size_t i = 0; i < f->resources.n; i++)
+        if (strcmp(f->resources.v[i].key, "CPU") == 0)
+            return strtoll(f->resources.v[i].value, NULL, 10);
+    return 0;
+}
+
 static void market_put(const struct offering *o, const char *zone,
                        const char *note, bool spot)
 {
+    char used_up[250];
     int64_t price = spot ? aws_spot_price(&o->op->a, o->type->machine, zone)
                          : -1;
+    uint32_t most = aws_room(o->quotas, o->type->machine, cpus(&o->facts), spot,
+                             used_up, sizeof used_up);
+    if (!note && most == 0)
+        note = used_up;
     kit_offer_put(&o->facts,
                   &(struct davit_offer){.name = o->type->name,
                                         .zone = zone,
                                         .spot = spot,
                                         .available = !note,
                                         .note = note,
+                                        .most = most < UINT32_MAX ? most : 0,
                                         .price_micros_hour = price},
                   o->sink, o->put);
 }
@@ -90,14 +108,34 @@ static int type_offer(struct offering *o)
     return st;
 }
 
+static int quotas_read(struct op *op, json_t *ret)
+{
+    json_t *machines = kit_must(json_object());
+    for (size_t i = 0; i < op->e->n_types; i++) {
+        const struct ec2_type *t = &op->e->types[i];
+        if (t->spot || !json_object_get(machines, t->machine))
+            json_object_set_new(machines, t->machine, json_boolean(t->spot));
+    }
+    int st = aws_quotas(&op->a, machines, ret);
+    json_decref(machines);
+    return st;
+}
+
 int ec2_offers(void *self, struct davit_call *call, struct davit_sink *sink,
                davit_put_offer *put, struct davit_error *error)
 {
     struct ec2 *e = self;
     struct op op = op_begin(e, call, error);
+    json_t *quotas = kit_must(json_object());
     int st = zones_learn(&op);
+    if (st == DAVIT_OK)
+        st = quotas_read(&op, quotas);
     for (size_t i = 0; i < e->n_types && st == DAVIT_OK; i++)
-        st = type_offer(&(struct offering){
-            .op = &op, .type = &e->types[i], .sink = sink, .put = put});
+        st = type_offer(&(struct offering){.op = &op,
+                                           .type = &e->types[i],
+                                           .quotas = quotas,
+                                           .sink = sink,
+                                           .put = put});
+    json_decref(quotas);
     return st;
 }

@@ -138,6 +138,8 @@ const struct kit_option ec2_options[] = {
      KIT_URL, AT(aws.endpoints[AWS_EC2])},
     {ENDPOINT("ec2"), AT(aws.endpoints[AWS_EC2]), .instead = "endpoint"},
     {ENDPOINT("sts"), AT(aws.endpoints[AWS_STS]), .instead = "endpoint"},
+    {ENDPOINT("servicequotas"), AT(aws.endpoints[AWS_QUOTAS]),
+     .instead = "endpoint"},
     AWS_OPTIONS(struct ec2, aws),
     {"head_ip",
      "the Ray head's address as the machines see it; else that of head.ray, and "

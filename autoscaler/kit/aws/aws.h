@@ -30,6 +30,7 @@ enum aws_service {
     AWS_STS,
     AWS_SSO,
     AWS_SSO_OIDC,
+    AWS_QUOTAS,
     AWS_SERVICES
 };
 
@@ -42,6 +43,7 @@ struct aws {
     /* aws_init() and what follows */
     struct kit_token keys;
     _Atomic int64_t clock_off_ms; /* AWS's clock minus ours; 0: about right */
+    atomic_bool quotas_told;      /* that they cannot be read */
     pthread_mutex_t lock;         /* of what follows */
     char region[48];              /* "" not known yet */
     bool configured_read;         /* the profile's endpoints are known */
@@ -96,6 +98,10 @@ int aws_do(struct aws_op *op, enum aws_service s, const struct kit_str *form);
 /* GET path (encoded) of a service that speaks JSON; for json_decref(*ret). */
 int aws_json(struct aws_op *op, enum aws_service s, const char *path,
              json_t **ret);
+
+/* The same of one that speaks JSON 1.1: the operation that `target` names. */
+int aws_json_call(struct aws_op *op, enum aws_service s, const char *target,
+                  const json_t *body, json_t **ret);
 
 /* identity.c: a request by which AWS tells whoever sends it who we are, as
  * {"url", "method", "headers": [{"key", "value"}]}; url_form has "{region}" in

@@ -22,7 +22,9 @@ static const struct {
     [AWS_EC2] = {"ec2", "AWS_ENDPOINT_URL_EC2", "ec2"},
     [AWS_STS] = {"sts", "AWS_ENDPOINT_URL_STS", "sts"},
     [AWS_SSO] = {"portal.sso", "AWS_ENDPOINT_URL_SSO", "sso"},
-    [AWS_SSO_OIDC] = {"oidc", "AWS_ENDPOINT_URL_SSO_OIDC", "sso_oidc"}};
+    [AWS_SSO_OIDC] = {"oidc", "AWS_ENDPOINT_URL_SSO_OIDC", "sso_oidc"},
+    [AWS_QUOTAS] = {"servicequotas", "AWS_ENDPOINT_URL_SERVICE_QUOTAS",
+                    "service_quotas"}};
 
 const char *aws_service_name(enum aws_service s)
 {

@@ -88,6 +88,7 @@ static const struct {
     {"AccountProblem", "", DAVIT_AUTH},
     /* it is not there */
     {"ResourceNotFoundException", "", DAVIT_NOT_FOUND},
+    {"NoSuchResourceException", "", DAVIT_NOT_FOUND},
     {"InvalidInstanceID.NotFound", "", DAVIT_NOT_FOUND},
     {"ValidationError", "not found", DAVIT_NOT_FOUND},
     {"ValidationError", "nstance Id not", DAVIT_NOT_FOUND},

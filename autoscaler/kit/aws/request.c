@@ -17,7 +17,8 @@
 static const char *const versions[AWS_SERVICES] = {
     [AWS_EKS] = "",           [AWS_AUTOSCALING] = "2011-01-01",
     [AWS_EC2] = "2016-11-15", [AWS_STS] = "2011-06-15",
-    [AWS_SSO] = "",           [AWS_SSO_OIDC] = ""};
+    [AWS_SSO] = "",           [AWS_SSO_OIDC] = "",
+    [AWS_QUOTAS] = ""};
 
 void aws_init(struct aws *a, const struct davit_host *host)
 {
@@ -89,6 +90,7 @@ struct request {
     enum aws_service service;
     const char *method, *path, *type; /* path: encoded; type NULL: no body */
     const struct kit_str *body;
+    const char *target; /* the operation, of JSON 1.1; or NULL */
 };
 
 static int send_signed(struct aws_op *op, const struct request *r,
@@ -96,7 +98,7 @@ static int send_signed(struct aws_op *op, const struct request *r,
 {
     struct kit_str url = {0}, host = {0}, authorization = {0};
     char region[48], date[SIGV4_DATE_SIZE];
-    struct davit_kv h[5];
+    struct davit_kv h[6];
     size_t n = 0;
     int st = aws_region(op, region, sizeof region);
     if (st == DAVIT_OK)
@@ -109,6 +111,8 @@ static int send_signed(struct aws_op *op, const struct request *r,
     h[n++] = (struct davit_kv){"Host", host.p};
     if (r->type)
         h[n++] = (struct davit_kv){"Content-Type", r->type};
+    if (r->target)
+        h[n++] = (struct davit_kv){"X-Amz-Target", r->target};
     if (keys) {
         h[n++] = (struct davit_kv){"X-Amz-Date", date};
         if (keys->token)
@@ -228,7 +232,7 @@ int aws_query(struct aws_op *op, enum aws_service s, const struct kit_str *form,
               struct xml_doc **ret_doc, const struct xml **ret)
 {
     struct davit_http x;
-    struct request r = {s, "POST", "/", FORM, form};
+    struct request r = {s, "POST", "/", FORM, form, NULL};
     *ret_doc = NULL;
     *ret = NULL;
     int st = exchange(op, &r, &x);
@@ -240,7 +244,7 @@ int aws_query_as(struct aws_op *op, enum aws_service s,
                  struct xml_doc **ret_doc, const struct xml **ret)
 {
     struct davit_http x;
-    struct request r = {s, "POST", "/", FORM, form};
+    struct request r = {s, "POST", "/", FORM, form, NULL};
     *ret_doc = NULL;
     *ret = NULL;
     int st = send_signed(op, &r, keys, &x);
@@ -253,11 +257,29 @@ int aws_json(struct aws_op *op, enum aws_service s, const char *path,
              json_t **ret)
 {
     struct davit_http x;
-    struct request r = {s, "GET", path, NULL, NULL};
+    struct request r = {s, "GET", path, NULL, NULL, NULL};
     *ret = NULL;
     int st = exchange(op, &r, &x);
     if (st == DAVIT_OK && !(*ret = kit_json_reply(&x, op->error)))
         st = DAVIT_RETRY;
+    return st;
+}
+
+int aws_json_call(struct aws_op *op, enum aws_service s, const char *target,
+                  const json_t *body, json_t **ret)
+{
+    struct davit_http x;
+    struct kit_str text = {0};
+    char *dump = kit_must(json_dumps(body, 0));
+    struct request r = {s,     "POST", "/", "application/x-amz-json-1.1",
+                        &text, target};
+    kit_str_puts(&text, dump);
+    free(dump);
+    *ret = NULL;
+    int st = exchange(op, &r, &x);
+    if (st == DAVIT_OK && !(*ret = kit_json_reply(&x, op->error)))
+        st = DAVIT_RETRY;
+    kit_str_done(&text);
     return st;
 }
 

@@ -205,6 +205,45 @@ def test_others_are_not_listed_and_not_found_is_done(cloud, drives):
     assert cloud.instances() == {}
 
 
+def limits(**more):
+    return {code.replace("_", "-"): [f"name of {code}", value] for code, value in more.items()}
+
+
+def test_quotas(cloud, drives):
+    """In vCPUs of a family and market, less what runs in the account, whoever's it is."""
+    def offers(d):
+        return {(o["type"], o["spot"]): (o["available"], o["most"], o["note"]) for o in d.call("offers")["offers"]}
+    types = ("  t4: {provider: ec2, machine: g4dn.xlarge, resources: {CPU: 4, GPU: 1}, spot: true, options: {image: ami-12c6146b}}\n"
+             "  t42: {provider: ec2, machine: g4dn.2xlarge, resources: {CPU: 8, GPU: 1}, options: {image: ami-12c6146b}}\n"
+             "  cpu: {provider: ec2, machine: m5.large, resources: {CPU: 2}, options: {image: ami-12c6146b}}\n")
+    d = drives(types=types)
+    cloud.service_quotas(of=limits(L_DB2E81BA=18.0, L_3819A6DF=8.0))
+    want = {("t4", False): (True, 4, ""), ("t4", True): (True, 2, ""), ("t42", False): (True, 2, ""), ("cpu", False): (True, -1, "")}
+    assert offers(d) == want
+    d.launch(1, R, type="t42")
+    d.launch(1, "davit-00112233445566770001", type="t4", spot=True)
+    d.launch(1, "davit-00112233445566770002", type="cpu")
+    got = offers(d)
+    assert got["t42", False] == (True, 1, "") and got["t4", True] == (True, 1, "") and got["cpu", False] == (True, -1, ""), got
+    cloud.service_quotas(of=limits(L_DB2E81BA=14.0, L_3819A6DF=0.0, L_1216C47A=3.0))
+    got = offers(d)
+    assert got["t42", False] == (False, -1, "quota L-DB2E81BA (name of L_DB2E81BA): 8 of 14 vCPUs used, a machine takes 8"), got
+    assert got["t4", True][0] is False and "0 vCPUs used" in got["t4", True][2], got
+    assert got["cpu", False] == (False, -1, "quota L-1216C47A (name of L_1216C47A): 2 of 3 vCPUs used, a machine takes 2"), got
+    assert [x["json"] for x in cloud.log() if x["action"] == "GetServiceQuota"][0] == {"ServiceCode": "ec2", "QuotaCode": "L-DB2E81BA"}
+
+
+@pytest.mark.parametrize("action,code", [("GetServiceQuota", "AccessDeniedException"), ("GetServiceQuota", "ServiceException"), ("DescribeInstances", "UnauthorizedOperation")])
+def test_quotas_that_cannot_be_read(cloud, drives, action, code):
+    cloud.service_quotas(of=limits(L_DB2E81BA=0.0))
+    cloud.fault(action=action, kind="error", code=code, status=400, times=-1)
+    d = drives()
+    for _ in range(2):
+        r = d.call("offers")
+        assert r["status"] == "OK" and {(o["available"], o["most"]) for o in r["offers"]} == {(True, -1)}, r
+    assert d.text().count("offers are made without quotas: " + code) == 1, d.text()
+
+
 @pytest.mark.parametrize("types, says", [
     ("  t4: {provider: ec2, machine: g4dn.xlarge}", "an image"),
     ("  t4: {provider: ec2, machine: g4dn.xlarge, options: {image: ubuntu}}", "ami-"),
@@ -237,3 +276,20 @@ def test_contract(cloud, tmp_path):
     assert p.returncode == 0, p.stdout[-3000:] + p.stderr[-3000:]
     assert " 0 broken, 0 skipped" in p.stdout
     assert cloud.instances() == {}
+
+
+def test_spot_prices(cloud, drives):
+    """By EC2's price history, for each zone; who may not read it has none."""
+    def prices(d):
+        r = d.call("offers")
+        assert r["status"] == "OK", r
+        return {(o["zone"], o["spot"]): o["price"] for o in r["offers"]}
+    types = "  t4: {provider: ec2, machine: g4dn.xlarge, zones: [us-east-1a, us-east-1b], resources: {CPU: 4}, spot: true, options: {image: ami-12c6146b}}\n"
+    d = drives(types=types)
+    got = prices(d)
+    assert sorted(got) == [(z, s) for z in ("us-east-1a", "us-east-1b") for s in (False, True)]
+    assert all(0 < p < 100e6 if spot else p == -1 for (_, spot), p in got.items()), got
+    asked = [dict(x["form"]) for x in cloud.log() if x["action"] == "DescribeSpotPriceHistory"]
+    assert [(a["AvailabilityZone"], a["InstanceType.1"]) for a in asked] == [("us-east-1a", "g4dn.xlarge"), ("us-east-1b", "g4dn.xlarge")]
+    cloud.fault(action="DescribeSpotPriceHistory", kind="error", code="UnauthorizedOperation", status=403, times=-1)
+    assert set(prices(d).values()) == {-1}

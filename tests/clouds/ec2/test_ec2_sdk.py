@@ -39,3 +39,14 @@ def test_as_boto3_sends_it(cloud, drives):
             pass  # what the cloud says to it is not what is compared
         [theirs] = cloud.log()[n:]
         assert shape(x) == shape(theirs), x["action"]
+
+
+def test_a_quota_is_asked_for_as_by_boto3(cloud, drives):
+    cloud.service_quotas(of={"L-DB2E81BA": ["Running On-Demand G and VT instances", 8.0]})
+    drives().call("offers")
+    [ours] = [x for x in cloud.log() if x["action"] == "GetServiceQuota"]
+    sdk = boto3.client("service-quotas", region_name="us-east-1", endpoint_url=cloud.url, aws_access_key_id=AK, aws_secret_access_key=SK)
+    assert sdk.get_service_quota(**ours["json"])["Quota"]["Value"] == 8.0
+    theirs = cloud.log()[-1]
+    same = ("service", "method", "path", "query", "type", "target", "json")
+    assert {k: ours[k] for k in same} == {k: theirs[k] for k in same}

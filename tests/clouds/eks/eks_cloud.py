@@ -33,6 +33,8 @@ from xml.sax.saxutils import escape
 from eks_moto import Moto  # before boto3: it cleans the environment
 from ec2_run import Runs
 import boto3
+import botocore.session
+from botocore import validate
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
@@ -73,6 +75,7 @@ class Cloud:
             self.tokens = {}         # LaunchInstances by ClientToken
             self.runs = Runs(self)   # RunInstances by ClientToken
             self.log = []            # (service, action, parameters, verdict)
+            self.quotas = None       # Service Quotas of EC2: code -> (name, value); None: moto's answer
             self.page = 0            # DescribeInstances: at most so many a page
             self.health = {}         # node group -> issues
             self.statuses = {}       # node group -> status, such as UPDATING
@@ -293,6 +296,19 @@ class Cloud:
             return status, json.dumps(j).encode()
         return status, body
 
+    # ---- Service Quotas, which moto has for VPC only; judged by AWS's own model
+
+    def service_quota(self, action, params):
+        op = botocore.session.Session().get_service_model("service-quotas").operation_model(action)
+        report = validate.ParamValidator().validate(params, op.input_shape)
+        if report.has_errors():
+            raise Refused("IllegalArgumentException", report.generate_report())
+        code = params["QuotaCode"]
+        if params["ServiceCode"] != "ec2" or code not in self.quotas:
+            raise Refused("NoSuchResourceException", "The request failed because the specified service quota does not exist.")
+        name, value = self.quotas[code]
+        return {"Quota": {"ServiceCode": "ec2", "QuotaCode": code, "QuotaName": name, "Value": value, "Unit": "None", "Adjustable": True}}
+
     # ---- the gate
 
     def verify(self, method, target, headers, body):
@@ -348,6 +364,8 @@ class Cloud:
 
 
 def error_body(service, e):
+    if service == "servicequotas":
+        return json.dumps({"__type": e.code, "Message": e.text}).encode(), {"Content-Type": "application/x-amz-json-1.1"}
     if service == "eks":
         return json.dumps({"message": e.text}).encode(), {"Content-Type": "application/json", "x-amzn-ErrorType": e.code}
     if service == "ec2":
@@ -404,7 +422,10 @@ class Gate(http.server.BaseHTTPRequestHandler):
             return self.sso(path, json.loads(body or b"{}"))
         pairs = urllib.parse.parse_qsl(body.decode(), keep_blank_values=True) if n else []
         form = dict(pairs)
-        action = form.get("Action") or (
+        target = self.headers.get("X-Amz-Target", "")
+        if target:
+            pairs, form = [], {}
+        action = target.rpartition(".")[2] or form.get("Action") or (
             "DescribeNodegroup" if re.fullmatch(r"/clusters/[^/]+/node-groups/[^/]+", path.path) else self.command + " " + path.path)
         service = "?"
         with CLOUD.lock:
@@ -422,7 +443,7 @@ class Gate(http.server.BaseHTTPRequestHandler):
             f = CLOUD.fault(action, body)
             CLOUD.log.append({"service": service, "action": action, "method": self.command, "path": path.path,
                               "query": urllib.parse.parse_qsl(path.query), "form": pairs, "at": time.time(),
-                              "type": self.headers.get("Content-Type"), "fault": f and f["kind"]})
+                              "type": self.headers.get("Content-Type"), "target": target, "json": json.loads(body) if target else None, "fault": f and f["kind"]})
             if f and f["kind"] == "reset":
                 return self.reset()
             if f and f["kind"] == "error":
@@ -449,6 +470,8 @@ class Gate(http.server.BaseHTTPRequestHandler):
                "DescribeScalingActivities": CLOUD.scaling_activities, "LaunchInstances": CLOUD.launch_instances}
         if action in ("RunInstances", "DescribeInstances", "TerminateInstances"):
             body = CLOUD.runs.before(action, form, body)
+        if service == "servicequotas" and CLOUD.quotas is not None:
+            return 200, json.dumps(CLOUD.service_quota(action, json.loads(body))).encode(), {"Content-Type": "application/x-amz-json-1.1"}
         if action in own:
             return 200, own[action](form).encode(), {"Content-Type": "text/xml"}
         if action in ("DescribeAutoScalingGroups", "DescribeInstances"):
@@ -591,6 +614,9 @@ class Gate(http.server.BaseHTTPRequestHandler):
 
     def ctl_freeze(self):
         CLOUD.frozen = {}
+
+    def ctl_service_quotas(self, of):
+        CLOUD.quotas = of
 
     def ctl_page(self, n):
         CLOUD.page = n

@@ -16,6 +16,7 @@ OPERATIONS = {
     "DescribeInstances": ["ec2_describe_instances_filter"],
     "DescribeInstanceTypes": ["ec2_describe_instance_types"],
     "DescribeSpotPriceHistory": [],
+    "GetServiceQuota": [],
     "CreateTags": [],
     "RunInstances": [],
     "TerminateInstances": [],
