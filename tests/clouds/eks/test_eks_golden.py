@@ -147,7 +147,8 @@ def test_the_table_is_whole():
     """Every operation in the sources is in it, every recording in a test here."""
     folders = ("providers/eks", "providers/ec2", "autoscaler/kit/aws")
     source = "".join(p.read_text() for f in folders for p in sorted((ROOT / f).glob("*.c")))
-    assert set(re.findall(r'form_begin\(&?\w+,\s*\w+,\s*"(\w+)"', source)) | {"DescribeNodegroup"} == set(OPERATIONS)
+    assert set(re.findall(r'"ServiceQuotasV20190624\.(\w+)"', source)) == {"GetServiceQuota"}
+    assert set(re.findall(r'form_begin\(&?\w+,\s*\w+,\s*"(\w+)"', source)) | {"DescribeNodegroup", "GetServiceQuota"} == set(OPERATIONS)
     here = (HERE / "test_eks_golden.py").read_text()
     tried = set(re.findall(r'same\(cloud, "(\w+)"', here)) | set(re.findall(r'golden\("(\w+)"\)\[', here))
     recordings = {n for names in OPERATIONS.values() for n in names} | set(AGENTS)
