@@ -2,7 +2,6 @@
  * offers.c - what could be launched: node types, zones, prices of spot, and
  * how many the quotas still allow.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "ec2.h"
@@ -51,21 +50,13 @@ static bool has_subnet(const struct offering *o, const char *zone)
     return found;
 }
 
-static int64_t cpus(const struct kit_offer *f)
-{
-    for (size_t i = 0; i < f->resources.n; i++)
-        if (strcmp(f->resources.v[i].key, "CPU") == 0)
-            return strtoll(f->resources.v[i].value, NULL, 10);
-    return 0;
-}
-
 static void market_put(const struct offering *o, const char *zone,
                        const char *note, bool spot)
 {
     char used_up[250];
     int64_t price = spot ? aws_spot_price(&o->op->a, o->type->machine, zone)
                          : -1;
-    uint32_t most = aws_room(o->quotas, o->type->machine, cpus(&o->facts), spot,
+    uint32_t most = aws_room(o->quotas, o->type->machine, &o->facts, spot,
                              used_up, sizeof used_up);
     if (!note && most == 0)
         note = used_up;

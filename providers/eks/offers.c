@@ -4,7 +4,8 @@
  * A node group says labels, taints and machine types; EC2 says what such a
  * machine has; the group's tags say the rest (the template tags that the
  * cluster autoscaler reads, too), so that a group at zero is known as well.
- * Prices: EC2 has those of the spot market only.
+ * Prices: EC2 has those of the spot market only.  How many more the account may
+ * have is Service Quotas' word (kit/aws/quota.c).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 
 #include "eks.h"
 #include "kit/aws/machine.h"
+#include "kit/aws/quota.h"
 
 int api_node_group(struct op *op, const struct eks_pool *p, json_t **ret)
 {
@@ -104,6 +106,7 @@ static bool has_zone(const struct xml *group, const char *zone)
 struct offering {
     struct op *op;
     const struct eks_type *type;
+    const json_t *quotas;
     struct davit_sink *sink;
     davit_put_offer *put;
 };
@@ -115,12 +118,18 @@ static void offer_put(const struct offering *o, const struct kit_offer *f,
     int64_t price = spot && machine[0] != '\0'
                         ? aws_spot_price(&o->op->a, machine, zone)
                         : -1;
+    char used_up[250];
+    uint32_t most = aws_room(o->quotas, machine, f, spot, used_up,
+                             sizeof used_up);
+    if (available && most == 0)
+        note = used_up;
     kit_offer_put(f,
                   &(struct davit_offer){.name = o->type->name,
                                         .zone = zone,
                                         .spot = spot,
                                         .note = note,
-                                        .available = available,
+                                        .available = available && most > 0,
+                                        .most = most < UINT32_MAX ? most : 0,
                                         .price_micros_hour = price},
                   o->sink, o->put);
 }
@@ -199,6 +208,19 @@ static int route_offer(const struct offering *o, const struct eks_route *r,
     return st;
 }
 
+/* Of the types whose machine the configuration says: a pool's market is not
+ * known yet, so both are asked for. */
+static int quotas_read(struct op *op, json_t *ret)
+{
+    json_t *machines = kit_must(json_object());
+    for (size_t i = 0; i < op->e->n_types; i++)
+        if (op->e->types[i].machine && op->e->types[i].machine[0] != '\0')
+            json_object_set_new(machines, op->e->types[i].machine, json_true());
+    int st = aws_quotas(&op->a, machines, ret);
+    json_decref(machines);
+    return st;
+}
+
 int eks_offers(void *self, struct davit_call *call, struct davit_sink *sink,
                davit_put_offer *put, struct davit_error *error)
 {
@@ -208,13 +230,17 @@ int eks_offers(void *self, struct davit_call *call, struct davit_sink *sink,
     struct view v;
     for (size_t i = 0; i < e->n_typed; i++)
         pools[i] = i;
+    json_t *quotas = kit_must(json_object());
     int st = view_read(&op, pools, e->n_typed, false, &v);
+    if (st == DAVIT_OK)
+        st = quotas_read(&op, quotas);
     for (size_t t = 0; t < e->n_types && st == DAVIT_OK; t++) {
-        struct offering o = {&op, &e->types[t], sink, put};
+        struct offering o = {&op, &e->types[t], quotas, sink, put};
         for (size_t i = 0; i < o.type->n_routes && st == DAVIT_OK; i++)
             st = route_offer(&o, &o.type->routes[i], &v);
     }
     view_free(&v);
+    json_decref(quotas);
     free(pools);
     return st;
 }

@@ -137,6 +137,8 @@ const struct kit_option eks_options[] = {
      .instead = "endpoint"},
     {ENDPOINT("ec2"), AT(aws.endpoints[AWS_EC2]), .instead = "endpoint"},
     {ENDPOINT("sts"), AT(aws.endpoints[AWS_STS]), .instead = "endpoint"},
+    {ENDPOINT("servicequotas"), AT(aws.endpoints[AWS_QUOTAS]),
+     .instead = "endpoint"},
     AWS_OPTIONS(struct eks, aws),
     {"launch_timeout", "how long a group may take to start an instance",
      KIT_DURATION, AT(launch_timeout_ms), .fallback = "15m"},

@@ -175,9 +175,19 @@ int aws_quotas(struct aws_op *op, const json_t *machines, json_t *ret)
     return DAVIT_OK;
 }
 
-uint32_t aws_room(const json_t *quotas, const char *machine, int64_t vcpus,
-                  bool spot, char *note, size_t size)
+static int64_t cpus(const struct kit_offer *f)
 {
+    for (size_t i = 0; i < f->resources.n; i++)
+        if (strcmp(f->resources.v[i].key, "CPU") == 0)
+            return strtoll(f->resources.v[i].value, NULL, 10);
+    return 0;
+}
+
+uint32_t aws_room(const json_t *quotas, const char *machine,
+                  const struct kit_offer *facts, bool spot, char *note,
+                  size_t size)
+{
+    int64_t vcpus = cpus(facts);
     const char *code = code_of(machine, spot);
     const json_t *q = code ? json_object_get(quotas, code) : NULL;
     double limit = json_number_value(json_object_get(q, "limit"));

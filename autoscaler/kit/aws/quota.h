@@ -4,6 +4,7 @@
 #ifndef KIT_AWS_QUOTA_H
 #define KIT_AWS_QUOTA_H
 
+#include "../offer.h"
 #include "aws.h"
 
 /* machines: types -> true when spot is wanted too.  Fills ret, an object of the
@@ -11,9 +12,11 @@
  * want of a right or else, are not in it, and a line in the log says so once;
  * CANCELLED and THROTTLED are the call's. */
 int aws_quotas(struct aws_op *op, const json_t *machines, json_t *ret);
-/* How many more of a type may be had; UINT32_MAX: no limit is known.  0: the
- * note names the quota that is used up. */
-uint32_t aws_room(const json_t *quotas, const char *machine, int64_t vcpus,
-                  bool spot, char *note, size_t size);
+/* How many more of a type may be had, which has the CPUs that the facts say;
+ * UINT32_MAX: no limit is known.  0: the note names the quota that is used up.
+ */
+uint32_t aws_room(const json_t *quotas, const char *machine,
+                  const struct kit_offer *facts, bool spot, char *note,
+                  size_t size);
 
 #endif

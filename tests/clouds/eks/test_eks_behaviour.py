@@ -457,6 +457,21 @@ def test_offers_tell_the_spot_price(cloud, tmp_path):
         assert got["gpu"]["zone"] == "us-east-1a"
 
 
+def test_quotas(cloud, tmp_path):
+    """In vCPUs of the family, by each pool's market, less what runs in the account."""
+    cloud.fresh(cheap={"spot": True}, dear={})
+    types = ("  spot: {provider: eks, pool: %(cheap)s, machine: g5.xlarge, max: 9, spot: true}\n"
+             "  gpu: {provider: eks, pool: %(dear)s, machine: g5.xlarge, max: 9}" % cloud.names)
+    with Drive(tmp_path, cloud, types) as d:
+        def offers():
+            return {o["type"]: (o["available"], o["most"], o["note"]) for o in d.call("offers")["offers"]}
+        assert offers() == {"spot": (True, -1, ""), "gpu": (True, -1, "")}, "moto knows no quotas of EC2"
+        cloud.service_quotas(of={"L-DB2E81BA": ["G and VT", 12.0], "L-3819A6DF": ["spot G and VT", 3.0]})
+        assert offers() == {"spot": (False, -1, "quota L-3819A6DF (spot G and VT): 0 of 3 vCPUs used, a machine takes 4"), "gpu": (True, 3, "")}
+        cloud.by_hand(pool=cloud.names["dear"], n=2)
+        d.until(lambda: offers()["gpu"] == (True, 1, ""))
+
+
 def test_a_thousand_machines(cloud, tmp_path):
     cloud.fresh(gpu={"max": 1200})
     with Drive(tmp_path, cloud, (GPU % cloud.names["gpu"]).replace("60", "2000")) as d:
