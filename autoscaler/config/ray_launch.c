@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "ray/clouds.h"
+#include "ray/mounts.h"
 #include "ray/script.h"
 
 #define LONGEST_SCRIPT 65536
@@ -75,6 +76,28 @@ bool ray_launch_can(struct raw *d, const struct ynode *root,
     return !cloud || cloud->can(&r);
 }
 
+/* The type's script, with the files where user data can hold them. */
+static void script_make(struct raw *d, const struct ray_reading *r,
+                        const struct ray_cloud *cloud, const char *where,
+                        struct buf *b)
+{
+    static const struct ray_mounts none = {.archive = ""};
+    struct ray_mounts m;
+
+    ray_mounts_read(d, r->root, &m);
+    ray_script(b, r->root, r->type, &m);
+    if (!*m.archive || (!b->full && b->n <= cloud->script_max))
+        return;
+    diag_warn(d->r.diag, m.at,
+              "%s: file_mounts and cluster_synced_files are not copied: %zu "
+              "bytes of files are %zu in the start script, and of all that is "
+              "run %zu are user data's limit; bring them with the image, or "
+              "fetch them from a bucket by setup_commands",
+              where, m.bytes, strlen(m.archive), cloud->script_max);
+    buf_clear(b);
+    ray_script(b, r->root, r->type, &none);
+}
+
 void ray_launch_type(struct raw *d, const struct ynode *root,
                      const struct ynode *type, struct raw_type *t)
 {
@@ -93,7 +116,7 @@ void ray_launch_type(struct raw *d, const struct ynode *root,
     cloud->settle(&r, t);
     r.at = t->key;
     buf_init(&b, LONGEST_SCRIPT);
-    ray_script(&b, root, type);
+    script_make(d, &r, cloud, t->where, &b);
     if (b.full)
         diag_add(d->r.diag, t->key, "%s: its commands have more than %d bytes",
                  t->where, LONGEST_SCRIPT);
@@ -126,11 +149,8 @@ static void undone_tell(struct raw *d, const struct ynode *root,
 
 /* What needs a connection to the machine, or one that is kept. */
 static const struct ray_undone undone_anywhere[] = {
-    {"", "file_mounts",
-     "machines join by themselves, without SSH; bring them with the image or "
-     "with setup_commands"},
-    {"", "cluster_synced_files",
-     "machines join by themselves, without SSH; bring them with the image"},
+    {"", "file_mounts_sync_continuously",
+     "a machine has the files as they were when it was launched"},
     {"provider", "cache_stopped_nodes", "machines are ended, not stopped"},
     {"", NULL, NULL},
 };

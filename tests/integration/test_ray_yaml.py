@@ -57,10 +57,11 @@ available_node_types:
   head: {resources: {}, node_config: {InstanceType: m5.large}}
   w: {resources: {}, node_config: {InstanceType: m5.large}}
 head_node_type: head
-file_mounts: {/a: /b}
-cluster_synced_files: [/c]
+file_mounts: {/a: cluster.yaml}
+cluster_synced_files: [/not-there]
+file_mounts_sync_continuously: true
 """)
     assert p.returncode == 0
     told = re.findall(r"cluster.yaml:(\d+):\d+: (\S+) is not done: ", p.stderr)
-    assert sorted(told) == [("10", "file_mounts"), ("11", "cluster_synced_files"), ("4", "provider.cloudwatch"),
+    assert sorted(told) == [("12", "file_mounts_sync_continuously"), ("4", "provider.cloudwatch"),
                             ("4", "provider.security_group")], p.stderr

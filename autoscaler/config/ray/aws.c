@@ -62,4 +62,4 @@ static void settle(const struct ray_reading *r, struct raw_type *t)
 }
 
 const struct ray_cloud ray_aws = {
-    "ec2", {{"provider", "region", "region"}}, undone, can, settle};
+    "ec2", {{"provider", "region", "region"}}, undone, 13000, can, settle};

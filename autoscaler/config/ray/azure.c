@@ -55,5 +55,6 @@ const struct ray_cloud ray_azure = {
      {"auth", "ssh_user", "admin"},
      {"auth", "ssh_public_key", "ssh_public_key"}},
     undone,
+    46000,
     can,
     settle};

@@ -28,6 +28,9 @@ struct ray_cloud {
         const char *map, *ray, *ours;
     } settings[8];
     const struct ray_undone *undone; /* key NULL ends */
+    /* bytes of a script with files in it: the cloud's own limit on user data,
+     * less what our plug-in puts around it */
+    size_t script_max;
     /* False, and told: machines of this type are not launched. */
     bool (*can)(const struct ray_reading *r);
     /* Fills in what Ray would have. */

@@ -54,4 +54,4 @@ static void settle(const struct ray_reading *r, struct raw_type *t)
 }
 
 const struct ray_cloud ray_gcp = {
-    "gce", {{"provider", "project_id", "project"}}, undone, can, settle};
+    "gce", {{"provider", "project_id", "project"}}, undone, 60000, can, settle};

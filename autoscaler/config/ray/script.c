@@ -1,7 +1,7 @@
 /*
  * script.c - see script.h.
  *
- * The order is that of Ray's updater: initialization_commands on the host, then
+ * The order is that of Ray's updater: files, initialization_commands on the host, then
  * setup_commands, worker_setup_commands and worker_start_ray_commands, in the
  * container where the file has a docker: block (ray/autoscaler/_private/
  * {updater,docker,util}.py).  A type's own list replaces the file's.  Each
@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "../raw.h"
+#include "mounts.h"
 
 #define LONGEST_NAME 4096
 
@@ -31,7 +32,7 @@ static void runner_add(struct buf *b, const char *name, const char *before)
                name, before);
 }
 
-static void quoted(struct buf *b, const char *text)
+void ray_script_quoted(struct buf *b, const char *text)
 {
     buf_str(b, "'");
     for (; *text; text++)
@@ -52,7 +53,7 @@ static void commands_add(struct buf *b, const struct ynode *list,
         if (list->items[i]->kind != YNODE_TEXT)
             continue;
         buf_printf(b, "%s ", how);
-        quoted(b, list->items[i]->text);
+        ray_script_quoted(b, list->items[i]->text);
         buf_str(b, "\n");
     }
 }
@@ -83,14 +84,25 @@ static void options_add(struct buf *b, const struct ynode *list)
             buf_printf(b, " %s", dialect_text(list->items[i]));
 }
 
+static const char *container_image(const struct ynode *root,
+                                   const struct ynode *type)
+{
+    return docker_text(root, type, "worker_image",
+                       docker_text(root, type, "image", ""));
+}
+
+static const char *container_name(const struct ynode *root,
+                                  const struct ynode *type)
+{
+    return docker_text(root, type, "container_name", "ray_container");
+}
+
 /* True when the file wants a container; then it is started. */
 static bool container_add(struct buf *b, const struct ynode *root,
                           const struct ynode *type)
 {
-    const char *image = docker_text(root, type, "worker_image",
-                                    docker_text(root, type, "image", ""));
-    const char *name = docker_text(root, type, "container_name",
-                                   "ray_container");
+    const char *image = container_image(root, type);
+    const char *name = container_name(root, type);
     const struct ynode *run = ynode_path(type, "docker", "run_options", NULL);
     struct buf exec;
 
@@ -98,35 +110,59 @@ static bool container_add(struct buf *b, const struct ynode *root,
         return false;
     if (strcmp(docker_text(root, type, "pull_before_run", "true"), "false")) {
         buf_str(b, "docker pull ");
-        quoted(b, image);
+        ray_script_quoted(b, image);
         buf_str(b, "\n");
     }
     /* Some clouds run the script at each start of a machine. */
     buf_str(b, "docker rm -f ");
-    quoted(b, name);
+    ray_script_quoted(b, name);
     buf_str(b, " >/dev/null 2>&1 || true\n"
                "docker run --rm -d -i --net=host --name ");
-    quoted(b, name);
+    ray_script_quoted(b, name);
     buf_str(b, " $(command -v nvidia-smi >/dev/null && echo --gpus all)"
                " --shm-size=$(awk '/MemAvailable/ {printf \"%d\", $2 * 1024 * "
                "0.33}' /proc/meminfo)");
     options_add(b, run ? run : ynode_path(root, "docker", "run_options", NULL));
     options_add(b, ynode_path(root, "docker", "worker_run_options", NULL));
     buf_str(b, " ");
-    quoted(b, image);
+    ray_script_quoted(b, image);
     buf_str(b, " bash\n");
     buf_init(&exec, LONGEST_NAME);
     buf_str(&exec, "docker exec -e RAY_CLOUD_INSTANCE_ID -e RAY_NODE_TYPE_NAME "
                    "-e RAY_CLOUD_INSTANCE_TYPE_NAME -e RAY_HEAD_IP "
                    "-e RAY_OVERRIDE_RESOURCES ");
-    quoted(&exec, name);
+    ray_script_quoted(&exec, name);
     runner_add(b, "in_container", exec.s);
     buf_done(&exec);
     return true;
 }
 
+/* Before the first command; Ray's container has the files from its start. */
+static void files_add(struct buf *b, const struct ray_mounts *m)
+{
+    if (*m->archive)
+        buf_printf(b,
+                   "files() {\nbase64 -d <<'DAVIT_FILES'\n%sDAVIT_FILES\n}\n",
+                   m->archive);
+}
+
+static void files_put(struct buf *b, const struct ray_mounts *m,
+                      const char *container)
+{
+    if (!*m->archive)
+        return;
+    buf_str(b, "files | ");
+    if (container) {
+        buf_str(b, "docker exec -i ");
+        ray_script_quoted(b, container);
+    }
+    buf_str(b, " bash -c ");
+    ray_script_quoted(b, m->unpack);
+    buf_str(b, "\n");
+}
+
 void ray_script(struct buf *b, const struct ynode *root,
-                const struct ynode *type)
+                const struct ynode *type, const struct ray_mounts *mounts)
 {
     const struct ynode *setup = ynode_get(type, "worker_setup_commands");
     const struct ynode *start = ynode_get(root, "worker_start_ray_commands");
@@ -134,9 +170,14 @@ void ray_script(struct buf *b, const struct ynode *root,
 
     buf_str(b, "set -e\n");
     runner_add(b, how, "setsid -w");
+    files_add(b, mounts);
+    if (!*container_image(root, type))
+        files_put(b, mounts, NULL);
     commands_add(b, of_type(root, type, "initialization_commands"), how);
-    if (container_add(b, root, type))
+    if (container_add(b, root, type)) {
         how = "in_container";
+        files_put(b, mounts, container_name(root, type));
+    }
     if (setup) {
         commands_add(b, setup, how);
     } else {

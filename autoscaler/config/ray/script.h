@@ -8,8 +8,13 @@
 #include "../../base/buf.h"
 #include "../yaml.h"
 
-/* Appends the script of a node type of a Ray cluster YAML, for bash. */
+struct ray_mounts;
+
+/* Appends the script of a node type of a Ray cluster YAML, for bash; with the
+ * files of mounts, whose archive may be "". */
 void ray_script(struct buf *b, const struct ynode *root,
-                const struct ynode *type);
+                const struct ynode *type, const struct ray_mounts *mounts);
+/* Appends text as one word of a shell. */
+void ray_script_quoted(struct buf *b, const char *text);
 
 #endif

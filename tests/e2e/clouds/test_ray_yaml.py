@@ -47,10 +47,12 @@ available_node_types:
       ImageId: ami-12c6146b
       BlockDeviceMappings: [{DeviceName: /dev/sda1, Ebs: {VolumeSize: 140, VolumeType: gp3}}]
 head_node_type: ray.head.default
-setup_commands: ["touch /tmp/was-set-up"]
+file_mounts: {~/mounted: mounted}
+rsync_exclude: ["**/.git"]
+setup_commands: ["test ! -e ~/mounted/.git && cp ~/mounted/deep/file /tmp/was-set-up"]
 worker_start_ray_commands:
   - ray stop
-  - ulimit -n 65536; test -e /tmp/was-set-up && ray start --address=$RAY_HEAD_IP:6379 --object-manager-port=8076 --object-store-memory=80000000
+  - ulimit -n 65536; grep -q brought /tmp/was-set-up && ray start --address=$RAY_HEAD_IP:6379 --object-manager-port=8076 --object-store-memory=80000000
 """
 
 GCP = """
@@ -271,6 +273,9 @@ class Azure:
 def test_two_actors(tmp_path, cloud):
     cloud = cloud(tmp_path)
     (tmp_path / "cluster.yaml").write_text(cloud.yaml)
+    (tmp_path / "mounted/.git").mkdir(parents=True)
+    (tmp_path / "mounted/deep").mkdir()
+    (tmp_path / "mounted/deep/file").write_text("brought\n")
     ray_path = str(raycluster.ray_bin())
     try:
         with Head(port=6379) as ray, hosts.Hosts(cloud.billed, ray_path, tmp_path / "hosts.log"):
