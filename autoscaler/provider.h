@@ -135,6 +135,10 @@ struct davit_offer {
     /* What goes on there, for a person: why it is not available, such as an
      * upgrade of its pool; "" or NULL. */
     const char *note;
+    /* How many more of it may be launched, by the cloud's limits less what is
+     * used when offers() asks; the daemon counts from there.  0: not known.
+     * None at all is not `available`, with a note. */
+    uint32_t most;
 };
 
 enum davit_phase {

@@ -64,9 +64,9 @@ static const char *backoff_text(struct view *v, uint32_t offer)
                             view_time(v, o->backoff_until_ms),
                             status_name(o->backoff_for));
     return arena_printf(
-        &v->arena, "%s: only %u more may be launched now%s%s",
+        &v->arena, "%s: only %u more may be launched now, %s%s",
         offer_text(v, offer), o->room,
-        o->backoff_for != ST_OK ? ", after " : "",
+        o->backoff_for != ST_OK ? "after " : "by its cloud's quota",
         o->backoff_for != ST_OK ? status_name(o->backoff_for) : "");
 }
 

@@ -309,7 +309,10 @@ void sink_put_offer(struct davit_sink *s, const struct davit_offer *o)
         .spot = o->spot,
         .available = o->available,
         .note = sentence(
-            s, DAVIT_HAS(o, struct davit_offer, note) ? o->note : NULL)};
+            s, DAVIT_HAS(o, struct davit_offer, note) ? o->note : NULL),
+        .most = DAVIT_HAS(o, struct davit_offer, most) && o->most > 0
+                    ? o->most
+                    : UNLIMITED};
     taints_copy(s, o, &copy);
     if (s->broken.status == ST_OK)
         has_copy(s, o, &copy);

@@ -39,6 +39,18 @@ static bool backs_off(const struct send *s, const struct machine *m)
     return true;
 }
 
+/* One that may have left before, in another process too, is sent again only for
+ * what is needed now. */
+static bool is_needed(const struct send *s, const char *request_id)
+{
+    const struct fleet *f = &s->ledger->fleet;
+
+    for (uint32_t i = 0; i < f->n; i++)
+        if (f->v[i]->needed && strcmp(f->v[i]->request_id, request_id) == 0)
+            return true;
+    return false;
+}
+
 static void launch_mark(const struct send *s, const char *request_id)
 {
     for (uint32_t i = 0; i < s->ledger->fleet.n; i++) {
@@ -62,7 +74,8 @@ static void launch_send(struct send *s, const struct machine *first)
      * what cannot be seen is not bought. */
     if (!provider_is_read(p) ||
         !calls_room(s->providers, p->provider, CALL_LAUNCH) ||
-        launch_waits(s, first->request_id) || backs_off(s, first))
+        launch_waits(s, first->request_id) || backs_off(s, first) ||
+        (first->maybe.doubt && !is_needed(s, first->request_id)))
         return;
     call = call_new(p->provider, CALL_LAUNCH, MAIL_CALL);
     call->type = arena_strdup(&call->arena, first->type);

@@ -105,6 +105,11 @@ static struct taints taints_take(const struct taking *t, struct taints x)
     return (struct taints){v, x.n};
 }
 
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
 struct offers {
     VEC(struct snap_offer) all;
 };
@@ -135,6 +140,7 @@ static bool known_offers_take(const struct taking *t,
         v.taints = taints_take(t, x->taints);
         v.note = arena_strdup(t->arena, x->note);
         backoff_take(t, type, &v, unavailable);
+        v.room = least(v.room, offer_room(p, x));
         if (!x->available) {
             v.closed = true;
             v.room = 0;

@@ -193,12 +193,23 @@ static const struct davit_kv *taints_of(const json_t *o, struct kit_keep *keep,
     return kv;
 }
 
+/* A count from 0 on; -1: it says none. */
+static int64_t count_of(const json_t *o, const char *name, bool *good)
+{
+    const json_t *v = json_object_get(o, name);
+    int64_t n = json_is_integer(v) ? json_integer_value(v) : -1;
+
+    *good = *good && (!v || json_is_null(v) || n >= 0);
+    return n < UINT32_MAX ? n : -1;
+}
+
 const char *offer_read(const json_t *o, struct davit_offer *ret,
                        struct kit_keep *keep, char *room, size_t n)
 {
     const json_t *price = json_object_get(o, "price");
     bool good = true, priced = price && !json_is_null(price);
     double dollars = priced ? json_number_value(price) : 0;
+    int64_t most;
 
     *ret = (struct davit_offer){.size = sizeof *ret};
     ret->name = text_of(o, "type", &good);
@@ -206,13 +217,17 @@ const char *offer_read(const json_t *o, struct davit_offer *ret,
     ret->spot = flag_of(o, "spot", false, &good);
     ret->available = flag_of(o, "available", true, &good);
     ret->note = text_of(o, "note", &good);
+    most = count_of(o, "most", &good);
+    ret->most = most > 0 ? (uint32_t)most : 0;
+    ret->available = ret->available && most != 0;
     ret->price_micros_hour = -1;
     ret->resources = pairs_of(o, "resources", keep, &ret->n_resources, &good);
     ret->labels = pairs_of(o, "labels", keep, &ret->n_labels, &good);
     ret->taints = taints_of(o, keep, &ret->n_taints, &good);
     if (!json_is_object(o) || !good)
         return "\"offer\" must be an object with the strings type, zone and note, "
-               "the number price, the booleans spot and available, the maps "
+               "the number price, most (a whole number from 0 on), the booleans "
+               "spot and available, the maps "
                "resources and labels, and taints, a list of KEY=VALUE:EFFECT";
     if (priced &&
         (!json_is_number(price) || !(dollars >= 0) || dollars > 1e6)) {

@@ -108,6 +108,20 @@ static void accelerators_add(json_t *body, const char *machine)
     }
 }
 
+void body_accelerator(const struct gce_type *t, char ret[64], int64_t *count)
+{
+    json_t *body = kit_must(json_object());
+    json_t *own = json_object_get(t->node, "guestAccelerators");
+    if (own)
+        json_object_set(body, "guestAccelerators", own);
+    accelerators_add(body, t->machine);
+    const json_t *a = json_array_get(json_object_get(body, "guestAccelerators"),
+                                     0);
+    snprintf(ret, 64, "%s", last_part(kit_json_text(a, "acceleratorType")));
+    *count = kit_json_int(a, "acceleratorCount", *ret != '\0');
+    json_decref(body);
+}
+
 /* People write bare names; the API wants them with their zone, and the zone is
  * the launch's. */
 static void zone_set(json_t *o, const char *key, const char *kind,

@@ -63,6 +63,8 @@ const struct gce_type *type_find(const struct gce *g, const char *name);
 json_t *body_make(const struct gce *g, const struct gce_type *t,
                   const struct davit_launch *l, const char *name,
                   const char *script);
+/* What is attached to a machine of this type; "" and 0: nothing is. */
+void body_accelerator(const struct gce_type *t, char ret[64], int64_t *count);
 /* Any text as a label's value, and back: a-z, 0-9 and - stay, others are _ and
  * two hex digits.  False: it does not fit 63 bytes. */
 bool label_make(const char *text, char ret[NAME_SIZE]);

@@ -1,5 +1,6 @@
 /*
- * offers.c - what could be launched: node types in their zones.
+ * offers.c - what could be launched: node types in their zones, and how many the
+ * quotas still allow (kit/gcp/quota.c).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,64 +9,98 @@
 #include "gce.h"
 #include "kit/offer.h"
 
-static int machine_read(struct op *op, const struct gce_type *t,
-                        const char *zone, struct kit_offer *f, bool *there)
+struct offering { /* a node type in a zone */
+    const struct gce_type *type;
+    const char *zone;
+    bool there;
+    int64_t cpus, gpus;
+    char machine[64], accelerator[64];
+    struct kit_offer facts;
+};
+
+static int machine_read(struct op *op, struct offering *o)
 {
     json_t *m;
-    char *path = kit_print("zones/%s/machineTypes/%.*s", zone,
-                           (int)strcspn(t->machine, "+"), t->machine);
+    char *path = kit_print("zones/%s/machineTypes/%s", o->zone, o->machine);
     int s = api_send(op, "GET", path, NULL, &m);
     free(path);
-    *there = s == DAVIT_OK;
+    o->there = s == DAVIT_OK;
     if (s == DAVIT_OK) {
         const json_t *own = json_array_get(json_object_get(m, "accelerators"),
                                            0);
         int64_t gpus = kit_json_int(own, "guestAcceleratorCount", 0);
-        kit_fact_number(f, &f->resources, "CPU",
-                        kit_json_int(m, "guestCpus", 0));
-        kit_fact_number(f, &f->resources, "memory",
+        o->cpus = kit_json_int(m, "guestCpus", 0);
+        kit_fact_number(&o->facts, &o->facts.resources, "CPU", o->cpus);
+        kit_fact_number(&o->facts, &o->facts.resources, "memory",
                         kit_json_int(m, "memoryMb", 0) * 1048576);
         if (gpus > 0)
-            kit_fact_number(f, &f->resources, "GPU", gpus);
+            kit_fact_number(&o->facts, &o->facts.resources, "GPU", gpus);
+        if (gpus > 0 && o->gpus == 0) {
+            o->gpus = gpus;
+            snprintf(o->accelerator, sizeof o->accelerator, "%s",
+                     kit_json_text(own, "guestAcceleratorType"));
+        }
     }
     json_decref(m);
     return s == DAVIT_NOT_FOUND ? DAVIT_OK : s;
 }
 
-static void put_market(const struct gce_type *t, const char *zone, bool spot,
-                       bool there, const struct kit_offer *f,
-                       struct davit_sink *sink, davit_put_offer *put)
+static void put_market(const struct offering *o, bool spot,
+                       const json_t *quotas, struct davit_sink *sink,
+                       davit_put_offer *put)
 {
-    kit_offer_put(f,
+    char note[200];
+    uint32_t most = gcp_room(quotas, o->zone,
+                             &(struct gcp_machine){o->machine, o->accelerator,
+                                                   o->cpus, o->gpus, spot},
+                             note, sizeof note);
+    kit_offer_put(&o->facts,
                   &(struct davit_offer){
-                      .name = t->name,
-                      .zone = zone,
+                      .name = o->type->name,
+                      .zone = o->zone,
                       .spot = spot,
-                      .available = there,
-                      .note = there ? NULL
-                                    : "the zone does not have this machine "
-                                      "type",
+                      .available = o->there && most > 0,
+                      .note = o->there ? note
+                                       : "the zone does not have this machine "
+                                         "type",
+                      .most = most < UINT32_MAX ? most : 0,
                       .price_micros_hour = -1},
                   sink, put);
+}
+
+static int zone_offer(struct op *op, const struct gce_type *t, const char *zone,
+                      json_t *quotas, struct davit_sink *sink,
+                      davit_put_offer *put)
+{
+    struct gce *g = op->g;
+    struct offering o = {.type = t, .zone = zone};
+    snprintf(o.machine, sizeof o.machine, "%.*s", (int)strcspn(t->machine, "+"),
+             t->machine);
+    body_accelerator(t, o.accelerator, &o.gpus);
+    int s = machine_read(op, &o);
+    if (s == DAVIT_OK && o.there)
+        s = gcp_quotas(&g->gcp, op->call,
+                       &(struct gcp_place){g->url, g->project, zone}, quotas,
+                       op->e);
+    if (s == DAVIT_OK)
+        put_market(&o, false, quotas, sink, put);
+    if (s == DAVIT_OK && t->spot)
+        put_market(&o, true, quotas, sink, put);
+    kit_keep_done(&o.facts.keep);
+    return s;
 }
 
 int gce_offers(void *self, struct davit_call *call, struct davit_sink *sink,
                davit_put_offer *put, struct davit_error *e)
 {
     struct op op = {self, call, e};
+    json_t *quotas = kit_must(json_object());
     int s = DAVIT_OK;
     for (size_t i = 0; i < op.g->n_types; i++) {
         const struct gce_type *t = &op.g->types[i];
-        for (size_t k = 0; k < t->n_zones && s == DAVIT_OK; k++) {
-            struct kit_offer f = {0};
-            bool there;
-            s = machine_read(&op, t, t->zones[k], &f, &there);
-            if (s == DAVIT_OK)
-                put_market(t, t->zones[k], false, there, &f, sink, put);
-            if (s == DAVIT_OK && t->spot)
-                put_market(t, t->zones[k], true, there, &f, sink, put);
-            kit_keep_done(&f.keep);
-        }
+        for (size_t k = 0; k < t->n_zones && s == DAVIT_OK; k++)
+            s = zone_offer(&op, t, t->zones[k], quotas, sink, put);
     }
+    json_decref(quotas);
     return s;
 }

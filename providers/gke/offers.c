@@ -2,6 +2,7 @@
  * offers.c - what each node type is in the cloud: the pool's machine type and
  * accelerators, its labels and taints, and the zones that have both.
  *
+ * How many more the quotas allow is Compute's word too (kit/gcp/quota.c).
  * Compute and GKE have no prices; those come from the catalogue.  A pool that
  * has fewer GPUs than its node type promises is not available: what is bought
  * for two GPUs must have two.
@@ -12,6 +13,8 @@
 
 #include "gke.h"
 #include "kit/offer.h"
+
+#define MACHINE_DEFAULT "e2-medium" /* GKE's own, when a pool says none */
 
 struct facts { /* of a machine type in a zone */
     int64_t cpu, memory_mb, gpus;
@@ -34,11 +37,10 @@ static int machine_facts(struct op *op, const struct group *g, struct facts *f)
     char path[300];
     json_t *m;
     const char *machine = kit_json_text(g->pool, "config.machineType");
-    /* GKE's own default, when a pool says none. */
     snprintf(path, sizeof path, "projects/%s/zones/%s/machineTypes/",
              g->project, g->zone);
     if (!kit_url_append(path, sizeof path,
-                        *machine != '\0' ? machine : "e2-medium"))
+                        *machine != '\0' ? machine : MACHINE_DEFAULT))
         return kit_error(op->e, DAVIT_RETRY, "BadReply",
                          "the machine type of %.60s is no name", g->name);
     int s = ask(op, path, "", &m, &f->there);
@@ -133,15 +135,36 @@ static bool enough(struct op *op, const struct group *g, const struct facts *f)
     return usable;
 }
 
-static int offer_group(struct op *op, const struct group *g,
+/* How many more the quotas allow; 0: none, and the note says why. */
+static int room_read(struct op *op, const struct group *g,
+                     const struct facts *f, json_t *quotas, uint32_t *ret,
+                     char *note, size_t size)
+{
+    const char *machine = kit_json_text(g->pool, "config.machineType");
+    int s = gcp_quotas(
+        &op->g->gcp, op->call,
+        &(struct gcp_place){op->g->compute_url, g->project, g->zone}, quotas,
+        op->e);
+    *ret = gcp_room(
+        quotas, g->zone,
+        &(struct gcp_machine){*machine != '\0' ? machine : MACHINE_DEFAULT,
+                              f->accelerator, f->cpu, f->gpus, g->spot},
+        note, size);
+    return s;
+}
+
+static int offer_group(struct op *op, const struct group *g, json_t *quotas,
                        struct davit_sink *sink, davit_put_offer *put)
 {
     struct facts f = {.there = false};
     struct kit_offer o = {0};
-    char note[160] = "";
+    char note[200] = "";
+    uint32_t most = UINT32_MAX;
     int s = machine_facts(op, g, &f);
     if (s == DAVIT_OK)
         s = accelerator_there(op, g, &f);
+    if (s == DAVIT_OK && f.there)
+        s = room_read(op, g, &f, quotas, &most, note, sizeof note);
     if (s != DAVIT_OK)
         return s;
     if (g->held)
@@ -153,13 +176,14 @@ static int offer_group(struct op *op, const struct group *g,
         kit_fact_number(&o, &o.resources, "GPU", f.gpus);
     kit_offer_put(
         &o,
-        &(struct davit_offer){
-            .name = g->type->name,
-            .zone = g->zone,
-            .price_micros_hour = -1,
-            .spot = g->spot,
-            .note = note,
-            .available = pool_usable(g) && !g->leaving && enough(op, g, &f)},
+        &(struct davit_offer){.name = g->type->name,
+                              .zone = g->zone,
+                              .price_micros_hour = -1,
+                              .spot = g->spot,
+                              .note = note,
+                              .most = most < UINT32_MAX ? most : 0,
+                              .available = pool_usable(g) && !g->leaving &&
+                                           enough(op, g, &f) && most > 0},
         sink, put);
     kit_keep_done(&o.keep);
     return DAVIT_OK;
@@ -216,12 +240,14 @@ int gke_offers(void *self, struct davit_call *call, struct davit_sink *sink,
 {
     struct op op = {self, call, e};
     struct groups gs;
+    json_t *quotas = kit_must(json_object());
     int s = pools_get(&op, 0, &gs);
     for (size_t i = 0; i < gs.n && s == DAVIT_OK; i++)
         if (zone_wanted(&gs.v[i]) && !replaced(&gs, &gs.v[i]))
-            s = offer_group(&op, &gs.v[i], sink, put);
+            s = offer_group(&op, &gs.v[i], quotas, sink, put);
     for (size_t i = 0; i < op.g->n_types && s == DAVIT_OK; i++)
         offer_missing(&gs, &op.g->types[i], sink, put);
     pools_done(&gs);
+    json_decref(quotas);
     return s;
 }

@@ -89,10 +89,13 @@ static json_t *answer(const struct call *c)
                              effect_name(o->taints.v[k].effect)));
         json_array_append_new(
             offers,
-            json_pack("{s:o, s:s, s:s, s:s, s:b, s:b, s:I}", "taints", taints,
-                      "note", o->note, "type", o->type, "zone", o->zone, "spot",
-                      (int)o->spot, "available", (int)o->available, "price",
-                      (json_int_t)o->price_micros_hour));
+            json_pack(
+                "{s:o, s:I, s:s, s:s, s:s, s:b, s:b, s:I}", "taints", taints,
+                "most",
+                o->most == UNLIMITED ? (json_int_t)-1 : (json_int_t)o->most,
+                "note", o->note, "type", o->type, "zone", o->zone, "spot",
+                (int)o->spot, "available", (int)o->available, "price",
+                (json_int_t)o->price_micros_hour));
     }
     for (uint32_t i = 0; c->done && i < c->n_ids; i++)
         json_object_set_new(done, c->ids[i],

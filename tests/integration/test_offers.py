@@ -162,3 +162,73 @@ def test_offers_that_do_not_come_are_waited_for_ten_seconds(tmp_path):
         d.post({"owner": "me", "bundles": [{"CPU": 1}]})
         d.until(lambda: d.ready() == 1)
         assert time.monotonic() - begun > 7
+
+
+QUOTA = """
+cluster: quota
+api: {listen: "127.0.0.1:{port}"}
+state: "{dir}/davit.db"
+limits: {idle_timeout: 1s}
+providers:
+  q: {plugin: exec, command: [python3, "{dir}/quota.py"]}
+node_types:
+  t4: {provider: q, resources: {CPU: 4, GPU: 1}, price: 0.5}
+  l4: {provider: q, resources: {CPU: 4, GPU: 1}, price: 0.9, max: 1}
+"""
+COUNTED = """
+import json, sys
+live = {}
+def say(r, **line):
+    print(json.dumps({"id": r["id"], **line}), flush=True)
+for text in sys.stdin:
+    r = json.loads(text)
+    if r["op"] == "offers":
+        most = int(open(sys.path[0] + "/most").read())
+        say(r, offer={"type": "t4", "most": most, "note": "" if most else "quota T4: 4 of 4 used"})
+    if r["op"] == "launch":
+        for i in range(r["count"]):
+            live.setdefault(f"{r['request_id']}-{i}", {"id": f"{r['request_id']}-{i}", "request_id": r["request_id"], "type": r["type"], "phase": "running"})
+    if r["op"] == "terminate":
+        for i in r["ids"]:
+            live.pop(i, None)
+    if r["op"] in ("list", "launch"):
+        for m in live.values():
+            if r["op"] == "list" or m["request_id"] == r["request_id"]:
+                say(r, machine=m)
+    say(r, status="OK")
+"""
+
+
+def quota(tmp_path, most):
+    (tmp_path / "quota.py").write_text(COUNTED)
+    (tmp_path / "most").write_text(str(most))
+    return Daemon(tmp_path, QUOTA)
+
+
+def room(d):
+    return [o["room"] for t in d.status()["types"] if t["name"] == "t4" for o in t["offers"]]
+
+
+def test_no_more_is_bought_than_a_quota_allows(tmp_path):
+    """And what has been bought since, or ended, is counted without asking again."""
+    with quota(tmp_path, 2) as d:
+        d.post({"owner": "a", "bundles": [{"GPU": 1}] * 5})
+        d.until(lambda: d.ready("t4") == 2 and d.ready("l4") == 1, 20)
+        assert d.until(lambda: room(d) == [0], 10)
+        assert "t4: only 0 more may be launched now, by its cloud's quota" in d.cli("why", "a")
+        d.post({"owner": "a", "bundles": []})
+        d.until(lambda: d.ready("t4") == 0 and room(d) == [2], 20)
+        d.post({"owner": "a", "bundles": [{"GPU": 1}]})
+        d.until(lambda: d.ready("t4") == 1 and room(d) == [1], 20)
+
+
+def test_a_quota_that_is_used_up(tmp_path):
+    with quota(tmp_path, 0) as d:
+        d.post({"owner": "a", "bundles": [{"GPU": 1}] * 2})
+        d.until(lambda: d.ready("l4") == 1, 20)
+        assert "t4 is not offered by q now: quota T4: 4 of 4 used" in d.cli("why", "--not-launched", "t4")
+        assert [(e["subject"], "quota T4: 4 of 4 used" in e["text"]) for e in d.events("offer.closed")] == [("t4", True)]
+        [o] = [o for t in d.status()["types"] if t["name"] == "t4" for o in t["offers"]]
+        assert (o["room"], o["closed"], o["note"]) == (0, True, "quota T4: 4 of 4 used")
+        r = subprocess.run([DAVIT, "doctor", tmp_path / "davit.yaml"], capture_output=True, text=True, env=dict(os.environ, HOME=str(tmp_path)))
+        assert "warn  node type t4: not offered now: quota T4: 4 of 4 used" in r.stdout, r.stdout + r.stderr

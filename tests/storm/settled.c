@@ -20,7 +20,8 @@ static bool waits_for_a_while(enum reason why)
 {
     return why == REASON_BACKOFF || why == REASON_PROVIDER_DOWN ||
            why == REASON_TYPE_DISABLED || why == REASON_THROTTLE ||
-           why == REASON_UNCONFIRMED || why == REASON_IMPROVING;
+           why == REASON_UNCONFIRMED || why == REASON_IMPROVING ||
+           why == REASON_UNHELPED || why == REASON_OFFERS_AWAITED;
 }
 
 static bool is_of_gone(const struct world *w, const struct problem *now,

@@ -40,6 +40,28 @@ static void known_drop(struct providers *p, const char *provider)
     p->offers.n = kept;
 }
 
+/* Machines of this type and market: a cloud's limits are wider than a zone. */
+static uint32_t machines_of(const struct fleet *f, const char *type, bool spot)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < f->n; i++)
+        n += f->v[i]->state != STATE_GONE && f->v[i]->spot == spot &&
+             strcmp(f->v[i]->type, type) == 0;
+    return n;
+}
+
+uint32_t offer_room(const struct providers *p, const struct known_offer *o)
+{
+    uint64_t all = (uint64_t)o->most + o->counted, now;
+
+    if (o->most == UNLIMITED)
+        return UNLIMITED;
+    now = machines_of(&p->ledger->fleet, o->type, o->spot);
+    all = all > now ? all - now : 0;
+    return all < UNLIMITED ? (uint32_t)all : UNLIMITED;
+}
+
 /* Of an offer that comes twice the later one counts. */
 static void known_put(struct providers *p, const char *provider,
                       const struct call_offer *o, struct taints taints,
@@ -58,6 +80,8 @@ static void known_put(struct providers *p, const char *provider,
     k->price_micros_hour = o->price_micros_hour;
     k->taints = taints;
     k->note = note;
+    k->most = o->most;
+    k->counted = machines_of(&p->ledger->fleet, o->type, o->spot);
 }
 
 struct differing {

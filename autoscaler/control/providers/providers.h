@@ -50,6 +50,8 @@ struct known_offer {
     int64_t price_micros_hour;
     struct taints taints; /* more than the type's */
     const char *note;     /* what goes on there, or "" */
+    uint32_t most;        /* more that may be launched, UNLIMITED: not known; */
+    uint32_t counted;     /* there were so many of it when that was said */
 };
 
 /* A call that has left and is not back. */
@@ -123,6 +125,9 @@ bool offers_awaited(const struct providers *p);
 void provider_offered(struct providers *p, const struct call *call);
 /* Something has changed there: they are asked for again soon. */
 void offers_soon(struct provider_state *s);
+/* How many more the cloud's limits allow: what it said, less machines that have
+ * come since, and more for those that have gone.  UNLIMITED: not known. */
+uint32_t offer_room(const struct providers *p, const struct known_offer *o);
 
 /* ---- machines.c: a machine of a good list, or of a launch's answer */
 void machine_seen(struct providers *p, const struct provider_state *s,

@@ -11,6 +11,8 @@
 #ifndef KIT_GCP_GCP_H
 #define KIT_GCP_GCP_H
 
+#include <stdatomic.h>
+
 #include "../exchange.h"
 
 struct gcp {
@@ -18,6 +20,7 @@ struct gcp {
     char *credentials;  /* a file; NULL: as Google's own libraries */
     char *metadata_url; /* without a slash at the end */
     struct kit_token token;
+    atomic_bool quotas_told; /* that they cannot be read */
 };
 
 /* keep: where what is read of the environment lives. */
@@ -46,6 +49,28 @@ enum davit_status gcp_status(const char *code, const char *text);
 int gcp_error_list(const json_t *errors, struct davit_error *e);
 /* Of a container operation that is done. */
 int gcp_error_operation(const json_t *operation, struct davit_error *e);
+
+/* ---- quota.c */
+
+struct gcp_place {
+    const char *url; /* Compute Engine's, no slash */
+    const char *project, *zone;
+};
+/* Adds what is not there yet of the quotas of the project and of the zone's
+ * region to `all`, an object of the caller's.  Without the right to read them
+ * there is no limit, and a line in the log says so, once. */
+int gcp_quotas(struct gcp *g, struct davit_call *call,
+               const struct gcp_place *in, json_t *all, struct davit_error *e);
+struct gcp_machine {
+    const char *machine;     /* "n1-standard-8" */
+    const char *accelerator; /* "nvidia-tesla-t4", "" none */
+    int64_t cpus, gpus;
+    bool spot;
+};
+/* How many more of it may be had; UINT32_MAX: no limit is known.  0: the note
+ * names the quota that is used up. */
+uint32_t gcp_room(const json_t *all, const char *zone,
+                  const struct gcp_machine *m, char *note, size_t size);
 
 /* For the files of kit/gcp/ only. */
 int gcp_error_http(void *unused, const struct davit_http *x,

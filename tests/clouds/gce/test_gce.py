@@ -243,3 +243,48 @@ def test_contract(server, cloud):
     print(p.stdout[-5000:], p.stderr[-2000:])
     assert p.returncode == 0 and " 0 broken, 0 skipped" in p.stdout
     assert cloud.bare == {}
+
+
+def test_quotas(cloud, drives):
+    """The tightest of those that count a machine says how many more there may be."""
+    def offers(d):
+        return {(o["zone"], o["spot"]): (o["available"], o["most"], o["note"]) for o in d.call("offers")["offers"]}
+    d = drives(types=TYPES.replace("n1-standard-8+t4", "n1-standard-8+t4x2").replace("GPU: 1", "GPU: 2") + "    spot: true\n")
+    assert set(offers(d).values()) == {(True, -1, "")}, "no quota is known"
+    cloud.quotas = {"us-central1": {"CPUS": [72, 8], "NVIDIA_T4_GPUS": [9, 2], "N2_CPUS": [0, 0], "PREEMPTIBLE_NVIDIA_T4_GPUS": [0, 0]},
+                    "europe-west4": {"NVIDIA_T4_GPUS": [0, 0]}}
+    assert set(offers(d).values()) == {(True, 3, "")}
+    cloud.quotas["us-central1"]["CPUS"] = [24, 8]
+    cloud.quotas["us-central1"]["PREEMPTIBLE_CPUS"] = [800, 0]
+    assert offers(d) == {(z, spot): (True, 3 if spot else 2, "") for z in (A, B) for spot in (False, True)}
+    cloud.quotas["us-central1"]["NVIDIA_T4_GPUS"] = [4, 3]
+    cloud.quotas["us-central1"]["PREEMPTIBLE_NVIDIA_T4_GPUS"] = [16, 2]
+    none = (False, -1, "quota NVIDIA_T4_GPUS in us-central1: 3 of 4 used, a machine takes 2")
+    assert offers(d) == {(z, spot): (True, 7, "") if spot else none for z in (A, B) for spot in (False, True)}
+    cloud.quotas["us-central1"]["NVIDIA_T4_GPUS"] = [40, 3]
+    cloud.quotas["project"] = {"GPUS_ALL_REGIONS": [0, 0]}
+    assert offers(d)[A, False] == (False, -1, "quota GPUS_ALL_REGIONS in all regions: 0 of 0 used, a machine takes 2")
+    n = len(cloud.log)
+    d.call("offers")
+    asked = [x["target"] for x in cloud.log[n:] if x["target"].endswith("?fields=quotas")]
+    assert sorted(t.split("my-proj")[1] for t in asked) == ["/regions/us-central1?fields=quotas", "?fields=quotas"], "once for all zones"
+
+
+def test_quotas_of_who_may_not_read_them(cloud, drives):
+    cloud.quotas, cloud.deny_quotas = {"us-central1": {"CPUS": [0, 0]}}, True
+    d = drives()
+    for _ in range(2):
+        r = d.call("offers")
+        assert r["status"] == "OK" and {(o["available"], o["most"]) for o in r["offers"]} == {(True, -1)}, r
+    assert d.text().count("offers are made without the quotas of") == 1
+
+
+@pytest.mark.parametrize("machine,metric", [
+    ("n2-standard-8", "N2_CPUS"), ("c2d-standard-8", "C2D_CPUS"), ("e2-standard-8", "CPUS"), ("a2-highgpu-1g", "NVIDIA_A100_GPUS"), ("a2-highgpu-1g", "A2_CPUS"),
+    ("n1-standard-8+l4", "NVIDIA_L4_GPUS"), ("n1-standard-8+v100", "NVIDIA_V100_GPUS"), ("n1-standard-8+a100-80gb", "NVIDIA_A100_80GB_GPUS"), ("n2-standard-8", "INSTANCES")])
+def test_which_quota_counts_a_machine(cloud, drives, machine, metric):
+    cloud.types.update({"n2-standard-8": (8, 32768, None), "c2d-standard-8": (8, 32768, None)})
+    cloud.quotas = {"us-central1": {metric: [1, 1]}}
+    d = drives(types=f"  x: {{provider: gce, machine: {machine}, zones: [{A}], resources: {{CPU: 1}}}}\n")
+    [o] = d.call("offers")["offers"]
+    assert not o["available"] and o["note"].startswith(f"quota {metric} in us-central1: 1 of 1 used"), o

@@ -14,7 +14,7 @@ from test_gce import A, NODE_CONFIG, R
 
 API = Api("compute.v1")
 USED = {"compute.instances.insert", "compute.instances.delete", "compute.instances.aggregatedList", "compute.zoneOperations.get",
-        "compute.machineTypes.get", "compute.instances.getSerialPortOutput"}
+        "compute.machineTypes.get", "compute.regions.get", "compute.projects.get", "compute.instances.getSerialPortOutput"}
 
 
 def shape(x):

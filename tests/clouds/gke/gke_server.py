@@ -52,6 +52,8 @@ class Cloud:
 
     FAULTS = dict(
         stockout=[],        # zones, or POOL@ZONE: no instance can be made there
+        quotas={},          # region, or "project" -> {metric: [limit, used]}; told, and no more than that
+        deny_quotas=False,  # who asks may not read them
         quota={},           # pool -> how many instances it may have in all
         fail_next=[],       # HTTP answers for the next API requests: [429, 503, "reset", "cut", "garbage", 0: none]
         fail_ops={},        # createInstances / deleteInstances -> [code, message] of a failed operation; a third
@@ -370,6 +372,19 @@ class Cloud:
         if own:
             r["accelerators"] = [{"guestAcceleratorType": own[0], "guestAcceleratorCount": own[1]}]
         return r
+
+    def quotas_of(self, where):
+        if self.deny_quotas:
+            raise Refusal(403, f"Required 'compute.{'projects' if where == 'project' else 'regions'}.get' permission")
+        return [{"metric": m, "limit": float(limit), "usage": float(used)} for m, (limit, used) in self.quotas.get(where, {}).items()]
+
+    def compute_regions_get(self, a, q, body):
+        r = {"kind": "compute#region", "name": a["region"], "status": "UP", "quotas": self.quotas_of(a["region"])}
+        return fields(r, q["fields"]) if "fields" in q else r
+
+    def compute_projects_get(self, a, q, body):
+        r = {"kind": "compute#project", "name": a["project"], "quotas": self.quotas_of("project")}
+        return fields(r, q["fields"]) if "fields" in q else r
 
     def compute_acceleratorTypes_list(self, a, q, body):
         return {"items": [{"name": n, "maximumCardsPerInstance": k} for n, k in self.accelerators.items()

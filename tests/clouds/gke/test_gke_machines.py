@@ -282,6 +282,21 @@ def test_offers_tell_taints(drive, cloud):
     assert got == {"t4": {"nvidia.com/gpu": "present:NoSchedule"}, "cpu": {"team": "ml:PreferNoSchedule"}}
 
 
+def test_quotas(drive, cloud):
+    """Of the pool's machine type and its accelerators, by region; without the right to read them there is no limit."""
+    def offers(d):
+        return {(o["type"], o["zone"]): (o["available"], o["most"], o["note"]) for o in d.call("offers")["offers"]}
+    cloud.quotas = {"us-central1": {"CPUS": [40, 16], "NVIDIA_T4_GPUS": [4, 2]}}
+    d = drive()
+    assert offers(d) == {("t4", A): (True, 2, ""), ("t4", B): (True, 2, ""), ("cpu", A): (True, 3, "")}
+    cloud.quotas = {"us-central1": {"CPUS": [40, 16], "NVIDIA_T4_GPUS": [4, 4]}}
+    none = (False, -1, "quota NVIDIA_T4_GPUS in us-central1: 4 of 4 used, a machine takes 1")
+    assert offers(d) == {("t4", A): none, ("t4", B): none, ("cpu", A): (True, 3, "")}
+    cloud.deny_quotas = True
+    assert {v for v in offers(d).values()} == {(True, -1, "")}
+    assert d.text().count("offers are made without the quotas of") == 1
+
+
 def test_offers(drive, cloud):
     d = drive(t4=f"zones: [{A}, {B}, us-central1-f]")
     cloud.missing_types = {(B, "nvidia-tesla-t4")}
