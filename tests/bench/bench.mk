@@ -19,3 +19,7 @@ $(B)/bench_simulate: tests/bench/bench_simulate.c tests/bench/figures.h $(B)/lib
 .PHONY: bench-simulate
 bench-simulate: $(B)/bench_simulate  ## a day of a large fleet in played time: NODES= HOURS=
 	@$(B)/bench_simulate $(or $(NODES),10000) $(or $(HOURS),24)
+
+.PHONY: bench-rest
+bench-rest: cloud-tools  ## calls of a daemon at rest beside 5,000 machines: CLOUD=gce|gke|azurevm|aks|ec2|eks
+	@$$(tests/setup.sh clouds)/bin/python tests/bench/bench_rest.py $(or $(CLOUD),gce)
