@@ -177,7 +177,9 @@ def test_both_stopped_nothing_is_forgotten(plane, kubeconfig, tmp_path):
             d.p.wait()
         p.b.start(wait=False)
         until(lambda: leads(p.b), 20, "does not lead")
-        assert p.b.ready("t4") == 2
+        # that the second of them was ready may not have been in the copy yet
+        p.b.until(lambda: p.b.ready("t4") == 2, 15)
+        assert len(p.machines()) == 2
         requests = p.b.call("GET", "/v1/requests")[1]
         assert "me" in json.dumps(requests)
 
