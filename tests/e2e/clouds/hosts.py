@@ -10,6 +10,7 @@ import base64
 import http.server
 import json
 import os
+import socket
 import subprocess
 import threading
 
@@ -38,7 +39,10 @@ def bridge():
 
 
 def unbridge():
-    ip("link", "del", "br0")
+    """The bridge goes, and what a machine's end has left of its wire for a moment."""
+    for _, name in socket.if_nameindex():
+        if name != "lo":
+            subprocess.run(["ip", "link", "del", name], check=False, capture_output=True)
     ip("addr", "del", "169.254.169.254/32", "dev", "lo")
 
 
