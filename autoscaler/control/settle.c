@@ -5,8 +5,8 @@
 
 /* A call whose answer was lost has had its effect by then, or never will. */
 enum { END_COMES_MS = 600000 };
-/* The same for launches: as long as a call may take (send.h). */
-enum { LAUNCH_COMES_MS = 120000 };
+/* The same for launches: a request whose connection broke is done by then. */
+enum { LAUNCH_COMES_MS = 60000 };
 
 enum standing standing_of(const struct machine *m)
 {

@@ -5,7 +5,7 @@
  *   standing    state                 billed  room   is forgotten by
  *   PLANNED     intended, not sent    no      yes    the plan, any time
  *   ASKED       intended, sent        yes     while  a good list begun a settle
- *                                             it is  time and two minutes after
+ *                                             it is  time and a minute after
  *                                             sent   the last send, no call being
  *                                                    under way
  *   ACCEPTED    requested             yes     until  the same, after

@@ -65,12 +65,12 @@ static void test_asked(void **state)
     assert_false(absent(&m, 100000)); /* it is still sent again */
     m.maybe.given_up = true;
     assert_true(standing_lost_sight(&m));
-    /* it may come in for two minutes, and then the list may lag */
-    assert_false(absent(&m, 130000 + SETTLE - 1));
+    /* it may come in for a minute, and then the list may lag */
+    assert_false(absent(&m, 70000 + SETTLE - 1));
     m.busy = true;
     assert_false(absent(&m, 1000000)); /* a call may yet do it */
     m.busy = false;
-    assert_true(absent(&m, 130000 + SETTLE));
+    assert_true(absent(&m, 70000 + SETTLE));
 }
 
 static void test_accepted(void **state)
