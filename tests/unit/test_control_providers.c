@@ -252,6 +252,17 @@ static void test_call_that_hangs(void **state)
     assert_true(rig_emitted("launch.settled"));
 }
 
+/* They come back after all. */
+static void all_return(void)
+{
+    while (rig.providers.calls.n) {
+        struct call *c = rig.providers.calls.v[0].call;
+
+        c->job.abandoned = true;
+        providers_fold(&rig.providers, &c->job.mail);
+    }
+}
+
 /* One after the other leaves and does not return: all that there is room for. */
 static void hang_all(enum call_op op)
 {
@@ -298,6 +309,7 @@ static void test_end_that_hangs(void **state)
         assert_int_equal(m->retry_ms - rig.env.now_ms,
                          60000 << (i < 5 ? i : 5));
     }
+    all_return();
 }
 
 /* Ends, launches and offers that hang leave room to look: who sees nothing
@@ -319,6 +331,7 @@ static void test_what_hangs_leaves_room_for_lists(void **state)
     /* Lists that hang are bounded, too, and show. */
     hang_all(CALL_LIST);
     assert_false(provider_is_read(rig_site()));
+    all_return();
 }
 
 static void test_offers_replace_those_before(void **state)
