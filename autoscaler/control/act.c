@@ -227,15 +227,20 @@ static uint32_t launches_intend(struct acting *d)
 
 /* ---- nodes */
 
-/* With a copy in the cluster the source is asked a step after the end was
+/* With a copy in the cluster source and cloud are asked a step after the end was
  * decided, when the copy has it.  A plan in between sees a node that drains where
  * the one before saw one that is ready, and may want it back: both taken at their
  * word would undo each other for ever.  What was decided is asked first. */
 static bool is_to_be_asked(const struct act *a, const struct machine *m)
 {
-    return m->state == STATE_DRAINING && a->ledger->ha && *m->ray_id &&
-           !m->protected && !m->busy && !m->tries &&
-           a->env->now_ms - m->drain_since_ms < ASKED_MS;
+    int64_t decided = m->state == STATE_DRAINING ? m->drain_since_ms
+                                                 : m->since_ms;
+    bool unasked = m->state == STATE_DRAINING
+                       ? *m->ray_id != '\0'
+                       : m->state == STATE_STOPPING && !m->maybe.end_sent;
+
+    return a->ledger->ha && unasked && !m->protected && !m->busy && !m->tries &&
+           a->env->now_ms - decided < ASKED_MS;
 }
 
 static void node_act(struct act *a, struct machine *m,
