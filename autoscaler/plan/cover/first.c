@@ -14,6 +14,8 @@
 #define WORK_BASE UINT64_C(250000)
 #define WORK_ITEM UINT64_C(600)
 #define SOME_ITEMS 200
+/* Of fewer, in proportion: the loop makes many such plans a step. */
+#define FEW_ITEMS UINT64_C(100)
 #define WORK_MORE UINT64_C(2000)
 #define WORK_ALL UINT64_C(3900000)
 /* Many shapes: more. */
@@ -55,7 +57,8 @@ static uint64_t most_work(const struct view *v)
 {
     uint64_t n = v->total < WORK_ALL / WORK_ITEM ? v->total
                                                  : WORK_ALL / WORK_ITEM;
-    uint64_t most = WORK_BASE + WORK_ITEM * n, more = 0;
+    uint64_t few = n < FEW_ITEMS ? n : FEW_ITEMS;
+    uint64_t most = WORK_BASE * few / FEW_ITEMS + WORK_ITEM * n, more = 0;
 
     if (n > SOME_ITEMS)
         most += WORK_MORE * (n - SOME_ITEMS);
