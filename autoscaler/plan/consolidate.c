@@ -129,6 +129,14 @@ static bool pending(const struct candidate *d)
     return false;
 }
 
+static bool any_starting(const struct problem *s)
+{
+    for (uint32_t i = 0; i < s->n_nodes; i++)
+        if (limits_counts(&s->nodes[i]) && limits_starting(&s->nodes[i]))
+            return true;
+    return false;
+}
+
 /* Is nothing bought, starting, or being un-drained? */
 static bool settled(const struct candidate *d)
 {
@@ -141,10 +149,7 @@ static bool settled(const struct candidate *d)
         if (d->classes.v[i].kind == CLASS_DRAINING &&
             (d->classes.v[i].placed != NONE || d->classes.v[i].undrain))
             return false;
-    for (uint32_t i = 0; i < s->n_nodes; i++)
-        if (limits_counts(&s->nodes[i]) && limits_starting(&s->nodes[i]))
-            return false;
-    return true;
+    return !any_starting(s);
 }
 
 /* ---- the plan without */
@@ -407,6 +412,8 @@ static bool free_idle(struct attempt *a, struct candidate *best)
     uint32_t kept = 0, tries = TRIES;
     bool any = false;
 
+    if (any_starting(a->t->s))
+        return false; /* no plan without a node is settled */
     for (uint32_t k = 0; k < a->n; k++) {
         bool freed = !any_busy(a, a->order[k]) && tries > 0 && tries-- &&
                      free_one(a, a->order[k], best);
