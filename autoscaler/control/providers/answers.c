@@ -226,8 +226,9 @@ void providers_fold(struct providers *p, struct mail *mail)
         return;
     }
     call_count(p, call);
-    if (call->op != CALL_LIST || call->status != ST_OK)
-        p->env->news = true; /* a good list tells itself */
+    if (call->op != CALL_OFFERS &&
+        (call->op != CALL_LIST || call->status != ST_OK))
+        p->env->news = true; /* offers and a good list tell themselves */
     if (call->op == CALL_LAUNCH || call->op == CALL_TERMINATE)
         answer(p, s, call);
     else if (overdue)

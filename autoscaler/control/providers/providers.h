@@ -123,6 +123,9 @@ void offers_await(struct providers *p, struct provider_state *s);
 /* Is any provider's first word awaited? */
 bool offers_awaited(const struct providers *p);
 void provider_offered(struct providers *p, const struct call *call);
+/* Those of which no more may be launched now are asked for each minute: a quota
+ * may be raised. */
+void offers_used_up(struct providers *p, const struct snapshot *s);
 /* Something has changed there: they are asked for again soon. */
 void offers_soon(struct provider_state *s);
 /* How many more the cloud's limits allow: what it said, less machines that have
