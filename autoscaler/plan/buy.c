@@ -220,8 +220,17 @@ static void buy_by_quota(struct candidate *d, const uint32_t *groups,
     }
 }
 
+static bool any_surcharge(const struct problem *s)
+{
+    for (uint32_t i = 0; i < s->n_offers; i++)
+        if (s->offers[i].surcharge_micros_hour > 0)
+            return true;
+    return false;
+}
+
 /* First only offers whose turn it is (failover.h), and again, since a turn is
- * over when the others are full; what is left after that may have any. */
+ * over when the others are full; what is left after that may have any.  A
+ * surcharge is not billed: when it leaves no money the bill decides. */
 static void buy_some(struct candidate *d, const uint32_t *groups,
                      const uint32_t *alts, uint32_t n, struct buy_for what,
                      uint32_t queue)
@@ -236,6 +245,9 @@ static void buy_some(struct candidate *d, const uint32_t *groups,
     }
     like.waits = NULL;
     if (waits || !d->t->failed)
+        buy_by_quota(d, groups, alts, n, like);
+    like.by_bill = true;
+    if (limits_money(d) > 0 && any_surcharge(d->t->s))
         buy_by_quota(d, groups, alts, n, like);
 }
 
