@@ -175,7 +175,8 @@ static bool any_previous(const struct problem *s)
 }
 
 /* First fit; from previous placements; with proposed nodes.  Small problems, where
- * one node too many shows, get other tactics too. */
+ * one node too many shows, get other tactics too.  What the proposed nodes took
+ * does not count for that: with them a plan is never dearer than without. */
 static struct candidate candidate_best(const struct candidate *base)
 {
     const struct tables *t = base->t;
@@ -192,15 +193,20 @@ static struct candidate candidate_best(const struct candidate *base)
         {true, false, {.pool = true, .work_first = true}},
     };
     struct candidate best;
+    uint64_t spent;
 
     candidate_copy(base, &best);
     serve_all(&best, (struct tactics){0});
+    spent = best.work;
     for (unsigned w = 0; w < COUNT(ways); w++) {
-        if (!ways[w].may || (!ways[w].always && best.work > WORK_SMALL))
+        uint64_t before = best.work;
+
+        if (!ways[w].may || (!ways[w].always && spent > WORK_SMALL))
             continue;
         if (!beatable(&best))
             break;
         candidate_try(base, ways[w].how, &best);
+        spent += ways[w].how.proposed ? 0 : best.work - before;
     }
     return best;
 }

@@ -16,6 +16,7 @@
 #include "sums.h"
 
 enum { LANES = 8 };     /* items that are computed together */
+enum { OVERHEAD = 24 }; /* of a bin in a round, in items */
 #define SHARPEST 2000.0 /* the end of a pass */
 #define STEP_MOST 0.8
 #define FAR 3.0    /* dearer than that: no part */
@@ -295,8 +296,8 @@ static void reprice_limits(struct assign *a, double step)
 
 uint64_t assign_round(const struct view *v)
 {
-    return (uint64_t)v->n_bins * (v->n_items + LANES) * (sums_columns(v) + 8) /
-           6;
+    return (uint64_t)v->n_bins * (v->n_items + OVERHEAD) *
+           (sums_columns(v) + 8) / 6;
 }
 
 static void run_round(struct assign *a)

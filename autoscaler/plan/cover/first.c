@@ -22,6 +22,9 @@
 #define MANY_SHAPES 700
 #define WORK_SHAPE UINT64_C(12000)
 #define WORK_SHAPES UINT64_C(36000000)
+/* For its bound: a part of all, less of few shapes. */
+#define BOUND_PART 8
+#define BOUND_SHAPE UINT64_C(5000)
 /* So near its bound a first plan is good enough. */
 #define ENOUGH 1.001
 #define USELESS 10 /* tries to buy anew in a row */
@@ -85,8 +88,10 @@ static void prepare(struct first *x, const struct cover_problem *p,
 /* Of plans that leave as many out as the best one. */
 static int64_t bound(struct first *x)
 {
-    return prices_bound(&x->v, x->best.n_left, x->most / 8, &x->work,
-                        &x->proof);
+    uint64_t most = x->most / BOUND_PART, shapes = BOUND_SHAPE * x->v.n_items;
+
+    return prices_bound(&x->v, x->best.n_left, most < shapes ? most : shapes,
+                        &x->work, &x->proof);
 }
 
 void cover_first(const struct cover_problem *p, struct arena *arena,
