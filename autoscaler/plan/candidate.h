@@ -93,6 +93,7 @@ struct candidate {
     uint32_t *type_starting;
     uint32_t *type_ready;
     uint32_t *offer_bought;
+    uint64_t *share_taken; /* of the clouds' quotas, by what was bought */
     uint64_t nodes, starting;
     int64_t cost; /* of all that is there, micros/h */
     int64_t bought_cost;

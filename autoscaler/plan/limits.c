@@ -87,6 +87,11 @@ void limits_bought(struct candidate *d, uint32_t offer, uint32_t count,
     d->starting += (uint64_t)n;
     d->bought_cost += sign * amount_times(o->price_micros_hour, count);
     d->bought_bill += sign * amount_times(pb_offer_bill(o), count);
+    for (uint32_t i = 0; i < o->n_takes; i++) {
+        const struct pb_takes *x = &d->t->s->takes[o->first_takes + i];
+
+        d->share_taken[x->share] += (uint64_t)n * x->each;
+    }
 }
 
 /* What keeps the offer from being bought at all. */
@@ -167,6 +172,22 @@ int64_t limits_money(const struct candidate *d)
     return most > spent ? most - spent : 0;
 }
 
+/* What the clouds' quotas that it shares with others leave for it. */
+static void shares_tighten(const struct candidate *d, const struct pb_offer *o,
+                           uint64_t *room, enum reason *ret_why)
+{
+    const struct problem *s = d->t->s;
+
+    for (uint32_t i = 0; i < o->n_takes; i++) {
+        const struct pb_takes *x = &s->takes[o->first_takes + i];
+        uint64_t left = s->shares[x->share].left;
+        uint64_t taken = d->share_taken[x->share];
+
+        left = left > taken ? left - taken : 0;
+        tighten(room, left / x->each, 0, REASON_BACKOFF, ret_why);
+    }
+}
+
 uint32_t limits_room(const struct candidate *d, uint32_t offer,
                      enum purpose purpose, enum reason *ret_why)
 {
@@ -188,6 +209,7 @@ uint32_t limits_room(const struct candidate *d, uint32_t offer,
     if (o->room != UNLIMITED)
         tighten(&room, o->room, d->offer_bought[offer], REASON_BACKOFF,
                 ret_why);
+    shares_tighten(d, o, &room, ret_why);
     why = offer_closed(s, offer);
     if (why != REASON_NONE) {
         room = 0;
