@@ -4,6 +4,7 @@
 #include "buy_problem.h"
 
 #include "host_group.h"
+#include "memory.h"
 #include "quota.h"
 
 enum { ROUNDS = 4 }; /* to hand a quota on to who can use it */
@@ -137,14 +138,14 @@ static void answer_find(struct candidate *d, struct purchase *q,
     uint64_t n = q->p.n_items, enough = STEPS_SHAPE * n * n, steps = 0;
     struct cover_plan first;
 
-    cover_first(&q->p, d->arena, ret);
+    memory_first(d->t->memory, &q->p, d->arena, ret);
     d->work += ret->work;
     d->cover_shapes += n;
     if (d->budget > 0) {
         steps = n < d->share_of ? d->budget / d->share_of * n : d->budget;
         steps = steps < enough ? steps : enough;
         first = *ret;
-        cover_improve(&q->p, &first, steps, d->arena, ret);
+        memory_improve(d->t->memory, &q->p, &first, steps, d->arena, ret);
         d->work += ret->work;
     }
     worth_note(d, q, &ret->proof);
