@@ -381,7 +381,9 @@ class Check:
             self.say(f"{starting} + {machines} on their way, max "
                      f"{w.max_launching}")
         if machines and w.max_cost is not None:
-            cost = self.plan["cost_per_hour"] + sum(n.price or 0 for n in ours)
+            known = [(l["count"], w.offers.get((l["type"], l["zone"], l["spot"]))) for l in self.plan["launches"]]
+            surcharge = sum(n * (o.price - o.bill) for n, o in known if o is not None and o.bill is not None)
+            cost = self.plan["cost_per_hour"] - surcharge + sum(n.price or 0 for n in ours)
             if self.plan["cost_per_hour"] > 0 and cost > w.max_cost + 1e-6:
                 self.say(f"costs {cost}, max {w.max_cost}")
         if w.conserve:

@@ -4,6 +4,7 @@
 #include "buy_problem.h"
 
 #include "host_group.h"
+#include "memory.h"
 #include "quota.h"
 
 enum { ROUNDS = 4 }; /* to hand a quota on to who can use it */
@@ -137,14 +138,14 @@ static void answer_find(struct candidate *d, struct purchase *q,
     uint64_t n = q->p.n_items, enough = STEPS_SHAPE * n * n, steps = 0;
     struct cover_plan first;
 
-    cover_first(&q->p, d->arena, ret);
+    memory_first(d->t->memory, &q->p, d->arena, ret);
     d->work += ret->work;
     d->cover_shapes += n;
     if (d->budget > 0) {
         steps = n < d->share_of ? d->budget / d->share_of * n : d->budget;
         steps = steps < enough ? steps : enough;
         first = *ret;
-        cover_improve(&q->p, &first, steps, d->arena, ret);
+        memory_improve(d->t->memory, &q->p, &first, steps, d->arena, ret);
         d->work += ret->work;
     }
     worth_note(d, q, &ret->proof);
@@ -250,8 +251,17 @@ static void buy_by_quota(struct candidate *d, const uint32_t *groups,
     }
 }
 
+static bool any_surcharge(const struct problem *s)
+{
+    for (uint32_t i = 0; i < s->n_offers; i++)
+        if (s->offers[i].surcharge_micros_hour > 0)
+            return true;
+    return false;
+}
+
 /* First only offers whose turn it is (failover.h), and again, since a turn is
- * over when the others are full; what is left after that may have any. */
+ * over when the others are full; what is left after that may have any.  A
+ * surcharge is not billed: when it leaves no money the bill decides. */
 static void buy_some(struct candidate *d, const uint32_t *groups,
                      const uint32_t *alts, uint32_t n, struct buy_for what,
                      uint32_t queue)
@@ -266,6 +276,9 @@ static void buy_some(struct candidate *d, const uint32_t *groups,
     }
     like.waits = NULL;
     if (waits || !d->t->failed)
+        buy_by_quota(d, groups, alts, n, like);
+    like.by_bill = true;
+    if (limits_money(d) > 0 && any_surcharge(d->t->s))
         buy_by_quota(d, groups, alts, n, like);
 }
 

@@ -86,6 +86,7 @@ void limits_bought(struct candidate *d, uint32_t offer, uint32_t count,
     d->nodes += (uint64_t)n;
     d->starting += (uint64_t)n;
     d->bought_cost += sign * amount_times(o->price_micros_hour, count);
+    d->bought_bill += sign * amount_times(pb_offer_bill(o), count);
     for (uint32_t i = 0; i < o->n_takes; i++) {
         const struct pb_takes *x = &d->t->s->takes[o->first_takes + i];
 
@@ -164,7 +165,7 @@ uint32_t limits_room_type(const struct candidate *d, uint32_t type,
 int64_t limits_money(const struct candidate *d)
 {
     int64_t most = d->t->s->limits.max_cost_micros_hour;
-    int64_t spent = amount_add(d->cost, d->bought_cost);
+    int64_t spent = amount_add(d->cost, d->bought_bill);
 
     if (most < 0)
         return -1;
@@ -202,9 +203,9 @@ uint32_t limits_room(const struct candidate *d, uint32_t offer,
         room = all;
         *ret_why = why;
     }
-    if (left >= 0 && o->price_micros_hour > 0)
-        tighten(&room, (uint64_t)(left / o->price_micros_hour), 0,
-                REASON_BUDGET, ret_why);
+    if (left >= 0 && pb_offer_bill(o) > 0)
+        tighten(&room, (uint64_t)(left / pb_offer_bill(o)), 0, REASON_BUDGET,
+                ret_why);
     if (o->room != UNLIMITED)
         tighten(&room, o->room, d->offer_bought[offer], REASON_BACKOFF,
                 ret_why);

@@ -5,6 +5,7 @@
  * How often is decided by the size of the problem, in counted work, never by a
  * clock; near its bound it ends sooner.
  */
+#include "first.h"
 #include "prices.h"
 #include "rebuy.h"
 #include "weight.h"
@@ -94,8 +95,8 @@ static int64_t bound(struct first *x)
                         &x->work, &x->proof);
 }
 
-void cover_first(const struct cover_problem *p, struct arena *arena,
-                 struct cover_plan *ret)
+void first_make(const struct cover_problem *p, bool bounded,
+                struct arena *arena, struct cover_plan *ret)
 {
     struct first x = {0};
     struct rebuy rebuy;
@@ -105,7 +106,9 @@ void cover_first(const struct cover_problem *p, struct arena *arena,
     weight_from_prices(&x.v, x.weight);
     complete(&x, false);
     n_left = x.best.n_left;
-    x.bound = bound(&x);
+    if (!bounded) /* what is bought beside it costs the rest */
+        x.most = x.most / 5 * 4;
+    x.bound = bounded ? bound(&x) : 0;
     rebuy = (struct rebuy){.greedy = x.g,
                            .best = &x.best,
                            .trial = &x.d,
@@ -121,7 +124,7 @@ void cover_first(const struct cover_problem *p, struct arena *arena,
         partial_clear(&x.d);
         complete(&x, true);
     }
-    if (x.best.n_left != n_left)
+    if (bounded && x.best.n_left != n_left)
         x.bound = bound(&x);
     partial_export(&x.best, ret);
     ret->bound = x.bound < ret->cost ? x.bound : ret->cost;
