@@ -147,6 +147,7 @@ static bool make_plan(struct control *c, struct status_page *page,
         log_error("no snapshot: %s", err.text);
         return false;
     }
+    offers_used_up(&c->providers, ret->snapshot);
     asked_planned(&c->requests.asked, now);
     t0 = cpu_us();
     if (settled_plan(&c->settled, now, PLANNER_AT_ONCE, &page->arena, plan))

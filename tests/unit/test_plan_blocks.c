@@ -41,7 +41,8 @@ static void make(uint64_t *seed, struct arena *a, struct view *ret)
             if ((i / 100 + c) % 3)
                 need[c] = columns[c].device
                               ? (next(seed) % 2 ? next(seed) % 10000 : 20000)
-                              : (int64_t)(1 + i / 8 * 7 % 30 * 2000 + next(seed) % 50);
+                              : (int64_t)(1 + i / 8 * 7 % 30 * 2000 +
+                                          next(seed) % 50);
         items[i] = (struct cover_item){need, 1, NULL};
     }
     *bin = (struct cover_bin){has, 1000, UNLIMITED, 0, 0, true};

@@ -84,6 +84,30 @@ static void known_put(struct providers *p, const char *provider,
     k->counted = machines_of(&p->ledger->fleet, o->type, o->spot);
 }
 
+/* All that a plan, or a person, goes by.  That machines of ours have come or
+ * gone changes nothing of it. */
+static uint64_t known_hash(const struct providers *p, const char *provider)
+{
+    uint64_t h = HASH_SEED;
+
+    for (uint32_t i = 0; i < p->offers.n; i++) {
+        const struct known_offer *k = &p->offers.v[i];
+
+        if (strcmp(k->provider, provider) != 0)
+            continue;
+        h = hash_text(hash_text(hash_text(h, k->type), k->zone), k->note);
+        h = hash_number(h, (uint64_t)k->spot << 1 | k->available);
+        h = hash_number(h, (uint64_t)k->price_micros_hour);
+        h = hash_number(h, offer_room(p, k));
+        for (uint32_t t = 0; t < k->taints.n; t++) {
+            h = hash_text(h, k->taints.v[t].key);
+            h = hash_text(h, k->taints.v[t].value);
+            h = hash_number(h, k->taints.v[t].effect);
+        }
+    }
+    return h;
+}
+
 struct differing {
     struct env *env;
     bool report;
@@ -136,6 +160,19 @@ void offers_soon(struct provider_state *s)
         s->offers_due_ms = soon;
 }
 
+void offers_used_up(struct providers *p, const struct snapshot *s)
+{
+    for (uint32_t i = 0; i < s->n_types; i++) {
+        const struct snap_type *t = &s->types[i];
+        struct provider_state *of = provider_find(p, t->provider);
+        int64_t again = of ? of->offers_last_ms + OFFERS_AGAIN_MS : 0;
+
+        for (uint32_t k = 0; of && k < t->n_offers; k++)
+            if (t->offers[k].room == 0 && of->offers_due_ms > again)
+                of->offers_due_ms = again;
+    }
+}
+
 void offers_await(struct providers *p, struct provider_state *s)
 {
     s->awaited = provider_caps(s->provider) & DAVIT_CAP_OFFERS;
@@ -151,35 +188,50 @@ bool offers_awaited(const struct providers *p)
     return false;
 }
 
+/* When they are asked for next, and whether their first word is still awaited. */
+static void offers_schedule(struct providers *p, struct provider_state *s,
+                            const struct call *call)
+{
+    bool good = call->status == ST_OK, awaited = s->awaited;
+    int64_t pause = good ? OFFERS_MS : OFFERS_AGAIN_MS;
+
+    if (!good && awaited && call->status != ST_UNSUPPORTED)
+        pause = AWAIT_AGAIN_MS;
+    for (uint32_t i = 0; good && i < call->offers.n; i++)
+        if (!call->offers.v[i].available)
+            pause = OFFERS_AGAIN_MS;
+    s->offering = false;
+    s->offers_due_ms = p->env->mono_ms + pause;
+    s->awaited = awaited && pause == AWAIT_AGAIN_MS &&
+                 s->offers_due_ms < s->await_until_ms;
+    if (awaited && !s->awaited)
+        p->env->news = true; /* the wait is over */
+}
+
 void provider_offered(struct providers *p, const struct call *call)
 {
     struct provider_state *s = provider_of(p, call->provider);
-    bool good = call->status == ST_OK;
+    const char *name = s->conf->name;
+    uint64_t before;
 
-    s->offering = false;
-    s->offers_due_ms = p->env->mono_ms + (good ? OFFERS_MS : OFFERS_AGAIN_MS);
-    if (!good && s->awaited && call->status != ST_UNSUPPORTED)
-        s->offers_due_ms = p->env->mono_ms + AWAIT_AGAIN_MS;
-    else if (s->awaited)
-        p->env->news = true; /* the wait is over */
-    s->awaited = s->awaited && s->offers_due_ms < s->await_until_ms;
-    if (!good)
+    offers_schedule(p, s, call);
+    if (call->status != ST_OK)
         return;
-    for (uint32_t i = 0; i < call->offers.n; i++) {
+    for (uint32_t i = 0; i < call->offers.n; i++)
         closed_tell(p, s, &call->offers.v[i]);
-        if (!call->offers.v[i].available)
-            s->offers_due_ms = p->env->mono_ms + OFFERS_AGAIN_MS;
-    }
-    known_drop(p, s->conf->name);
+    before = known_hash(p, name);
+    known_drop(p, name);
     arena_reset(&s->offered);
     compare(p, s, call, &s->offered);
     for (uint32_t i = 0; i < call->offers.n; i++) {
         const struct call_offer *o = &call->offers.v[i];
         const struct conf_type *t = type_find(p->conf->now, o->type);
 
-        known_put(p, s->conf->name, o,
+        known_put(p, name, o,
                   t ? offer_more_taints(&t->fact, o->taints, &s->offered)
                     : (struct taints){0},
                   arena_strdup(&s->offered, o->note));
     }
+    if (known_hash(p, name) != before)
+        p->env->news = true; /* a price, a quota, the end of a stockout */
 }

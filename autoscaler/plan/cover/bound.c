@@ -271,9 +271,10 @@ void bound_stage(struct generate *g, uint64_t stage, uint64_t end)
     bool done;
     uint64_t part;
 
-    by_prices(g, stage / ASSIGN_PART);
     done = generate_run(g, g->v->count, from + stage * 4 / 10, 1e-4, UINT32_MAX,
                         true);
+    if (!done) /* else they prove no more than the program does */
+        by_prices(g, stage / ASSIGN_PART);
     part = done                              ? MIX_PART_DONE
            : end / MIX_FROM >= g->v->n_items ? MIX_PART
                                              : MIX_PART_LITTLE;

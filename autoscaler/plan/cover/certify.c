@@ -13,8 +13,10 @@
 #include "stage.h"
 #include "weight.h"
 
-/* For the bound from prices of resources: at once, and of a budget. */
+/* For the bound from prices of resources: at least so many steps, of few shapes
+ * fewer, whose program is soon solved, and of a budget. */
 #define PRICES_LEAST UINT64_C(600000)
+#define PRICES_SHAPE UINT64_C(4000)
 #define PRICES_PART 4
 #define TIGHT 1e-7
 #define STARTS 3 /* greedy plans whose patterns are the first columns */
@@ -120,7 +122,7 @@ int64_t cover_bound(const struct cover_problem *p, uint64_t missing,
 {
     struct certify *x = ARENA_NEW(arena, struct certify);
     struct cover_proof proof = {0}, other = {0};
-    uint64_t steps = budget / PRICES_PART;
+    uint64_t steps = budget / PRICES_PART, least = PRICES_LEAST;
     int64_t bound, better = 0;
 
     if (ret_proof)
@@ -134,8 +136,9 @@ int64_t cover_bound(const struct cover_problem *p, uint64_t missing,
     if (x->v.n_items > GENERATE_ROWS) /* clusters are mostly worse */
         steps = budget - steps;
     budget -= steps;
-    bound = prices_bound(&x->v, missing,
-                         steps < PRICES_LEAST ? PRICES_LEAST : steps, work,
+    if (x->v.n_items < least / PRICES_SHAPE)
+        least = PRICES_SHAPE * x->v.n_items;
+    bound = prices_bound(&x->v, missing, steps < least ? least : steps, work,
                          &proof);
     if (budget > 0)
         better = by_duals(x, missing, hint, budget, work, &other);

@@ -22,6 +22,9 @@
 #define MANY_SHAPES 700
 #define WORK_SHAPE UINT64_C(12000)
 #define WORK_SHAPES UINT64_C(36000000)
+/* For its bound: a part of all, less of few shapes. */
+#define BOUND_PART 8
+#define BOUND_SHAPE UINT64_C(5000)
 /* So near its bound a first plan is good enough. */
 #define ENOUGH 1.001
 #define USELESS 10 /* tries to buy anew in a row */
@@ -84,7 +87,11 @@ static void prepare(struct first *x, const struct cover_problem *p,
 /* Of plans that leave as many out as the best one. */
 static void bound(struct first *x)
 {
-    x->prices = (struct prices){&x->v, x->best.n_left, x->most / 8, 0, 0, {0}};
+    uint64_t most = x->most / BOUND_PART, shapes = BOUND_SHAPE * x->v.n_items;
+
+    x->prices = (struct prices){.v = &x->v,
+                                .missing = x->best.n_left,
+                                .steps = most < shapes ? most : shapes};
     prices_first(&x->prices);
     x->work += x->prices.used;
 }

@@ -16,6 +16,16 @@ static bool few(const struct prices *x)
     return x->steps / 4 * 3 / ROUNDS < assign_round(x->v);
 }
 
+/* Of the steps, never fewer for more of them. */
+static uint64_t for_the_first(const struct prices *x)
+{
+    uint64_t most = ROUNDS * assign_round(x->v) / 3;
+
+    if (!few(x))
+        return x->steps / 4;
+    return x->steps < most ? x->steps : most;
+}
+
 void prices_first(struct prices *x)
 {
     const struct view *v = x->v;
@@ -27,8 +37,7 @@ void prices_first(struct prices *x)
     if (!v->n_items || !v->n_bins)
         return;
     worth = ARENA_ARRAY(v->arena, double, v->n_items);
-    x->bound = relax_bound(v, x->missing, few(x) ? x->steps : x->steps / 4,
-                           &x->used, worth);
+    x->bound = relax_bound(v, x->missing, for_the_first(x), &x->used, worth);
     view_proof(v, worth, 0, &x->proof);
 }
 

@@ -1,0 +1,273 @@
+/*
+ * test_loop_offers.c - what a provider offers changes, and the loop plans with
+ * it at once: the real loop, a played cloud that makes offers, played time.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../played/disk.h"
+#include "base/log.h"
+#include "cloud/cloud.h"
+#include "control/control.h"
+#include "played/cloud_inside.h"
+
+enum { SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE };
+enum { AT_ONCE = 2 * SECOND }; /* a step and a call in played time */
+#define BEGIN_MS INT64_C(1790000000000)
+
+static const char *settings;
+
+/* ---- a played cloud that makes offers */
+
+enum { OFFERS = 4 };
+static struct davit_offer made[OFFERS];
+static uint32_t n_made, asked;
+static uint32_t quota; /* machines; 0: no limit */
+static struct player *player;
+static struct davit_provider offering;
+
+/* As the contract has it: none left is not available. */
+static void limited(struct davit_offer *o, const struct cloud *c)
+{
+    uint32_t used = c->there.n;
+
+    o->most = quota > used ? quota - used : 0;
+    o->available = o->most > 0;
+}
+
+static int offers(void *self, struct davit_call *call, struct davit_sink *sink,
+                  davit_put_offer *put, struct davit_error *e)
+{
+    const struct handle *h = self;
+
+    (void)call;
+    (void)e;
+    asked++;
+    for (uint32_t i = 0; i < n_made; i++) {
+        if (quota)
+            limited(&made[i], h->cloud);
+        put(sink, &made[i]);
+    }
+    return DAVIT_OK;
+}
+
+static struct davit_offer open_offer(const char *type)
+{
+    return (struct davit_offer){.size = sizeof(struct davit_offer),
+                                .name = type,
+                                .zone = "a",
+                                .price_micros_hour = 700000,
+                                .available = true,
+                                .note = ""};
+}
+
+/* ---- the world */
+
+struct world {
+    struct cloud *cloud;
+    struct disk *disk;
+    struct control *control;
+};
+
+static enum status settings_read(void *arg, const char *path,
+                                 struct config **ret, struct buf *errors)
+{
+    (void)arg;
+    return config_parse(path, settings, strlen(settings), ret, errors);
+}
+
+static void world_begin(struct world *w)
+{
+    struct control_opts o = {.config_path = "played.yaml",
+                             .outside = {.workers = player_workers,
+                                         .vfs = "played",
+                                         .config = settings_read}};
+    struct config *conf;
+    struct buf errors;
+
+    player = player_new(1, BEGIN_MS);
+    o.outside.arg = player;
+    w->cloud = cloud_new(player, &(struct cloud_opts){.boot_least_ms = SECOND,
+                                                      .boot_most_ms = SECOND});
+    offering = *cloud_provider();
+    offering.name = "offering";
+    offering.caps |= DAVIT_CAP_OFFERS;
+    offering.offers = offers;
+    plugin_builtin(&offering);
+    asked = 0;
+    w->disk = disk_new("played");
+    buf_init(&errors, 65536);
+    if (settings_read(NULL, "played.yaml", &conf, &errors) != ST_OK ||
+        control_new(&o, conf, &w->control, &errors) != ST_OK)
+        fail_msg("%s", errors.s);
+    buf_done(&errors);
+}
+
+static void world_end(struct world *w)
+{
+    control_free(w->control);
+    disk_free(w->disk);
+    cloud_free(w->cloud);
+    player_free(player);
+}
+
+static void run(struct world *w, int64_t ms)
+{
+    player_run(player, w->control, ms, NULL, NULL);
+}
+
+static int64_t price_planned_with(struct world *w)
+{
+    struct status_page *page = status_get(control_board(w->control));
+    int64_t price = page->now->offers[0].price_micros_hour;
+
+    status_unref(page);
+    return price;
+}
+
+/* Until that many machines were launched. */
+static void run_until(struct world *w, uint32_t launched, int64_t most_ms)
+{
+    int64_t begun = player_now_ms(player);
+
+    while (cloud_launched(w->cloud) < launched &&
+           player_now_ms(player) - begun < most_ms)
+        run(w, SECOND / 2);
+    assert_int_equal(cloud_launched(w->cloud), launched);
+}
+
+/* Until the next ask for offers. */
+static void run_until_asked(struct world *w, int64_t most_ms)
+{
+    int64_t begun = player_now_ms(player);
+    uint32_t before = asked;
+
+    while (asked == before && player_now_ms(player) - begun < most_ms)
+        run(w, SECOND / 2);
+    assert_true(asked > before);
+}
+
+#define SETTINGS(types) \
+    "cluster: played\n" \
+    "state: /played/davit.db\n" \
+    "limits: {max_nodes: 50}\n" \
+    "providers: {played: {plugin: offering}}\n" \
+    "node_types:\n" types
+
+/* ---- tests */
+
+static void test_what_opens_is_bought_at_once(void **state)
+{
+    struct world w;
+
+    (void)state;
+    settings = SETTINGS(
+        "  t4: {provider: played, resources: {GPU: 1}, min: 1, max: 9}\n");
+    made[0] = open_offer("t4");
+    made[0].available = false;
+    made[0].note = "no capacity";
+    n_made = 1;
+    world_begin(&w);
+    run(&w, 10 * MINUTE + 7 * SECOND);
+    assert_int_equal(cloud_launched(w.cloud), 0);
+    made[0].available = true;
+    made[0].note = "";
+    run_until_asked(&w, MINUTE + AT_ONCE);
+    run_until(&w, 1, AT_ONCE);
+    world_end(&w);
+}
+
+static void test_a_price_is_planned_with_at_once(void **state)
+{
+    struct world w;
+
+    (void)state;
+    settings = SETTINGS(
+        "  t4: {provider: played, resources: {GPU: 1}, max: 9}\n");
+    made[0] = open_offer("t4");
+    n_made = 1;
+    world_begin(&w);
+    run(&w, 12 * MINUTE);
+    made[0].price_micros_hour = 350000;
+    run_until_asked(&w, 10 * MINUTE);
+    run(&w, AT_ONCE);
+    assert_int_equal(price_planned_with(&w), 350000);
+    world_end(&w);
+}
+
+/* It is used up by our own count, before the provider says so: it is asked each
+ * minute, not every ten, and what it says is planned with at once. */
+static void test_a_quota_that_is_raised(void **state)
+{
+    struct world w;
+
+    (void)state;
+    settings = SETTINGS(
+        "  t4: {provider: played, resources: {GPU: 1}, min: 5, max: 9}\n");
+    made[0] = open_offer("t4");
+    n_made = 1;
+    quota = 2;
+    world_begin(&w);
+    run_until(&w, 2, MINUTE);
+    quota = 3;
+    run_until_asked(&w, MINUTE + AT_ONCE);
+    run_until(&w, 3, AT_ONCE);
+    run(&w, 5 * MINUTE);
+    assert_int_equal(cloud_launched(w.cloud), 3);
+    quota = 9;
+    run_until_asked(&w, MINUTE + AT_ONCE);
+    run_until(&w, 5, AT_ONCE);
+    world_end(&w);
+    quota = 0;
+}
+
+/* What comes in the same makes no plan: an hour of offers that are asked for
+ * each minute has no more plans than one of offers that are not. */
+static void test_the_same_again_is_no_news(void **state)
+{
+    uint64_t ticks[2];
+
+    (void)state;
+    settings = SETTINGS(
+        "  t4: {provider: played, resources: {GPU: 1}, max: 9}\n");
+    for (int closed = 0; closed < 2; closed++) {
+        struct world w;
+        uint64_t before;
+
+        made[0] = open_offer("t4");
+        made[0].available = !closed;
+        n_made = 1;
+        world_begin(&w);
+        run(&w, 5 * MINUTE + 30 * SECOND);
+        before = control_metrics(w.control)->ticks;
+        asked = 0;
+        run(&w, HOUR);
+        ticks[closed] = control_metrics(w.control)->ticks - before;
+        assert_true(closed ? asked >= 55 : asked <= 6);
+        world_end(&w);
+    }
+    print_message("plans an hour: %llu, with an offer that is asked for each "
+                  "minute %llu\n",
+                  (unsigned long long)ticks[0], (unsigned long long)ticks[1]);
+    assert_true(ticks[1] <= ticks[0] + 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_opens_is_bought_at_once),
+        cmocka_unit_test(test_a_price_is_planned_with_at_once),
+        cmocka_unit_test(test_a_quota_that_is_raised),
+        cmocka_unit_test(test_the_same_again_is_no_news),
+    };
+
+    log_setup(LOG_ERROR, false);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
