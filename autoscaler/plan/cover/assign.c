@@ -53,7 +53,8 @@ struct assign {
     VEC(struct limit) limit; /* that of the money: a factor */
     uint32_t pass;
     double sharp;
-    double bound, *worth, best_money; /* of the best round */
+    uint64_t missing; /* so many items may be left out: net of the dearest */
+    double bound, net, *worth, best_money; /* of the best round */
     uint64_t work;
 };
 
@@ -187,15 +188,19 @@ static void cost_bin(struct assign *a, uint32_t t, double price)
 static void note(struct assign *a)
 {
     const struct view *v = a->v;
-    double bound = 0, limits = 0;
+    double bound = 0, limits = 0, net;
 
     for (uint32_t i = 0; i < v->n_items; i++)
         bound += a->least[i] * a->count[i];
     for (uint32_t k = 0; k < a->limit.n; k++)
         limits += a->limit.v[k].price * a->limit.v[k].most;
     bound = bound * (1 - VIEW_SAFE) - limits * (1 + VIEW_SAFE);
-    if (bound <= a->bound)
+    if (bound <= a->net)
         return;
+    net = bound - view_dearest(v, a->least, a->missing);
+    if (net <= a->net)
+        return;
+    a->net = net;
     a->bound = bound;
     memcpy(a->worth, a->least, v->n_items * sizeof *a->worth);
     a->best_money = price_of(a, a->money);
@@ -412,15 +417,14 @@ int64_t assign_try(const struct view *v, uint64_t missing, uint64_t steps,
                    uint64_t *work, double *worth, double *ret_money)
 {
     struct assign *a;
-    double bound;
 
     if (!v->n_items || !v->n_bins)
         return 0;
     a = assign_make(v);
+    a->missing = missing;
     assign_run(a, steps);
     *work += a->work;
     memcpy(worth, a->worth, v->n_items * sizeof *worth);
     *ret_money = a->best_money;
-    bound = a->bound - view_dearest(v, worth, missing);
-    return bound > 0 ? view_whole(v, bound) : 0;
+    return a->net > 0 ? view_whole(v, a->net) : 0;
 }
