@@ -9,7 +9,11 @@
 #include "control_inside.h"
 #include "ours.h"
 
-enum { WORKERS = 16, WORKERS_STUCK = 16, STOP_MS = 5000 };
+enum {
+    WORKERS = 16,
+    WORKERS_STUCK = 256, /* all that may hang (providers/calls.c) of eight */
+    STOP_MS = 5000,
+};
 
 static struct traffic *traffic_open(const struct control_opts *o)
 {

@@ -116,23 +116,61 @@ static struct call *terminate_new(const struct provider_state *p,
     return call;
 }
 
+static bool end_due(const struct send *s, const struct provider_state *p,
+                    const struct machine *m)
+{
+    return m->state == STATE_STOPPING && *m->cloud_id && !*m->cloud_holds &&
+           is_due(s, m) && strcmp(m->provider, p->conf->name) == 0;
+}
+
+/* Which ends leave now: those that were tried so often at most, so many. */
+struct share {
+    uint32_t tries, most;
+};
+
+/* All, but while ends hang: those that were tried least, and of what has hung
+ * half, as the plug-in may hang on one of them.  It is alone in the end. */
+static struct share share_of(const struct send *s,
+                             const struct provider_state *p)
+{
+    struct share r = {UINT32_MAX, 0};
+    const struct fleet *f = &s->ledger->fleet;
+
+    if (!ends_hang(s->providers, p))
+        return (struct share){UINT32_MAX, UINT32_MAX};
+    for (uint32_t i = 0; i < f->n; i++) {
+        const struct machine *m = f->v[i];
+
+        if (!end_due(s, p, m) || m->tries > r.tries)
+            continue;
+        if (m->tries < r.tries)
+            r = (struct share){m->tries, 0};
+        r.most++;
+    }
+    if (r.tries > 0)
+        r.most = (r.most + 1) / 2;
+    return r;
+}
+
 static void terminates_send(struct send *s, const struct provider_state *p)
 {
+    struct share share;
     struct call *call = NULL;
     const char **ids = NULL;
 
     if (may_be_back(s))
         return;
-    for (uint32_t i = 0; i < s->ledger->fleet.n; i++) {
+    share = share_of(s, p);
+    for (uint32_t i = 0; i < s->ledger->fleet.n && share.most > 0; i++) {
         struct machine *m = s->ledger->fleet.v[i];
 
-        if (m->state != STATE_STOPPING || !*m->cloud_id || *m->cloud_holds ||
-            !is_due(s, m) || strcmp(m->provider, p->conf->name) != 0)
+        if (m->tries > share.tries || !end_due(s, p, m))
             continue;
-        if (!call && !calls_room(s->providers, p->provider, CALL_TERMINATE))
+        if (!call && !ends_may_leave(s->providers, p))
             return;
         if (!call)
             call = terminate_new(p, &ids);
+        share.most--;
         call->consoles[call->n_ids] = console_wanted(m);
         m->busy = m->maybe.end_sent = true;
         ids[call->n_ids++] = arena_strdup(&call->arena, m->cloud_id);

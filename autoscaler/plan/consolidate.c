@@ -129,14 +129,6 @@ static bool pending(const struct candidate *d)
     return false;
 }
 
-static bool any_starting(const struct problem *s)
-{
-    for (uint32_t i = 0; i < s->n_nodes; i++)
-        if (limits_counts(&s->nodes[i]) && limits_starting(&s->nodes[i]))
-            return true;
-    return false;
-}
-
 /* Is nothing bought, starting, or being un-drained? */
 static bool settled(const struct candidate *d)
 {
@@ -149,7 +141,10 @@ static bool settled(const struct candidate *d)
         if (d->classes.v[i].kind == CLASS_DRAINING &&
             (d->classes.v[i].placed != NONE || d->classes.v[i].undrain))
             return false;
-    return !any_starting(s);
+    for (uint32_t i = 0; i < s->n_nodes; i++)
+        if (limits_counts(&s->nodes[i]) && limits_starting(&s->nodes[i]))
+            return false;
+    return true;
 }
 
 /* ---- the plan without */
@@ -406,21 +401,39 @@ static bool free_one(struct attempt *a, uint32_t first, struct candidate *best)
     return false;
 }
 
-/* True: some were freed. */
+/* Per node its class in the plan as it is. */
+static uint32_t *classes_of(const struct candidate *d)
+{
+    uint32_t *class_of = ARENA_ARRAY(d->arena, uint32_t, d->t->s->n_nodes);
+
+    for (uint32_t i = 0; i < d->classes.n; i++)
+        for (uint32_t k = 0;
+             k < d->classes.v[i].n && d->classes.v[i].kind != CLASS_NEW; k++)
+            class_of[d->members[d->classes.v[i].first + k]] = i;
+    return class_of;
+}
+
+/* True: some were freed.  When one could not go, those like it cannot either. */
 static bool free_idle(struct attempt *a, struct candidate *best)
 {
-    uint32_t kept = 0, tries = TRIES;
+    const struct pb_node *nodes = a->t->s->nodes;
+    const uint32_t *class_of = classes_of(a->now);
+    uint32_t kept = 0, tries = TRIES, needed = NONE;
     bool any = false;
 
-    if (any_starting(a->t->s))
-        return false; /* no plan without a node is settled */
     for (uint32_t k = 0; k < a->n; k++) {
-        bool freed = !any_busy(a, a->order[k]) && tries > 0 && tries-- &&
-                     free_one(a, a->order[k], best);
+        uint32_t i = a->order[k];
+        bool like = needed != NONE && class_of[i] == class_of[needed] &&
+                    nodes[i].price_micros_hour ==
+                        nodes[needed].price_micros_hour;
+        bool may = !like && !any_busy(a, i) && tries > 0;
+        bool freed = may && tries-- && free_one(a, i, best);
 
         any = any || freed;
         if (!freed)
-            a->order[kept++] = a->order[k];
+            a->order[kept++] = i;
+        if (may && !freed)
+            needed = i;
     }
     a->n = kept;
     return any;

@@ -252,88 +252,6 @@ static void test_call_that_hangs(void **state)
     assert_true(rig_emitted("launch.settled"));
 }
 
-/* They come back after all. */
-static void all_return(void)
-{
-    while (rig.providers.calls.n) {
-        struct call *c = rig.providers.calls.v[0].call;
-
-        c->job.abandoned = true;
-        providers_fold(&rig.providers, &c->job.mail);
-    }
-}
-
-/* One after the other leaves and does not return: all that there is room for. */
-static void hang_all(enum call_op op)
-{
-    static const char *const ids[] = {"i-none"};
-
-    for (int i = 0; i < 100; i++) {
-        const struct provider *site = rig_site()->provider;
-        struct call *c;
-
-        if (!calls_room(&rig.providers, site, op))
-            return;
-        c = call_new(rig_site()->provider, op, MAIL_CALL);
-        c->ids = ids;
-        c->n_ids = op == CALL_TERMINATE;
-        c->type = c->zone = c->request_id = "";
-        c->count = op == CALL_LAUNCH;
-        call_send(&rig.providers, c, 1000);
-        assert_ptr_equal(rig_job(), &c->job);
-        rig_pass(c->job.deadline_mono_ms - rig.env.mono_ms + LAST_CHANCE_MS);
-        calls_overdue(&rig.providers);
-    }
-    fail_msg("there is no end to the room");
-}
-
-/* Each keeps a place, so the next one is asked for later. */
-static void test_end_that_hangs(void **state)
-{
-    static const char *const ids[] = {"i-1"};
-    struct machine *m = rig_machine("m", STATE_STOPPING, "i-1");
-
-    (void)state;
-    for (int i = 0; i < 7; i++) {
-        struct call *c = call_new(rig_site()->provider, CALL_TERMINATE,
-                                  MAIL_CALL);
-
-        c->ids = ids;
-        c->n_ids = 1;
-        m->busy = true;
-        call_send(&rig.providers, c, 1000);
-        assert_ptr_equal(rig_job(), &c->job);
-        rig_pass(c->job.deadline_mono_ms - rig.env.mono_ms + LAST_CHANCE_MS);
-        calls_overdue(&rig.providers);
-        assert_false(m->busy);
-        assert_int_equal(m->retry_ms - rig.env.now_ms,
-                         60000 << (i < 5 ? i : 5));
-    }
-    all_return();
-}
-
-/* Ends, launches and offers that hang leave room to look: who sees nothing
- * can do nothing else.  Offers leave room for ends, too. */
-static void test_what_hangs_leaves_room_for_lists(void **state)
-{
-    const struct provider *site = rig_site()->provider;
-    struct call *c;
-
-    (void)state;
-    hang_all(CALL_OFFERS);
-    assert_true(calls_room(&rig.providers, site, CALL_TERMINATE));
-    hang_all(CALL_TERMINATE);
-    hang_all(CALL_LAUNCH);
-    rig_pass(600000);
-    c = list_sent();
-    listed(c, NULL, 0);
-    assert_true(provider_is_read(rig_site()));
-    /* Lists that hang are bounded, too, and show. */
-    hang_all(CALL_LIST);
-    assert_false(provider_is_read(rig_site()));
-    all_return();
-}
-
 static void test_offers_replace_those_before(void **state)
 {
     static const char *const zones[] = {"a", "b"};
@@ -370,8 +288,6 @@ int main(void)
         TEST(test_refusal_ends_the_intent),
         TEST(test_lost_answer_keeps_the_intent),
         TEST(test_call_that_hangs),
-        TEST(test_end_that_hangs),
-        TEST(test_what_hangs_leaves_room_for_lists),
         TEST(test_offers_replace_those_before),
     };
 

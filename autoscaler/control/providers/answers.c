@@ -18,7 +18,6 @@ enum {
     RETRY_LONGEST_MS = 60000,
     LAUNCH_TRIES = 6, /* about 30 s; then the next plan looks elsewhere */
     LIST_SOON_MS = 200,
-    HANGS_MOST = 5, /* doublings of the pause after an end that hangs */
 };
 
 static int64_t retry_at(const struct providers *p, const struct machine *m,
@@ -132,10 +131,12 @@ static void answer_launch(struct providers *p, struct provider_state *s,
         backoff_emit(p, backoff, provider);
 }
 
+/* late: it hung, and another call may be under way for the machine by now. */
 static bool terminate_answered(struct providers *p, struct machine *m,
-                               enum status s, const struct err *e)
+                               enum status s, const struct err *e, bool late)
 {
-    m->busy = false;
+    if (!late)
+        m->busy = false;
     if (s == ST_OK || s == ST_NOT_FOUND) {
         /* The list tells when it is gone.  If it stays, it is asked again: a
          * target that crept up again is not our ending. */
@@ -145,7 +146,7 @@ static bool terminate_answered(struct providers *p, struct machine *m,
     } else {
         if (may_have_worked(s))
             m->maybe.end_doubt_ms = p->env->now_ms;
-        m->tries++;
+        m->tries += !late; /* it was counted when it hung */
         m->failure = s;
         m->retry_ms = retry_at(p, m, e);
         return false;
@@ -153,11 +154,14 @@ static bool terminate_answered(struct providers *p, struct machine *m,
     return true;
 }
 
-static void answer_terminate(struct providers *p, const struct call *call)
+static void answer_terminate(struct providers *p, struct provider_state *state,
+                             const struct call *call, bool late)
 {
     const char *provider = provider_name(call->provider);
     bool good = true;
 
+    if (state && late)
+        state->ends_due_ms = p->env->mono_ms; /* it answers again */
     for (uint32_t i = 0; i < call->n_ids; i++) {
         struct machine *m = fleet_by_cloud(&p->ledger->fleet, provider,
                                            call->ids[i]);
@@ -167,7 +171,7 @@ static void answer_terminate(struct providers *p, const struct call *call)
             emit_text(p->env, "node.console", m->id, "", call->console[i]);
         /* A cloud may have given the id to another one meanwhile. */
         if (m && m->state == STATE_STOPPING)
-            good = terminate_answered(p, m, s, &call->err) && good;
+            good = terminate_answered(p, m, s, &call->err, late) && good;
     }
     if (good)
         return;
@@ -178,7 +182,7 @@ static void answer_terminate(struct providers *p, const struct call *call)
 
 /* A launch or terminate call: its list is asked for soon. */
 static void answer(struct providers *p, struct provider_state *s,
-                   struct call *call)
+                   struct call *call, bool late)
 {
     if (call->job.abandoned)
         call->status = err_set(&call->err, ST_RETRY,
@@ -186,7 +190,7 @@ static void answer(struct providers *p, struct provider_state *s,
     if (call->op == CALL_LAUNCH)
         answer_launch(p, s, call);
     else
-        answer_terminate(p, call);
+        answer_terminate(p, s, call, late);
     if (s)
         s->list_due_ms = p->env->mono_ms + LIST_SOON_MS;
     if (s && call->status != ST_OK)
@@ -230,7 +234,7 @@ void providers_fold(struct providers *p, struct mail *mail)
         (call->op != CALL_LIST || call->status != ST_OK))
         p->env->news = true; /* offers and a good list tell themselves */
     if (call->op == CALL_LAUNCH || call->op == CALL_TERMINATE)
-        answer(p, s, call);
+        answer(p, s, call, overdue);
     else if (overdue)
         ; /* another one was asked since, and tells more */
     else if (s && call->op == CALL_LIST) /* NULL: of an older generation */
@@ -257,12 +261,15 @@ static void launch_hangs(struct providers *p, const struct call *call,
     }
 }
 
-/* Another call asks for the same, later each time (1, 2, 4 ... 32 minutes), as
- * each keeps a place (calls.c): to end what has ended does no harm. */
-static void terminate_hangs(struct providers *p, const struct call *call)
+/* Another call asks for the same, later each time (calls.c): to end what has
+ * ended does no harm. */
+static void terminate_hangs(struct providers *p, struct provider_state *s,
+                            const struct call *call)
 {
     const char *provider = provider_name(call->provider);
 
+    if (s)
+        ends_pause(p, s);
     for (uint32_t i = 0; i < call->n_ids; i++) {
         struct machine *m = fleet_by_cloud(&p->ledger->fleet, provider,
                                            call->ids[i]);
@@ -270,9 +277,7 @@ static void terminate_hangs(struct providers *p, const struct call *call)
         if (m && m->state == STATE_STOPPING && m->busy) {
             m->busy = false;
             m->maybe.end_doubt_ms = p->env->now_ms;
-            m->retry_ms = p->env->now_ms +
-                          ((int64_t)RETRY_LONGEST_MS
-                           << (m->tries < HANGS_MOST ? m->tries : HANGS_MOST));
+            m->retry_ms = p->env->now_ms + RETRY_LONGEST_MS;
             m->tries++;
         }
     }
@@ -300,7 +305,7 @@ static void call_hangs(struct providers *p, struct call *call)
     if (call->op == CALL_LAUNCH)
         launch_hangs(p, call, &e);
     if (call->op == CALL_TERMINATE)
-        terminate_hangs(p, call);
+        terminate_hangs(p, s, call);
 }
 
 void calls_overdue(struct providers *p)
@@ -315,6 +320,7 @@ void calls_overdue(struct providers *p)
             continue;
         }
         f->overdue = true;
+        f->overdue_ms = p->env->mono_ms;
         p->env->news = true;
         call_hangs(p, f->call);
     }

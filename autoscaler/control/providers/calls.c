@@ -4,47 +4,135 @@
  * A plug-in that hangs keeps its worker, and only its return ends the call.
  * So that it can stop neither the other providers nor the loop, each provider
  * has a few calls at most, and one past its time has consequences at once: see
- * answers.c.
+ * answers.c.  From then on it takes no place among those few, or a handful that
+ * never return would be the last ones; what hangs has a limit of its own, at
+ * which only a restart helps (report/stops.c).
  */
 #include "providers.h"
 
-/* Of all kinds together; of all kinds but lists, which leaves room to look:
- * who does not see what is there can do nothing else; and of offers. */
-enum { CALLS_MAX = 8, NO_LISTS_MAX = 6, OFFERS_MAX = 2, OVERDUE_MAX = 2 };
+/* Of those that do not hang, of all kinds together; of all kinds but lists,
+ * which leaves room to look: who does not see what is there can do nothing
+ * else; and of offers. */
+enum { CALLS_MAX = 8, NO_LISTS_MAX = 6, OFFERS_MAX = 2 };
+/* Of those that hang, likewise.  Each is a thread. */
+enum { HUNG_MAX = 32, HUNG_NO_LISTS_MAX = 24, HUNG_OFFERS_MAX = 6 };
+enum {
+    STUCK = 2,         /* so many that began to hang */
+    STUCK_MS = 600000, /* in this time are a plug-in that does not work */
+    ENDS_PAUSE_MS = 60000,
+    ENDS_DOUBLED = 4, /* after ends that hang: 1, 2, 4, 8, 16 minutes */
+};
+
+struct sums {
+    uint32_t all, lists, offers;
+};
+
+static struct sums sums_of(const struct providers *p,
+                           const struct provider *handle, bool hung)
+{
+    struct sums n = {0};
+
+    for (uint32_t i = 0; i < p->calls.n; i++) {
+        const struct call_in_flight *f = &p->calls.v[i];
+
+        if (f->call->provider != handle || f->overdue != hung)
+            continue;
+        n.all++;
+        n.lists += f->call->op == CALL_LIST;
+        n.offers += f->call->op == CALL_OFFERS;
+    }
+    return n;
+}
+
+static bool has_room(struct sums n, enum call_op op, uint32_t all,
+                     uint32_t no_lists, uint32_t offers)
+{
+    return n.all < all && (op == CALL_LIST || n.all - n.lists < no_lists) &&
+           (op != CALL_OFFERS || n.offers < offers);
+}
 
 bool calls_room(const struct providers *p, const struct provider *handle,
                 enum call_op op)
 {
-    uint32_t n[CALL_OFFERS + 1] = {0}, all = 0;
+    return has_room(sums_of(p, handle, false), op, CALLS_MAX, NO_LISTS_MAX,
+                    OFFERS_MAX) &&
+           !calls_used_up(p, handle, op);
+}
 
-    for (uint32_t i = 0; i < p->calls.n; i++) {
-        const struct call *call = p->calls.v[i].call;
-
-        if (call->provider != handle)
-            continue;
-        n[call->op]++;
-        all++;
-    }
-    return all < CALLS_MAX &&
-           (op == CALL_LIST || all - n[CALL_LIST] < NO_LISTS_MAX) &&
-           (op != CALL_OFFERS || n[CALL_OFFERS] < OFFERS_MAX);
+bool calls_used_up(const struct providers *p, const struct provider *handle,
+                   enum call_op op)
+{
+    return !has_room(sums_of(p, handle, true), op, HUNG_MAX, HUNG_NO_LISTS_MAX,
+                     HUNG_OFFERS_MAX);
 }
 
 bool calls_stuck(const struct providers *p, const struct provider *handle)
 {
     uint32_t n = 0;
 
-    for (uint32_t i = 0; i < p->calls.n; i++)
-        n += p->calls.v[i].overdue && p->calls.v[i].call->provider == handle;
-    return n >= OVERDUE_MAX;
+    for (uint32_t i = 0; i < p->calls.n; i++) {
+        const struct call_in_flight *f = &p->calls.v[i];
+
+        if (!f->overdue || f->call->provider != handle ||
+            p->env->mono_ms - f->overdue_ms >= STUCK_MS)
+            continue;
+        env_wake_mono(p->env, f->overdue_ms + STUCK_MS);
+        n++;
+    }
+    return n >= STUCK;
 }
+
+/* ---- ends */
+
+static uint32_t ends_of(const struct providers *p,
+                        const struct provider *handle, bool hung)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < p->calls.n; i++) {
+        const struct call_in_flight *f = &p->calls.v[i];
+
+        n += f->call->op == CALL_TERMINATE && f->overdue == hung &&
+             f->call->provider == handle;
+    }
+    return n;
+}
+
+bool ends_hang(const struct providers *p, const struct provider_state *s)
+{
+    return ends_of(p, s->provider, true) > 0;
+}
+
+bool ends_may_leave(const struct providers *p, const struct provider_state *s)
+{
+    if (!calls_room(p, s->provider, CALL_TERMINATE))
+        return false;
+    if (!ends_hang(p, s))
+        return true;
+    if (p->env->mono_ms >= s->ends_due_ms)
+        return ends_of(p, s->provider, false) == 0;
+    env_wake_mono(p->env, s->ends_due_ms);
+    return false;
+}
+
+void ends_pause(struct providers *p, struct provider_state *s)
+{
+    uint32_t hung = ends_of(p, s->provider, true);
+    uint32_t doubled = hung > 0 ? hung - 1 : 0;
+
+    s->ends_due_ms = p->env->mono_ms +
+                     ((int64_t)ENDS_PAUSE_MS
+                      << (doubled < ENDS_DOUBLED ? doubled : ENDS_DOUBLED));
+}
+
+/* ---- those in flight */
 
 void call_send(struct providers *p, struct call *call, int64_t timeout_ms)
 {
     call_submit(p->env->workers, call, timeout_ms);
     VEC_PUSH(
         NULL, &p->calls,
-        ((struct call_in_flight){call, call->job.deadline_mono_ms, false}));
+        ((struct call_in_flight){call, call->job.deadline_mono_ms, 0, false}));
     env_wake_mono(p->env, call->job.deadline_mono_ms + LAST_CHANCE_MS);
 }
 

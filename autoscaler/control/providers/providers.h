@@ -26,7 +26,8 @@ struct provider_state {
     bool offering;                         /* an offers call is in flight */
     int64_t list_due_ms, list_last_ms;     /* mono */
     int64_t offers_due_ms, offers_last_ms; /* mono */
-    bool awaited; /* its first offers are: nothing is bought anywhere, */
+    int64_t ends_due_ms; /* mono: while ends hang, none leaves before */
+    bool awaited;        /* its first offers are: nothing is bought anywhere, */
     int64_t await_until_ms; /* mono: until then at most */
     uint32_t held;          /* machines that the last list holds */
     int64_t listed_ms;      /* wall, last good list; 0 never */
@@ -57,7 +58,8 @@ struct known_offer {
 /* A call that has left and is not back. */
 struct call_in_flight {
     struct call *call;
-    int64_t deadline_ms;
+    int64_t deadline_ms; /* mono */
+    int64_t overdue_ms;  /* mono: since then it hangs, when overdue */
     bool overdue;
 };
 enum { LAST_CHANCE_MS = 3000 }; /* past the deadline, before it is overdue */
@@ -152,6 +154,16 @@ bool call_landed(struct providers *p, const struct call *call);
 /* May another call of that kind leave? */
 bool calls_room(const struct providers *p, const struct provider *handle,
                 enum call_op op);
+/* Do so many hang that none of that kind leaves any more before one returns? */
+bool calls_used_up(const struct providers *p, const struct provider *handle,
+                   enum call_op op);
+/* While ends hang, one call at a time asks for ends, after a pause that doubles
+ * with each that hangs: a machine that is to end now need not wait for those
+ * before it, and few threads are lost to a plug-in that never answers. */
+bool ends_hang(const struct providers *p, const struct provider_state *s);
+bool ends_may_leave(const struct providers *p, const struct provider_state *s);
+void ends_pause(struct providers *p, struct provider_state *s); /* one hangs */
+/* Has it stopped answering lately? */
 bool calls_stuck(const struct providers *p, const struct provider *handle);
 void calls_cancel_reads(struct providers *p); /* none is waited for at the end */
 

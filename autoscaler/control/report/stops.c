@@ -47,20 +47,57 @@ static void backoff_stops(void *arg, const struct backoff *b)
              b->lives, b->of.type, wait, b->text);
 }
 
-static void call_stops(struct stops *s)
+/* Calls to one provider that hang. */
+struct hung {
+    uint32_t n;
+    int64_t began_ms; /* mono, the oldest */
+    bool used_up;     /* it gets no calls of some kind any more */
+};
+
+static struct hung hung_of(const struct providers *p,
+                           const struct provider *handle)
 {
-    const struct providers *p = s->k->providers;
+    struct hung h = {0};
 
     for (uint32_t i = 0; i < p->calls.n; i++) {
         const struct call_in_flight *f = &p->calls.v[i];
 
-        if (f->overdue)
-            STOP(s, "call_hangs", true, provider_name(f->call->provider),
-                 "a call to provider %s has not returned for %lld s",
-                 provider_name(f->call->provider),
-                 (long long)(s->k->env->mono_ms - f->call->started_mono_ms) /
-                     1000);
+        if (!f->overdue || f->call->provider != handle)
+            continue;
+        if (h.n++ == 0 || f->call->started_mono_ms < h.began_ms)
+            h.began_ms = f->call->started_mono_ms;
+        h.used_up = h.used_up || calls_used_up(p, handle, f->call->op);
     }
+    return h;
+}
+
+static void call_stop(struct stops *s, const struct provider *handle)
+{
+    struct hung h = hung_of(s->k->providers, handle);
+    const char *name = provider_name(handle);
+    long long for_s = (long long)(s->k->env->mono_ms - h.began_ms) / 1000;
+
+    if (h.n)
+        STOP(s, "call_hangs", true, name,
+             "%u calls to provider %s have not returned, the first for %lld s",
+             h.n, name, for_s);
+    if (h.used_up)
+        STOP(s, "calls_used_up", true, name,
+             "so many calls to provider %s have not returned that no others "
+             "of their kind are made before one returns: restart davit, which "
+             "harms no machine",
+             name);
+}
+
+/* Of earlier generations, too. */
+static void call_stops(struct stops *s)
+{
+    const struct providers *p = s->k->providers;
+
+    for (uint32_t i = 0; i < p->all.n; i++)
+        call_stop(s, p->all.v[i]->provider);
+    for (uint32_t i = 0; i < p->retired.n; i++)
+        call_stop(s, p->retired.v[i]);
 }
 
 static void list_stops(struct stops *s)
