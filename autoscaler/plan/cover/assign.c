@@ -39,6 +39,7 @@ struct limit {
 
 struct assign {
     const struct view *v;
+    uint64_t missing;        /* so many items may be left out */
     uint32_t n, lanes;       /* columns; items, rounded up */
     double *need, *column;   /* items x n, n x lanes */
     double *has;             /* bins x n */
@@ -53,8 +54,7 @@ struct assign {
     VEC(struct limit) limit; /* that of the money: a factor */
     uint32_t pass;
     double sharp;
-    uint64_t missing; /* so many items may be left out: net of the dearest */
-    double bound, net, *worth, best_money; /* of the best round */
+    double bound, *worth, best_money; /* of the best round */
     uint64_t work;
 };
 
@@ -188,19 +188,16 @@ static void cost_bin(struct assign *a, uint32_t t, double price)
 static void note(struct assign *a)
 {
     const struct view *v = a->v;
-    double bound = 0, limits = 0, net;
+    double bound = 0, limits = 0;
 
     for (uint32_t i = 0; i < v->n_items; i++)
         bound += a->least[i] * a->count[i];
     for (uint32_t k = 0; k < a->limit.n; k++)
         limits += a->limit.v[k].price * a->limit.v[k].most;
-    bound = bound * (1 - VIEW_SAFE) - limits * (1 + VIEW_SAFE);
-    if (bound <= a->net)
+    bound = bound * (1 - VIEW_SAFE) - limits * (1 + VIEW_SAFE) -
+            view_dearest(v, a->least, a->missing);
+    if (bound <= a->bound)
         return;
-    net = bound - view_dearest(v, a->least, a->missing);
-    if (net <= a->net)
-        return;
-    a->net = net;
     a->bound = bound;
     memcpy(a->worth, a->least, v->n_items * sizeof *a->worth);
     a->best_money = price_of(a, a->money);
@@ -360,11 +357,12 @@ static void columns_make(struct assign *a)
     }
 }
 
-struct assign *assign_make(const struct view *v)
+struct assign *assign_make(const struct view *v, uint64_t missing)
 {
     struct assign *a = ARENA_NEW(v->arena, struct assign);
 
     a->v = v;
+    a->missing = missing;
     a->n = sums_columns(v);
     a->lanes = (v->n_items + LANES - 1) / LANES * LANES;
     a->need = ARENA_ARRAY(v->arena, double, (size_t)v->n_items * a->n);
@@ -420,11 +418,10 @@ int64_t assign_try(const struct view *v, uint64_t missing, uint64_t steps,
 
     if (!v->n_items || !v->n_bins)
         return 0;
-    a = assign_make(v);
-    a->missing = missing;
+    a = assign_make(v, missing);
     assign_run(a, steps);
     *work += a->work;
     memcpy(worth, a->worth, v->n_items * sizeof *worth);
     *ret_money = a->best_money;
-    return a->net > 0 ? view_whole(v, a->net) : 0;
+    return a->bound > 0 ? view_whole(v, a->bound) : 0;
 }
