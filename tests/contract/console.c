@@ -6,7 +6,10 @@
 
 #include "contract.h"
 
-enum { TIMES = 20, HANG_NEEDS_MS = 6000 }; /* the daemon gives it 4 s of these */
+enum {
+    TIMES = 20,
+    HANG_NEEDS_MS = 6000
+}; /* the daemon gives it 4 s of these */
 
 /* Ends it, its console read before, as the daemon does with one that has not
  * joined. */
@@ -36,8 +39,9 @@ static void nothing_there(struct bench *b, const char *id, const char *what)
     struct call *c = end_heard(b, id);
     if (c->done[0] != ST_NOT_FOUND && c->done[0] != ST_OK &&
         c->done[0] != ST_INVALID)
-        bench_wrong(b, "the end of %s, its console read before: %s, not "
-                       "NOT_FOUND",
+        bench_wrong(b,
+                    "the end of %s, its console read before: %s, not "
+                    "NOT_FOUND",
                     what, status_name(c->done[0]));
     if (strcmp(what, "an unknown machine") == 0 && c->console &&
         c->console[0][0] != '\0')
