@@ -5,6 +5,7 @@
  * How often is decided by the size of the problem, in counted work, never by a
  * clock; near its bound it ends sooner.
  */
+#include "first.h"
 #include "prices.h"
 #include "rebuy.h"
 #include "weight.h"
@@ -121,8 +122,8 @@ static void better_bound(struct first *x, uint64_t n_left)
     x->work += x->prices.used;
 }
 
-void cover_first(const struct cover_problem *p, struct arena *arena,
-                 struct cover_plan *ret)
+void first_make(const struct cover_problem *p, bool bounded,
+                struct arena *arena, struct cover_plan *ret)
 {
     struct first x = {0};
     struct rebuy rebuy;
@@ -132,7 +133,10 @@ void cover_first(const struct cover_problem *p, struct arena *arena,
     weight_from_prices(&x.v, x.weight);
     complete(&x, false);
     n_left = x.best.n_left;
-    bound(&x);
+    if (bounded)
+        bound(&x);
+    else /* what is bought beside it costs the rest */
+        x.most = x.most / 5 * 4;
     most = x.most - bound_left(&x);
     rebuy = (struct rebuy){.greedy = x.g,
                            .best = &x.best,
@@ -149,7 +153,8 @@ void cover_first(const struct cover_problem *p, struct arena *arena,
         partial_clear(&x.d);
         complete(&x, true);
     }
-    better_bound(&x, n_left);
+    if (bounded)
+        better_bound(&x, n_left);
     partial_export(&x.best, ret);
     ret->bound = x.prices.bound < ret->cost ? x.prices.bound : ret->cost;
     ret->proof = x.prices.proof;
