@@ -13,17 +13,14 @@
 #include "stage.h"
 #include "weight.h"
 
-#define TIGHT 1e-7
 /* For the bound from prices of resources: at least so many steps, of few shapes
  * fewer, whose program is soon solved, and of a budget. */
 #define PRICES_LEAST UINT64_C(600000)
 #define PRICES_SHAPE UINT64_C(4000)
 /* Of so few the program comes first: when it is solved, prices prove no more. */
 #define FEW_SHAPES 16
-/* Less is said of what they prove, so that a bound without them, which is right
- * to TIGHT, is no worse. */
-#define FEW_SAFE (2 * TIGHT)
 #define PRICES_PART 4
+#define TIGHT 1e-7
 #define STARTS 3 /* greedy plans whose patterns are the first columns */
 
 struct certify {
@@ -159,8 +156,6 @@ int64_t cover_bound(const struct cover_problem *p, uint64_t missing,
     if (!few || !all_proved(x, better))
         bound = prices_bound(&x->v, missing, steps < least ? least : steps,
                              work, &proof);
-    if (x->v.n_items <= FEW_SHAPES)
-        bound -= (int64_t)((double)bound * FEW_SAFE) + 1;
     if (!few && budget > 0)
         better = by_duals(x, missing, hint, budget, work, &other);
     if (ret_proof)
