@@ -134,7 +134,7 @@ static int liar_offers(void *self, struct davit_call *c, struct davit_sink *s,
                        put_offer *put, struct davit_error *e)
 {
     const struct misfit *m = self;
-    static const struct davit_quota many[17], nameless = {"", 1, 1},
+    static const struct davit_quota many[17], unnamed = {"", 1, 1},
                                               of_none = {"GPUs", 1, 0};
     static const struct davit_kv misspelt = {"gpu", "present:NO_SCHEDULE"};
     struct davit_offer o = {.size = sizeof o,
@@ -155,7 +155,7 @@ static int liar_offers(void *self, struct davit_call *c, struct davit_sink *s,
     else if (strcmp(m->how, "taint") == 0)
         o.taints = &misspelt, o.n_taints = 1;
     else if (strcmp(m->how, "quota name") == 0)
-        o.quotas = &nameless, o.n_quotas = 1;
+        o.quotas = &unnamed, o.n_quotas = 1;
     else if (strcmp(m->how, "quota each") == 0)
         o.quotas = &of_none, o.n_quotas = 1;
     else if (strcmp(m->how, "quotas") == 0)

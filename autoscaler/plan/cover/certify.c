@@ -118,6 +118,15 @@ static int64_t by_duals(struct certify *x, uint64_t missing, const double *hint,
     return bound > 0 ? view_whole(v, bound) : 0;
 }
 
+/* As much as the program's value, to the last micro?  Then prices, which come to no
+ * more than that, prove no more. */
+static bool all_proved(const struct certify *x, int64_t bound)
+{
+    double value = lp_value(x->g.master.lp);
+
+    return value > 0 && bound >= view_whole(&x->v, value);
+}
+
 int64_t cover_bound(const struct cover_problem *p, uint64_t missing,
                     const double *hint, uint64_t budget, struct arena *arena,
                     uint64_t *work, struct cover_proof *ret_proof)
@@ -144,7 +153,7 @@ int64_t cover_bound(const struct cover_problem *p, uint64_t missing,
     few = x->v.n_items <= FEW_SHAPES && budget > 0;
     if (few)
         better = by_duals(x, missing, hint, budget, work, &other);
-    if (!few || !tight(&x->g))
+    if (!few || !all_proved(x, better))
         bound = prices_bound(&x->v, missing, steps < least ? least : steps,
                              work, &proof);
     if (!few && budget > 0)
