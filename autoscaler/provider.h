@@ -78,6 +78,9 @@ struct davit_http { /* request in the first part, reply after */
     /* The reply lives only until the operation's next request: for long lists
      * in pages. */
     bool brief;
+    /* The exchange may take so long, within the operation's own time; 0: all of
+     * that.  For what is good to know and nobody shall wait for. */
+    uint32_t timeout_ms;
 };
 
 struct davit_host { /* services: all that a plug-in may use of the daemon */

@@ -188,6 +188,9 @@ static enum status exchange(struct davit_call *dc, struct davit_http *h,
         x.cert_file = h->cert_file;
         x.key_file = h->key_file;
     }
+    if (DAVIT_HAS(h, struct davit_http, timeout_ms) && h->timeout_ms > 0 &&
+        left_ms(dc) > h->timeout_ms)
+        x.deadline_mono_ms = clock_mono_ms() + h->timeout_ms;
     struct provider *p = dc->provider;
     struct http_client *c = client_take(dc);
     struct arena *to = &dc->replies;

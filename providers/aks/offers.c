@@ -104,12 +104,13 @@ static void offer_put(const struct pool *p, const struct aks_type *t,
     azure_size_note(m, size, site->zone, p->spot, &room, note, sizeof note);
     if (p->maintained)
         pool_work(p, note, sizeof note);
-    struct davit_offer offer = {.name = t->name,
-                                .zone = site->zone,
-                                .price_micros_hour = -1,
-                                .spot = p->spot,
-                                .note = note,
-                                .available = note[0] == '\0'};
+    struct davit_offer offer = {
+        .name = t->name,
+        .zone = site->zone,
+        .price_micros_hour = azure_price(m, size, p->spot),
+        .spot = p->spot,
+        .note = note,
+        .available = note[0] == '\0'};
     kit_quotas_set(&room, &offer);
     kit_offer_put(&o, &offer, sink, put);
     kit_keep_done(&o.keep);

@@ -14,12 +14,13 @@ static void offer_put(const struct vm_type *t, const char *zone, bool spot,
     azure_size_facts(m, t->machine, &o);
     struct kit_quotas room = KIT_QUOTAS_NONE;
     azure_size_note(m, t->machine, zone, spot, &room, note, sizeof note);
-    struct davit_offer offer = {.name = t->name,
-                                .zone = zone,
-                                .spot = spot,
-                                .available = note[0] == '\0',
-                                .note = note,
-                                .price_micros_hour = -1};
+    struct davit_offer offer = {
+        .name = t->name,
+        .zone = zone,
+        .spot = spot,
+        .available = note[0] == '\0',
+        .note = note,
+        .price_micros_hour = azure_price(m, t->machine, spot)};
     kit_quotas_set(&room, &offer);
     kit_offer_put(&o, &offer, sink, put);
     kit_keep_done(&o.keep);

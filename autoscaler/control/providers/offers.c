@@ -202,6 +202,8 @@ static void offers_schedule(struct providers *p, struct provider_state *s,
 
     if (!good && awaited && call->status != ST_UNSUPPORTED)
         pause = AWAIT_AGAIN_MS;
+    else if (awaited)
+        pause = OFFERS_AGAIN_MS; /* what takes a while to learn may come then */
     for (uint32_t i = 0; good && i < call->offers.n; i++)
         if (!call->offers.v[i].available)
             pause = OFFERS_AGAIN_MS;

@@ -13,6 +13,8 @@
 #ifndef KIT_AZURE_AZURE_H
 #define KIT_AZURE_AZURE_H
 
+#include <stdatomic.h>
+
 #include "../exchange.h"
 
 enum azure_auth { AZURE_SECRET, AZURE_WORKLOAD, AZURE_MANAGED, AZURE_AS_GIVEN };
@@ -36,6 +38,10 @@ struct azure {
     pthread_mutex_t lock;
     json_t *sizes; /* by name; they change rarely.  Under lock */
     int64_t sizes_ms;
+    char *prices;           /* the list's URL, "" none */
+    json_t *list, *list_of; /* prices.c; of which sizes.  Under lock, */
+    int64_t list_ms, prices_asked_ms; /* as these */
+    atomic_bool prices_told;
 };
 
 #define AZURE_OPTIONS(type, m) \
@@ -68,6 +74,8 @@ struct azure {
          KIT_AT(type, m.token_file), \
          .env = "AZURE_FEDERATED_TOKEN_FILE", \
          .fallback = ""}, \
+        {"prices", "the public price list, \"\" for none", KIT_TEXT, \
+         KIT_AT(type, m.prices), .fallback = AZURE_PRICES}, \
         {"endpoint", "Azure Resource Manager", KIT_URL, \
          KIT_AT(type, m.endpoint), .fallback = AZURE_PUBLIC}, \
         {"audience", "what tokens are for; else the endpoint", KIT_TEXT, \
@@ -83,6 +91,7 @@ struct azure {
             KIT_AT(type, m.imds), .env = "AZURE_POD_IDENTITY_AUTHORITY_HOST", \
                                   .fallback = "http://169.254.169.254" \
     }
+#define AZURE_PRICES "https://prices.azure.com"
 #define AZURE_PUBLIC "https://management.azure.com"
 
 void azure_init(struct azure *a, const struct davit_host *host);
@@ -140,6 +149,7 @@ struct azure_market { /* of one region */
     const char *location;
     json_t *sizes;  /* by the names that were asked for; NULL: may not look */
     json_t *usages; /* the quota; NULL: may not look */
+    json_t *prices; /* NULL: none are known */
 };
 /* names: an object whose keys are sizes.  Without the right to read sizes or
  * quotas they are NULL, and a line in the log says so. */
@@ -158,6 +168,15 @@ struct kit_quotas;
 void azure_size_note(const struct azure_market *m, const char *size,
                      const char *zone, bool spot, struct kit_quotas *room,
                      char *ret, size_t n);
+
+/* ---- prices.c */
+
+/* Fills m->prices with what is known of these sizes, and asks the public list
+ * now and then; that it cannot be read is no failure. */
+void azure_prices(struct azure *a, struct davit_call *call, const json_t *names,
+                  struct azure_market *m);
+/* Micro-dollars an hour; -1: not known. */
+int64_t azure_price(const struct azure_market *m, const char *size, bool spot);
 
 /* ---- for the files of kit/azure/ only */
 

@@ -23,6 +23,8 @@ void azure_done(struct azure *a)
 {
     kit_token_done(&a->token);
     json_decref(a->sizes);
+    json_decref(a->list);
+    json_decref(a->list_of);
     pthread_mutex_destroy(&a->lock);
 }
 

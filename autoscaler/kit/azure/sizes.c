@@ -3,7 +3,7 @@
  * what its quota still allows.
  *
  * Azure's compute API knows that; without the right to read it machines are
- * offered all the same.  It has no prices: those are in the catalogue.
+ * offered all the same.  Prices are in a list of their own: prices.c.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,6 +121,8 @@ int azure_market(struct azure *a, struct davit_call *call,
     int st = sizes_get(a, call, subscription, names, ret, e);
     if (st == DAVIT_OK)
         st = usages_get(a, call, subscription, ret, e);
+    if (st == DAVIT_OK)
+        azure_prices(a, call, names, ret);
     return st;
 }
 
@@ -128,6 +130,7 @@ void azure_market_done(struct azure_market *m)
 {
     json_decref(m->sizes);
     json_decref(m->usages);
+    json_decref(m->prices);
 }
 
 static const char *capability(const json_t *sku, const char *name)

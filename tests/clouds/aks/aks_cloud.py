@@ -14,6 +14,7 @@ import threading
 import time
 
 import aks_schema
+import azure_prices
 
 SUB, GROUP, CLUSTER = "00000000-0000-0000-0000-000000000001", "rg1", "aks1"
 LOCATION = "westeurope"
@@ -75,6 +76,7 @@ class Cloud:
     def __init__(self, op_s=0.15, page=1000, headers=("azure", "location", "none"), api="2026-08-01"):
         self.lock = threading.RLock()
         self.pools, self.ops, self.tokens = {}, {}, {}
+        self.prices = azure_prices.listed()
         self.op_s, self.page, self.headers, self.api = op_s, page, headers, api
         self.log, self.rejected, self.lost_work, self.rules = [], [], [], []
         self.token_s, self.granted = 3600, 0

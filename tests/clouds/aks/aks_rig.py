@@ -12,7 +12,7 @@ state: "{dir}/davit.db"
 plugin_dir: %(plugins)s
 limits: {max_nodes: 2000}
 providers:
-  aks: {subscription: %(sub)s, resource_group: %(group)s, cluster: %(name)s, endpoint: "%(url)s", authority: "%(url)s",
+  aks: {subscription: %(sub)s, resource_group: %(group)s, cluster: %(name)s, endpoint: "%(url)s", authority: "%(url)s", prices: "%(url)s",
         imds: "%(url)s"%(options)s}
 node_types:
   t4: {provider: aks, resources: {CPU: 4, GPU: 1, memory: 28Gi}, accelerator_type: T4, price: 0.6, max: 1500%(t4)s}

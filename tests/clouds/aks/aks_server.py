@@ -17,6 +17,7 @@ import threading
 import time
 from urllib.parse import parse_qs, parse_qsl, urlparse
 
+import azure_prices
 from aks_cloud import Cloud, Refused
 
 TENANT, CLIENT, SECRET, ASSERTION = "tenant-1", "client-1", "secret-1", "eyJ.fed.tok"
@@ -118,6 +119,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             found = self.cloud.metadata.get(url.path)
             good = found is not None and query.get("sig") == "SIGNED" and "Authorization" not in self.headers
             return (200, {}, found.encode()) if good else (403, {}, {"error": {"code": "AuthenticationFailed"}})
+        if url.path == "/api/retail/prices":
+            return azure_prices.answer(query, self.headers, self.cloud)
         token = self.headers.get("Authorization", "").removeprefix("Bearer ")
         if self.cloud.tokens.get(token, 0) < time.monotonic():
             raise Refused(401, "ExpiredAuthenticationToken" if token in self.cloud.tokens else "InvalidAuthenticationToken",

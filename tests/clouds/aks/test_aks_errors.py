@@ -106,6 +106,14 @@ def test_offers(drive, cloud):
     assert len([e for e in cloud.log if e["path"].endswith("/skus")]) == 3  # one size is unknown: asked again
 
 
+def test_prices_of_the_public_list(drive, cloud):
+    cloud.pool("spot", ["1"], spot=True)
+    cloud.prices[0]["armSkuName"] = "Standard_Other"
+    d = drive(more="  s: {provider: aks, pool: spot, resources: {CPU: 4, GPU: 1}, spot: true, max: 9}")
+    got = [{o["type"]: o["price"] for o in d.call("offers")["offers"]} for _ in range(2)]
+    assert got == [{"t4": -1, "s": -1, "cpu": -1}, {"t4": 605000, "s": 92100, "cpu": -1}]
+
+
 def test_offers_tell_taints(drive, cloud):
     cloud.pools["gpu"].props["nodeTaints"] = ["sku=gpu:NoSchedule", "bare:NoExecute", "odd=1:Whatever"]
     cloud.pools["cpu"].props["nodeTaints"] = []

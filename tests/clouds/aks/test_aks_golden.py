@@ -108,7 +108,8 @@ def known():
 def test_every_request_is_one_the_sdk_sends(drive, replay):
     d = drive("tenant_id: tenant-1, client_secret: secret-1")
     assert [m["id"] for m in d.list()] == ["aks-gpu-12345678-vmss000000"]
-    assert d.call("offers")["offers"] == [{"type": "t4", "zone": "", "spot": False, "available": True, "price": -1, "note": "", "most": -1,
+    assert d.call("offers")["offers"] == [{"type": "t4", "zone": "", "spot": False, "available": True, "price": -1, "note": "", "most": 1,
+                                           "quotas": {"westeurope StandardNCADSA100v4Family": [24, 24]},
                                            "taints": {"nvidia.com/gpu": "present:NoSchedule"}}]
     assert d.end("aks-gpu-12345678-vmss000000")["status"] == "OK"
     # As after a failed raise, to see the scale set read too.

@@ -15,6 +15,7 @@ import threading
 import time
 import uuid
 
+import azure_prices
 import azurevm_schema
 
 from aks_cloud import Refused
@@ -62,6 +63,7 @@ class Cloud:
     def __init__(self, op_s=0.15, page=1000, headers=("azure", "location", "none")):
         self.lock = threading.RLock()
         self.op_s, self.page, self.headers = op_s, page, headers
+        self.prices = azure_prices.listed()
         self.vms, self.others = {}, []   # by name in small letters; of other resource groups
         self.left = set()                # disks, interfaces, addresses that outlived their machine
         self.tokens, self.log, self.rules = {}, [], []

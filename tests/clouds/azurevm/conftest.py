@@ -39,13 +39,13 @@ def cloud(server):
 
 @pytest.fixture
 def drives(server, tmp_path):
-    def make(where, types=TYPES, options=MADE_OF, more="", at=None, env=None):
+    def make(where, types=TYPES, options=MADE_OF, more="", at=None, env=None, prices=None):
         url = server.url
         text = f"""
 cluster: Drive.1
 {more}
 providers:
-  azurevm: {{subscription: {SUB}, resource_group: {GROUP}, location: {LOCATION}, endpoint: "{url}", authority: "{url}", imds: "{at or url}",
+  azurevm: {{subscription: {SUB}, resource_group: {GROUP}, location: {LOCATION}, endpoint: "{url}", authority: "{url}", imds: "{at or url}", prices: "{prices if prices is not None else url}",
             {options}}}
 node_types:
 {types}

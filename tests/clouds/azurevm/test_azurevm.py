@@ -1,6 +1,7 @@
 """Bare Azure machines: launches, lists, ends, offers."""
 import base64
 import json
+import socket
 import subprocess
 
 import pytest
@@ -259,6 +260,49 @@ def test_offers(cloud, drives):
     assert sum(x["path"].endswith("/skus") for x in cloud.log) == 1, "thousands of sizes: read once an hour"
     cloud.group_only = True
     assert all(o["available"] for o in drives().call("offers")["offers"]), "who may not look may buy"
+
+
+def priced(d):
+    r = d.call("offers")
+    assert r["status"] == "OK", r
+    return {o["spot"]: o["price"] for o in r["offers"]}
+
+
+def test_prices_of_the_public_list(cloud, drives):
+    """The second time, as nobody shall wait for them; then they are kept."""
+    d = drives(types=TYPES + "    spot: true\n")
+    assert priced(d) == {False: -1, True: -1}
+    assert priced(d) == {False: 605000, True: 92100}
+    asked = [x for x in cloud.log if x["path"] == "/api/retail/prices"]
+    assert len(asked) == 2 and "authorization" not in asked[0]["headers"], "two pages"
+    cloud.prices = []
+    assert priced(d) == {False: 605000, True: 92100} and len([x for x in cloud.log if x["path"] == "/api/retail/prices"]) == 2
+
+
+@pytest.mark.parametrize("rule", [{"do": "status", "status": 503}, {"do": "reset"}, {"do": "garbage"}, {"do": "cut"}])
+def test_a_price_list_that_cannot_be_read(cloud, drives, rule):
+    d = drives()
+    cloud.rules = [{"match": "/api/retail/prices", "times": 99, **rule}]
+    for _ in range(4):
+        assert priced(d) == {False: -1}
+    assert d.text().count("Azure's list prices cannot be read") == 1
+    asked = len([x for x in cloud.log if x["path"] == "/api/retail/prices"])
+    assert asked <= (2 if rule["do"] == "reset" else 1), "not again before ten minutes are over"
+
+
+def test_a_price_list_that_does_not_answer(cloud, drives):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        d = drives(prices=f"http://127.0.0.1:{silent.getsockname()[1]}")
+        priced(d)
+        r = d.call("offers")
+        assert r["status"] == "OK" and 2500 < r["took_ms"] < 20000, r
+        assert d.call("offers")["took_ms"] < 2500, "not waited for again"
+
+
+def test_no_price_list(cloud, drives):
+    d = drives(prices="")
+    assert [priced(d) for _ in range(2)] == [{False: -1}] * 2
+    assert not [x for x in cloud.log if x["path"] == "/api/retail/prices"]
 
 
 def test_quotas_shared_by_a_family(cloud, drives):
