@@ -39,6 +39,7 @@ struct limit {
 
 struct assign {
     const struct view *v;
+    uint64_t missing;        /* so many items may be left out */
     uint32_t n, lanes;       /* columns; items, rounded up */
     double *need, *column;   /* items x n, n x lanes */
     double *has;             /* bins x n */
@@ -193,7 +194,8 @@ static void note(struct assign *a)
         bound += a->least[i] * a->count[i];
     for (uint32_t k = 0; k < a->limit.n; k++)
         limits += a->limit.v[k].price * a->limit.v[k].most;
-    bound = bound * (1 - VIEW_SAFE) - limits * (1 + VIEW_SAFE);
+    bound = bound * (1 - VIEW_SAFE) - limits * (1 + VIEW_SAFE) -
+            view_dearest(v, a->least, a->missing);
     if (bound <= a->bound)
         return;
     a->bound = bound;
@@ -355,11 +357,12 @@ static void columns_make(struct assign *a)
     }
 }
 
-struct assign *assign_make(const struct view *v)
+struct assign *assign_make(const struct view *v, uint64_t missing)
 {
     struct assign *a = ARENA_NEW(v->arena, struct assign);
 
     a->v = v;
+    a->missing = missing;
     a->n = sums_columns(v);
     a->lanes = (v->n_items + LANES - 1) / LANES * LANES;
     a->need = ARENA_ARRAY(v->arena, double, (size_t)v->n_items * a->n);
@@ -412,15 +415,13 @@ int64_t assign_try(const struct view *v, uint64_t missing, uint64_t steps,
                    uint64_t *work, double *worth, double *ret_money)
 {
     struct assign *a;
-    double bound;
 
     if (!v->n_items || !v->n_bins)
         return 0;
-    a = assign_make(v);
+    a = assign_make(v, missing);
     assign_run(a, steps);
     *work += a->work;
     memcpy(worth, a->worth, v->n_items * sizeof *worth);
     *ret_money = a->best_money;
-    bound = a->bound - view_dearest(v, worth, missing);
-    return bound > 0 ? view_whole(v, bound) : 0;
+    return a->bound > 0 ? view_whole(v, a->bound) : 0;
 }

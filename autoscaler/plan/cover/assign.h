@@ -13,7 +13,8 @@
 
 struct assign;
 
-struct assign *assign_make(const struct view *v);
+/* For plans that leave at most `missing` items of the view out. */
+struct assign *assign_make(const struct view *v, uint64_t missing);
 
 /* About the work of a round. */
 uint64_t assign_round(const struct view *v);
@@ -29,8 +30,7 @@ double assign_bound(const struct assign *a);
 const double *assign_worth(const struct assign *a);
 double assign_money(const struct assign *a);
 
-/* The same at once, rounded up as relax_bound() does; when at most `missing`
- * items of the view are left out.  Adds what it took to *work.  *ret_money: what
+/* The same at once, rounded up as relax_bound() does.  Adds what it took to *work.  *ret_money: what
  * each micro of max_cost is worth. */
 int64_t assign_try(const struct view *v, uint64_t missing, uint64_t steps,
                    uint64_t *work, double *worth, double *ret_money);

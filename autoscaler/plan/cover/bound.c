@@ -19,7 +19,10 @@
 /* With less work an item than this it would take more from the plan than it gives. */
 #define MIX_FROM UINT64_C(500000)
 #define MIX_PART_LITTLE 40
-#define ASSIGN_PART 20 /* of a stage, for prices of resources */
+/* Of a stage, for prices of resources: as long as they have few rounds more. */
+#define ASSIGN_PART 20
+#define ASSIGN_PART_FEW 8
+#define ASSIGN_FEW (8 * COVER_STEPS_PER_MS)
 /* For worths that are tried: nodes of a search, and steps an item and bin. */
 #define TRY_NODES 20000
 #define TRY_WORK UINT64_C(200)
@@ -246,7 +249,7 @@ static void by_prices(struct generate *g, uint64_t steps)
     double bound;
 
     if (!g->assign) {
-        g->assign = assign_make(g->v);
+        g->assign = assign_make(g->v, g->missing);
         g->extra += assign_work(g->assign);
     }
     if (generate_stopped(g))
@@ -256,13 +259,20 @@ static void by_prices(struct generate *g, uint64_t steps)
     from = assign_work(g->assign);
     assign_run(g->assign, from + steps);
     g->extra += assign_work(g->assign) - from;
-    bound = assign_bound(g->assign) -
-            view_dearest(g->v, assign_worth(g->assign), g->missing);
+    bound = assign_bound(g->assign);
     if (bound <= g->bound || generate_stopped(g))
         return;
     g->bound = bound;
     memcpy(g->dual, assign_worth(g->assign), g->v->n_items * sizeof *g->dual);
     g->money = assign_money(g->assign);
+}
+
+static uint64_t prices_part(uint64_t stage)
+{
+    uint64_t few = stage / ASSIGN_PART_FEW;
+
+    few = few < ASSIGN_FEW ? few : ASSIGN_FEW;
+    return few > stage / ASSIGN_PART ? few : stage / ASSIGN_PART;
 }
 
 void bound_stage(struct generate *g, uint64_t stage, uint64_t end)
@@ -274,7 +284,7 @@ void bound_stage(struct generate *g, uint64_t stage, uint64_t end)
     done = generate_run(g, g->v->count, from + stage * 4 / 10, 1e-4, UINT32_MAX,
                         true);
     if (!done) /* else they prove no more than the program does */
-        by_prices(g, stage / ASSIGN_PART);
+        by_prices(g, prices_part(stage));
     part = done                              ? MIX_PART_DONE
            : end / MIX_FROM >= g->v->n_items ? MIX_PART
                                              : MIX_PART_LITTLE;

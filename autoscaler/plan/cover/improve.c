@@ -294,6 +294,10 @@ static void stage_run(struct improve *x, uint64_t end)
         better_anew(x, anew < ANEW_MOST ? anew : ANEW_MOST);
         if (left_of(x) > 0 && work_of(x) < end)
             by_program(x, end - work_of(x), end);
+    } else if (end < LEAST_STAGE * x->v.n_items) {
+        memcpy(x->worth, better_anew(x, stage * 6 / 10),
+               x->v.n_items * sizeof *x->worth);
+        bound_alone(x, stage * 4 / 10);
     } else {
         if (x->v.n_items <= CLUSTERED)
             by_clusters(x, stage / 4);
@@ -342,7 +346,7 @@ static void improve(const struct cover_problem *p,
     x->stop = budget;
     prepare(x);
     start(x, first);
-    least = LEAST_STAGE * x->v.n_items;
+    least = x->lp ? LEAST_STAGE * x->v.n_items : 0;
     if (least < START_TIMES * work_of(x))
         least = START_TIMES * work_of(x);
     for (uint32_t k = 0; k < STAGES && left_of(x) > 0 && !proved(x); k++)
