@@ -115,6 +115,16 @@ struct davit_setup { /* what open() is given */
     size_t n_types;
 };
 
+/* A limit of the cloud's on machines of several offers together, such as GPUs
+ * of a region (cloud.google.com/compute/resource-usage).  Offers of one provider
+ * that give the same name share it.  The struct never grows. */
+struct davit_quota {
+    const char *name; /* "us-central1 NVIDIA_T4_GPUS", 1 to 127 bytes */
+    uint32_t left;    /* in units of its own, when offers() asks, by whomever
+                       * the rest is used; the daemon counts from there */
+    uint32_t each;    /* what a machine of the offer takes of it, 1 or more */
+};
+
 /* Something that could be launched.  Its resources, labels and taints (each
  * none when not known) are compared with the node type, and the user sees what
  * differs.  With Kubernetes as the demand source the planner also uses taints
@@ -139,6 +149,9 @@ struct davit_offer {
      * used when offers() asks; the daemon counts from there.  0: not known.
      * None at all is not `available`, with a note. */
     uint32_t most;
+    /* Limits that it may share with other offers; up to 16. */
+    const struct davit_quota *quotas;
+    size_t n_quotas;
 };
 
 enum davit_phase {

@@ -334,6 +334,14 @@ class Check:
             if strategy == "STRICT_PACK" and put and where[d] != [(size, 1)]:
                 self.say(f"gang {d}: STRICT_PACK on {where[d]}")
 
+    def taken(self, rooms):
+        """Of the clouds' quotas, by so many machines of each offer."""
+        taken = Counter()
+        for key, n in rooms.items():
+            for name, each in self.w.takes.get(key, {}).items():
+                taken[name] += n * each
+        return taken
+
     def limits(self):
         # What may be on the bill counts: also what this plan ends, and what is
         # being ended.
@@ -360,6 +368,9 @@ class Check:
             o = w.offers.get(key)
             if o is not None and o.room is not None and n > o.room:
                 self.say(f"{key}: {n} launched, there is room for {o.room}")
+        for name, n in self.taken(rooms).items():
+            if n > w.quotas[name]:
+                self.say(f"{n} taken of {name}, {w.quotas[name]} are left")
         ours = [n for n in w.nodes if n.billed() and not n.head]
         if machines and w.max_nodes is not None and \
                 len(ours) + machines > w.max_nodes:
@@ -370,7 +381,9 @@ class Check:
             self.say(f"{starting} + {machines} on their way, max "
                      f"{w.max_launching}")
         if machines and w.max_cost is not None:
-            cost = self.plan["cost_per_hour"] + sum(n.price or 0 for n in ours)
+            known = [(l["count"], w.offers.get((l["type"], l["zone"], l["spot"]))) for l in self.plan["launches"]]
+            surcharge = sum(n * (o.price - o.bill) for n, o in known if o is not None and o.bill is not None)
+            cost = self.plan["cost_per_hour"] - surcharge + sum(n.price or 0 for n in ours)
             if self.plan["cost_per_hour"] > 0 and cost > w.max_cost + 1e-6:
                 self.say(f"costs {cost}, max {w.max_cost}")
         if w.conserve:
@@ -638,6 +651,7 @@ class Check:
             count[l["type"]] += l["count"]
             rooms[l["type"], l["zone"], l["spot"]] += l["count"]
             ours += l["count"]
+        taken = self.taken(rooms)
         for o in w.offers.values():
             t = w.types[o.type]
             left = t.max - count[t.name]
@@ -645,6 +659,8 @@ class Check:
                 left = min(left, w.max_nodes - ours)
             if o.room is not None:
                 left = min(left, o.room - rooms[o.type, o.zone, o.spot])
+            for name, each in w.takes[o.type, o.zone, o.spot].items():
+                left = min(left, (w.quotas[name] - taken[name]) // each)
             if not t.unavailable and o.until <= w.now and left >= t.hosts:
                 yield o, left
 

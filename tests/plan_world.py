@@ -170,6 +170,9 @@ class Offer:
                                 place_labels(self.zone, self.spot))
         self.taints = taints_of(t.get("taints"))
         self.timeout = o.get("idle_timeout_s")
+        self.takes = defaultdict(int)
+        for q in o.get("quotas") or []:
+            self.takes[q["name"]] += q["each"]
 
 
 class Type:
@@ -272,6 +275,13 @@ class World:
         self.nodes = [Node(n, self.types) for n in s.get("nodes") or []]
         self.offers = {(o.type, o.zone, o.spot): o
                        for t in self.types.values() for o in t.offers}
+        self.takes = {key: o.takes for key, o in self.offers.items()}
+        self.quotas = {}
+        for t in s.get("node_types") or []:
+            for o in t.get("offers") or []:
+                for q in o.get("quotas") or []:
+                    self.quotas[q["name"]] = min(
+                        q["left"], self.quotas.get(q["name"], q["left"]))
         for n in self.nodes:
             o = offer_of(n, self.types[n.type]) if n.type in self.types else None
             if o:

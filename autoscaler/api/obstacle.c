@@ -53,6 +53,25 @@ static const char *label_text(struct view *v, const struct plan_refusal *r)
                : arena_printf(&v->arena, "%s has no %s", type, name);
 }
 
+/* Those that leave it no more than its room: " (east: g4 vCPUs)", "". */
+static const char *quota_names(struct view *v, const struct pb_offer *o)
+{
+    const char *all = "";
+
+    for (uint32_t i = 0; i < o->n_takes; i++) {
+        const struct pb_takes *x = &v->s->takes[o->first_takes + i];
+        const struct pb_share *q = &v->s->shares[x->share];
+
+        if (q->left / x->each <= o->room)
+            all = arena_printf(&v->arena,
+                               "%s%s%s, %u left, of which one takes "
+                               "%u",
+                               all, *all ? "; " : "", view_str(v, q->name),
+                               q->left, x->each);
+    }
+    return *all ? arena_printf(&v->arena, " (%s)", all) : "";
+}
+
 /* In back-off, or the provider lets no more be launched. */
 static const char *backoff_text(struct view *v, uint32_t offer)
 {
@@ -63,11 +82,14 @@ static const char *backoff_text(struct view *v, uint32_t offer)
                             offer_text(v, offer),
                             view_time(v, o->backoff_until_ms),
                             status_name(o->backoff_for));
+    if (o->backoff_for != ST_OK)
+        return arena_printf(
+            &v->arena, "%s: only %u more may be launched now, after %s",
+            offer_text(v, offer), o->room, status_name(o->backoff_for));
     return arena_printf(
-        &v->arena, "%s: only %u more may be launched now, %s%s",
-        offer_text(v, offer), o->room,
-        o->backoff_for != ST_OK ? "after " : "by its cloud's quota",
-        o->backoff_for != ST_OK ? status_name(o->backoff_for) : "");
+        &v->arena,
+        "%s: only %u more may be launched now, by its cloud's quota%s",
+        offer_text(v, offer), o->room, quota_names(v, o));
 }
 
 /* What its provider says of it. */

@@ -87,6 +87,7 @@ struct call_offer {
     struct taints taints; /* but those of a node's start */
     const char *note;     /* what goes on there, or "" */
     uint32_t most;        /* more that may be launched; UNLIMITED: not known */
+    struct snap_quotas quotas; /* that it shares with others */
 };
 
 struct call {

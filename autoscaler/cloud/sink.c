@@ -26,6 +26,8 @@
 #define PAIRS_MAX 256 /* taints, labels, resources of an offer */
 #define VALUE_MAX 253
 #define TAINT_KEY_MAX 317 /* Kubernetes': a domain, a slash, a name */
+#define QUOTAS_MAX 16     /* of an offer */
+#define QUOTA_MAX 127     /* a name's bytes */
 #define UNIT_MAX 63
 #define PRICE_MAX INT64_C(1000000000000) /* a million a hour */
 
@@ -269,6 +271,32 @@ static void has_copy(struct davit_sink *s, const struct davit_offer *o,
     ret->labels = (struct pairs){p, (uint32_t)o->n_labels};
 }
 
+static void quotas_copy(struct davit_sink *s, const struct davit_offer *o,
+                        struct call_offer *ret)
+{
+    struct arena *a = &s->call->arena;
+    bool has = DAVIT_HAS(o, struct davit_offer, n_quotas) && o->n_quotas > 0;
+    size_t n = has && o->n_quotas <= QUOTAS_MAX ? o->n_quotas : 0;
+    struct snap_quota *v = ARENA_ARRAY(a, struct snap_quota, n);
+    bool good = !has || n > 0;
+    for (size_t i = 0; i < n && good; i++) {
+        const struct davit_quota *q = &o->quotas[i];
+        good = q->name && q->name[0] != '\0' &&
+               plugin_text_ok(q->name, QUOTA_MAX) && q->each > 0;
+        if (good)
+            v[i] = (struct snap_quota){arena_strdup(a, q->name), q->left,
+                                       q->each};
+    }
+    if (!good)
+        err_set(&s->broken, ST_BROKEN,
+                "put() an offer of %s with %zu quotas; up to %d, each with a "
+                "name of 1 to %d bytes of UTF-8 without control characters, "
+                "and each > 0",
+                ret->type, o->n_quotas, QUOTAS_MAX, QUOTA_MAX);
+    else
+        ret->quotas = (struct snap_quotas){v, (uint32_t)n};
+}
+
 void sink_put_offer(struct davit_sink *s, const struct davit_offer *o)
 {
     struct call *c = s->call;
@@ -314,6 +342,8 @@ void sink_put_offer(struct davit_sink *s, const struct davit_offer *o)
                     ? o->most
                     : UNLIMITED};
     taints_copy(s, o, &copy);
+    if (s->broken.status == ST_OK)
+        quotas_copy(s, o, &copy);
     if (s->broken.status == ST_OK)
         has_copy(s, o, &copy);
     if (s->broken.status == ST_OK)

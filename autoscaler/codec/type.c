@@ -27,6 +27,14 @@ static const struct field offer_fields[] = {
 };
 #undef AT
 
+#define AT(field) .at = offsetof(struct snap_quota, field)
+static const struct field quota_fields[] = {
+    {"name", FIELD_TEXT, AT(name)},
+    {"left", FIELD_COUNT, AT(left), .always = true},
+    {"each", FIELD_COUNT, AT(each), .min = 1, .usual = 1, .always = true},
+};
+#undef AT
+
 #define AT(field) .at = offsetof(struct snap_type, field)
 static const struct field type_fields[] = {
     {"name", FIELD_TEXT, AT(name)},
@@ -44,18 +52,31 @@ static const struct field type_fields[] = {
 };
 #undef AT
 
+static bool quota_read(struct reader *in, const struct path *at,
+                       const json_t *v, void *ret)
+{
+    struct snap_quota *q = ret;
+
+    if (!fields_read(in, at, v, quota_fields, COUNT(quota_fields), NULL, 0, q))
+        return false;
+    return q->name[0] || reader_bad(in, at, "needs a \"name\"");
+}
+
 static bool offer_read(struct reader *in, const struct path *at,
                        const json_t *v, void *ret)
 {
+    static const char *const others[] = {"taints", "quotas"};
     struct snap_offer *o = ret;
-
-    static const char *const others[] = {"taints"};
+    struct reader_items quotas = {0};
 
     if (!fields_known(in, at, v, offer_fields, COUNT(offer_fields), others,
                       COUNT(others)) ||
         !fields_get(in, at, v, offer_fields, COUNT(offer_fields), o) ||
-        !taints_read(in, at, v, &o->taints))
+        !taints_read(in, at, v, &o->taints) ||
+        !reader_items(in, at, v, "quotas", quota_read, NULL,
+                      sizeof(struct snap_quota), &quotas))
         return false;
+    o->quotas = (struct snap_quotas){quotas.v, quotas.n};
     /* 0 means the type's timeout; one of nothing is the least there is */
     if (o->idle_timeout_ms == 0 &&
         !json_is_null(json_object_get(v, "idle_timeout_s")) &&
@@ -120,9 +141,26 @@ bool types_read(struct reader *in, const json_t *root, struct snapshot *s)
     return true;
 }
 
+static json_t *offer_write(const struct snap_offer *from)
+{
+    json_t *o = json_object(), *list = json_array(), *q;
+
+    fields_write(o, offer_fields, COUNT(offer_fields), from);
+    taints_write(o, &from->taints);
+    for (uint32_t i = 0; i < from->quotas.n; i++) {
+        q = json_object();
+        fields_write(q, quota_fields, COUNT(quota_fields), &from->quotas.v[i]);
+        json_array_append_new(list, q);
+    }
+    if (from->quotas.n)
+        json_object_set(o, "quotas", list);
+    json_decref(list);
+    return o;
+}
+
 static json_t *type_write(const struct snap_type *t)
 {
-    json_t *o = json_object(), *offers = json_array(), *offer;
+    json_t *o = json_object(), *offers = json_array();
     struct snap_type x = *t;
 
     x.hosts += x.hosts == 0;
@@ -130,12 +168,8 @@ static json_t *type_write(const struct snap_type *t)
     json_object_set_new(o, "resources", resources_write(&t->resources));
     labels_write(o, &t->labels);
     taints_write(o, &t->taints);
-    for (uint32_t i = 0; i < t->n_offers; i++) {
-        offer = json_object();
-        fields_write(offer, offer_fields, COUNT(offer_fields), &t->offers[i]);
-        taints_write(offer, &t->offers[i].taints);
-        json_array_append_new(offers, offer);
-    }
+    for (uint32_t i = 0; i < t->n_offers; i++)
+        json_array_append_new(offers, offer_write(&t->offers[i]));
     json_object_set_new(o, "offers", offers);
     return o;
 }

@@ -150,7 +150,8 @@ static bool make_plan(struct control *c, struct status_page *page,
     offers_used_up(&c->providers, ret->snapshot);
     asked_planned(&c->requests.asked, now);
     t0 = cpu_us();
-    if (settled_plan(&c->settled, now, PLANNER_AT_ONCE, &page->arena, plan))
+    if (settled_plan(&c->settled, &c->memory, now, PLANNER_AT_ONCE,
+                     &page->arena, plan))
         atomic_fetch_add(&c->env.metrics.spared, 1);
     page->planned_us = cpu_us() - t0;
     if (plan->settled_until_ms)

@@ -37,7 +37,8 @@ struct control {
     struct previous previous;
     struct improvement improvement;
     struct settled settled;
-    struct known known; /* the members above, to be read */
+    struct memory memory; /* of the planner, from one plan to the next */
+    struct known known;   /* the members above, to be read */
     struct ends ends;
     struct reloading reloading;
     struct act act;

@@ -271,6 +271,7 @@ void control_free(struct control *c)
     figures_done(&c->env.metrics.figures);
     mailbox_done(&c->env.inbox);
     configuration_close(&c->configuration);
+    memory_done(&c->memory);
     arena_done(&c->opened);
     free(c);
 }

@@ -40,15 +40,16 @@ static bool backs_off(const struct send *s, const struct machine *m)
 }
 
 /* One that may have left before, in another process too, is sent again only for
- * what is needed now. */
+ * what is needed now, all of it: the same request can ask for no less. */
 static bool is_needed(const struct send *s, const char *request_id)
 {
     const struct fleet *f = &s->ledger->fleet;
 
     for (uint32_t i = 0; i < f->n; i++)
-        if (f->v[i]->needed && strcmp(f->v[i]->request_id, request_id) == 0)
-            return true;
-    return false;
+        if (f->v[i]->state == STATE_INTENDED && !f->v[i]->needed &&
+            strcmp(f->v[i]->request_id, request_id) == 0)
+            return false;
+    return true;
 }
 
 static void launch_mark(const struct send *s, const char *request_id)

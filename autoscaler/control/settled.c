@@ -5,8 +5,8 @@
 
 #include "../plan/planner.h"
 
-bool settled_plan(struct settled *k, struct problem *now, uint64_t budget,
-                  struct arena *arena, struct plan *ret)
+bool settled_plan(struct settled *k, struct memory *memory, struct problem *now,
+                  uint64_t budget, struct arena *arena, struct plan *ret)
 {
     enum consolidate mode = now->limits.consolidate;
     bool may = mode != CONSOLIDATE_OFF && now->sources_fresh && now->n_nodes;
@@ -14,12 +14,12 @@ bool settled_plan(struct settled *k, struct problem *now, uint64_t budget,
 
     if (may && now->now_ms < k->until_ms && hash == k->hash) {
         now->limits.consolidate = CONSOLIDATE_OFF;
-        planner_run(now, budget, arena, ret);
+        planner_run_again(now, budget, memory, arena, ret);
         now->limits.consolidate = mode;
         ret->settled_until_ms = k->until_ms;
         return true;
     }
-    planner_run(now, budget, arena, ret);
+    planner_run_again(now, budget, memory, arena, ret);
     *k = (struct settled){hash, ret->settled_until_ms};
     return false;
 }

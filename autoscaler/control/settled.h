@@ -10,15 +10,16 @@
 #define CONTROL_SETTLED_H
 
 #include "../model/plan.h"
+#include "../plan/memory.h"
 
 struct settled {
     uint64_t hash;    /* of the problem that it is about: problem_hash() */
     int64_t until_ms; /* wall; 0: nothing is known */
 };
 
-/* planner_run(), which stays pure; now is afterwards as it was.  True: without
+/* planner_run_again(), which stays pure; now is afterwards as it was.  True: without
  * consolidation, which would find nothing. */
-bool settled_plan(struct settled *k, struct problem *now, uint64_t budget,
-                  struct arena *arena, struct plan *ret);
+bool settled_plan(struct settled *k, struct memory *memory, struct problem *now,
+                  uint64_t budget, struct arena *arena, struct plan *ret);
 
 #endif

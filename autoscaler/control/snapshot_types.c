@@ -110,6 +110,23 @@ static uint32_t least(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
+/* Shared with other offers; room is within them. */
+static void quotas_note(const struct taking *t, const struct provider_state *s,
+                        const struct known_offer *x, struct snap_offer *ret)
+{
+    struct snap_quota *v = ARENA_ARRAY(t->arena, struct snap_quota, x->n_takes);
+
+    for (uint32_t i = 0; i < x->n_takes; i++) {
+        const struct known_quota *q = &s->quotas[x->takes[i].quota];
+
+        v[i] = (struct snap_quota){
+            arena_printf(t->arena, "%s: %s", s->conf->name, q->name),
+            quota_left(q), x->takes[i].each};
+        ret->room = least(ret->room, v[i].left / v[i].each);
+    }
+    ret->quotas = (struct snap_quotas){v, x->n_takes};
+}
+
 struct offers {
     VEC(struct snap_offer) all;
 };
@@ -141,6 +158,7 @@ static bool known_offers_take(const struct taking *t,
         v.note = arena_strdup(t->arena, x->note);
         backoff_take(t, type, &v, unavailable);
         v.room = least(v.room, offer_room(p, x));
+        quotas_note(t, provider_find(p, x->provider), x, &v);
         if (!x->available) {
             v.closed = true;
             v.room = 0;
@@ -182,9 +200,12 @@ static void type_take(const struct taking *t, const struct snap_type *from,
 
 void types_take(struct taking *t)
 {
+    const struct providers *p = t->k->providers;
     uint32_t n = t->conf->n_types;
     struct snap_type *v = ARENA_ARRAY(t->arena, struct snap_type, n);
 
+    for (uint32_t i = 0; i < p->all.n; i++)
+        quotas_count(p, p->all.v[i]);
     for (uint32_t i = 0; i < n; i++)
         type_take(t, &t->conf->types[i].fact, &v[i]);
     t->snapshot->types = v;

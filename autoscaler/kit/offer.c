@@ -3,6 +3,7 @@
  */
 #include "offer.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,6 +50,37 @@ void kit_fact_taint(struct kit_offer *o, const char *key, const char *value,
             strcmp(o->taints.v[i].value, made) == 0)
             return;
     add(o, &o->taints, key, made);
+}
+
+static uint32_t clipped(double n)
+{
+    return n >= UINT32_MAX ? UINT32_MAX - 1 : n > 0 ? (uint32_t)n : 0;
+}
+
+uint32_t kit_quota_add(struct kit_quotas *q, double left, int64_t each,
+                       const char *name, ...)
+{
+    uint32_t more = clipped(left / (double)each);
+    va_list args;
+    if (more < q->most)
+        q->most = more;
+    if (q->n == KIT_QUOTAS_MAX)
+        return more;
+    va_start(args, name);
+    vsnprintf(q->names[q->n], sizeof *q->names, name, args);
+    va_end(args);
+    q->v[q->n] = (struct davit_quota){q->names[q->n], clipped(left),
+                                      clipped((double)each)};
+    q->n++;
+    return more;
+}
+
+void kit_quotas_set(const struct kit_quotas *q, struct davit_offer *ret)
+{
+    ret->quotas = q->v;
+    ret->n_quotas = q->n;
+    ret->most = q->most < UINT32_MAX ? q->most : 0;
+    ret->available = ret->available && q->most > 0;
 }
 
 void kit_offer_put(const struct kit_offer *o, const struct davit_offer *as,

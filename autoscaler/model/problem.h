@@ -113,6 +113,14 @@ struct pb_queue {
     uint32_t used_nodes;
 };
 
+/* What a cloud lets one have of several offers together, in units of its own. */
+struct pb_share {
+    uint32_t name, left;
+};
+struct pb_takes { /* of an offer: what a machine takes of it */
+    uint32_t share, each;
+};
+
 struct pb_offer {
     uint32_t type, zone;
     bool spot;
@@ -129,6 +137,7 @@ struct pb_offer {
     bool closed;                    /* not to be had now; room is 0 */
     int64_t idle_timeout_ms;        /* of its nodes; -1: never */
     uint32_t first_label, n_labels; /* the type's, plus zone and market */
+    uint32_t first_takes, n_takes;  /* into takes[] */
 };
 
 /* What one of its machines costs in truth. */
@@ -204,6 +213,9 @@ struct problem {
     uint32_t n_types;
     const struct pb_offer *offers;
     uint32_t n_offers;
+    const struct pb_share *shares; /* by name */
+    uint32_t n_shares;
+    const struct pb_takes *takes; /* of one offer by share, each once */
     const struct pb_node *nodes;
     uint32_t n_nodes;
     const struct pb_device *devices;

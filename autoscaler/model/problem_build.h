@@ -31,6 +31,7 @@ struct builder {
     int64_t *row;        /* scratch: one row */
     VEC(struct pb_label) labels;
     VEC(struct pb_device) devices;
+    VEC(struct pb_takes) takes;
     VEC(struct label_claim) claims; /* scratch: of one offer or node */
     VEC(uint32_t) words;            /* scratch: a selector being built */
     VEC(uint32_t) term_at;          /* scratch: where its terms begin */
@@ -85,6 +86,12 @@ void builder_node_labels(struct builder *m, const struct snap_node *from,
 /* The accelerator type among these labels, or "". */
 const char *builder_accelerator(const struct builder *m, uint32_t first,
                                 uint32_t n);
+
+/* problem_share.c: the quotas of all offers, before these are made; then what
+ * one takes of them. */
+void builder_shares(struct builder *m);
+void builder_offer_takes(struct builder *m, const struct snap_offer *from,
+                         struct pb_offer *o);
 
 /* problem_place.c; with rows as numbered before their ranking */
 enum status builder_types(struct builder *m, struct err *err);

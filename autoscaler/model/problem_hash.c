@@ -127,8 +127,11 @@ static uint64_t types(uint64_t h, const struct problem *s)
         h = number(number(h, o->price_micros_hour), o->backoff_until_ms);
         h = number(number(h, o->failed_ms), o->idle_timeout_ms);
         h = labels(h, s, o->first_label, o->n_labels);
+        h = two(h, 0, o->n_takes);
+        h = hash_bytes(h, s->takes + o->first_takes,
+                       o->n_takes * sizeof *s->takes);
     }
-    return h;
+    return hash_bytes(h, s->shares, s->n_shares * sizeof *s->shares);
 }
 
 static uint64_t node(uint64_t h, const struct problem *s,

@@ -182,6 +182,8 @@ void builder_strings(struct builder *m)
         for (uint32_t j = 0; j < t->n_offers; j++) {
             put(m, t->offers[j].zone);
             put_taints(m, &t->offers[j].taints);
+            for (uint32_t k = 0; k < t->offers[j].quotas.n; k++)
+                put(m, t->offers[j].quotas.v[k].name);
         }
     }
     for (uint32_t i = 0; i < f->n_nodes; i++) {

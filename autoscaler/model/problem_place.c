@@ -23,7 +23,7 @@ static int by_zone(const void *pa, const void *pb)
 }
 
 /* Labels and an estimated price come once the offers are in order. */
-static struct pb_offer offer_make(const struct builder *m, uint32_t type,
+static struct pb_offer offer_make(struct builder *m, uint32_t type,
                                   const struct snap_offer *o)
 {
     struct pb_offer v = {.type = type,
@@ -39,6 +39,7 @@ static struct pb_offer offer_make(const struct builder *m, uint32_t type,
                          .closed = o->closed,
                          .idle_timeout_ms = o->idle_timeout_ms};
 
+    builder_offer_takes(m, o, &v);
     if (v.idle_timeout_ms <= 0)
         v.idle_timeout_ms = m->s->types[type].idle_timeout_ms;
     return v;
@@ -92,6 +93,7 @@ enum status builder_types(struct builder *m, struct err *err)
 
     for (uint32_t i = 0; i < f->n_types; i++)
         n_offers += f->types[i].n_offers;
+    builder_shares(m);
     offers = ARENA_ARRAY(m->arena, struct pb_offer, n_offers);
     s->types = types;
     s->n_types = f->n_types;

@@ -144,6 +144,18 @@ struct snap_demand {
     uint32_t n_bundles;
 };
 
+/* What the cloud lets one have of several offers together.  Those that give the
+ * same name share it; where they say different things the least counts. */
+struct snap_quota {
+    const char *name;
+    uint32_t left; /* in units of its own */
+    uint32_t each; /* what a machine takes of it, > 0 */
+};
+struct snap_quotas {
+    const struct snap_quota *v;
+    uint32_t n;
+};
+
 /* A launchable choice: node type x zone x market. */
 struct snap_offer {
     const char *zone; /* "" when the provider chooses */
@@ -162,6 +174,7 @@ struct snap_offer {
     bool closed;               /* the provider says it is not to be had; room
                                 * is 0 then */
     const char *note;          /* what goes on there, for a person; "" */
+    struct snap_quotas quotas; /* room is within them already */
 };
 
 struct snap_type {

@@ -4,9 +4,11 @@
 #include "buy_problem.h"
 
 #include "host_group.h"
+#include "memory.h"
 #include "quota.h"
 
 enum { ROUNDS = 4 }; /* to hand a quota on to who can use it */
+enum { COVERS = 9 }; /* one more for each of the clouds' quotas used up */
 enum { TURNS = 2 };  /* before offers that failed are bought after all */
 
 /* ---- the answer */
@@ -40,7 +42,9 @@ static void pattern_place(struct candidate *d, const struct pattern *p,
                         p->q->alt[parts[k].item], parts[k].count);
 }
 
-static void pattern_buy(struct candidate *d, const struct pattern *p)
+/* False: the offer's room is used up, since the cover knows nothing of quotas
+ * that several offers share. */
+static bool pattern_buy(struct candidate *d, const struct pattern *p)
 {
     uint32_t first = p->q->group[p->plan->parts[p->pat->first].item];
     uint32_t left = p->pat->count, offer = p->q->offer[p->pat->bin];
@@ -55,13 +59,14 @@ static void pattern_buy(struct candidate *d, const struct pattern *p)
                                      : buy_reason(d, first),
                                  d->t->groups[first].demand);
         if (i == NONE)
-            return;
+            return false;
         if (d->classes.v[i].n > left)
             candidate_split(d, i, left);
         left -= d->classes.v[i].n;
         d->classes.v[i].final = p->q->final || tables_hosts(d->t->s, offer) > 1;
         pattern_place(d, p, i);
     }
+    return true;
 }
 
 /* Patterns of one pooled bin share its nodes: each takes its part and leaves
@@ -76,9 +81,12 @@ static void pattern_pooled(struct candidate *d, const struct pattern *p)
     pattern_place(d, p, i);
 }
 
-static void answer_take(struct candidate *d, const struct purchase *q,
+/* False: some of it could not be had. */
+static bool answer_take(struct candidate *d, const struct purchase *q,
                         const struct cover_plan *plan)
 {
+    bool whole = true;
+
     for (uint32_t i = 0; i < plan->n_patterns; i++) {
         const struct pattern p = {d, q, plan, &plan->patterns[i]};
 
@@ -87,8 +95,9 @@ static void answer_take(struct candidate *d, const struct purchase *q,
         if (q->pooled[p.pat->bin] != NONE)
             pattern_pooled(d, &p);
         else
-            pattern_buy(d, &p);
+            whole = pattern_buy(d, &p) && whole;
     }
+    return whole;
 }
 
 /* ---- bettering */
@@ -161,14 +170,14 @@ static void answer_find(struct candidate *d, struct purchase *q,
     uint64_t n = q->p.n_items, enough = STEPS_SHAPE * n * n, steps = 0;
     struct cover_plan first;
 
-    cover_first(&q->p, d->arena, ret);
+    memory_first(d->t->memory, &q->p, d->arena, ret);
     d->work += ret->work;
     d->cover_shapes += n;
     if (d->budget > 0) {
         steps = n < d->share_of ? d->budget / d->share_of * n : d->budget;
         steps = steps < enough ? steps : enough;
         first = *ret;
-        cover_improve(&q->p, &first, steps, d->arena, ret);
+        memory_improve(d->t->memory, &q->p, &first, steps, d->arena, ret);
         d->work += ret->work;
     }
     worth_note(d, q, &ret->proof);
@@ -192,6 +201,46 @@ static bool next_priority(const struct problem *s, int64_t below, int64_t *ret)
     return found;
 }
 
+/* One cover and what is bought by it.  True: something of it could not be had,
+ * as offers share a quota of their cloud. */
+static bool cover_buy(struct candidate *d, struct purchase *q)
+{
+    struct cover_plan plan = {0};
+
+    purchase_limits(d, q);
+    answer_find(d, q, &plan);
+    d->bound = d->n_covers == 0 && !q->host_groups &&
+                       least_note(d, q, &plan.proof)
+                   ? plan.bound
+                   : -1;
+    d->money = plan.proof.money;
+    d->unit = plan.proof.unit;
+    d->n_covers++;
+    return !answer_take(d, q, &plan) && d->t->s->n_shares > 0;
+}
+
+/* From offers of one priority (or all of them); false: nothing is left to buy
+ * for.  *capped: a quota held something back. */
+static bool buy_priority(struct candidate *d, const uint32_t *groups,
+                         const uint32_t *alts, uint32_t n,
+                         const struct purchase *like, int32_t priority,
+                         bool *capped)
+{
+    bool again = true;
+
+    for (int k = 0; k < COVERS && again; k++) {
+        struct purchase q = *like;
+
+        purchase_items(d, &q, groups, alts, n);
+        *capped = *capped || q.capped;
+        if (q.p.n_items == 0)
+            return false;
+        purchase_bins(d, &q, priority);
+        again = q.p.n_bins > 0 && cover_buy(d, &q);
+    }
+    return true;
+}
+
 /* True when a quota held something back. */
 static bool buy_round(struct candidate *d, const uint32_t *groups,
                       const uint32_t *alts, uint32_t n, struct purchase like)
@@ -201,28 +250,10 @@ static bool buy_round(struct candidate *d, const uint32_t *groups,
     bool capped = false;
 
     while (next_priority(s, below, &priority)) {
-        struct purchase q = like;
-        struct cover_plan plan = {0};
-
         below = priority;
-        purchase_items(d, &q, groups, alts, n);
-        capped = capped || q.capped;
-        if (q.p.n_items == 0)
-            break;
-        purchase_bins(d, &q, (int32_t)priority);
-        if (q.p.n_bins > 0) {
-            purchase_limits(d, &q);
-            answer_find(d, &q, &plan);
-            d->bound = d->n_covers == 0 && !q.host_groups &&
-                               least_note(d, &q, &plan.proof)
-                           ? plan.bound
-                           : -1;
-            d->money = plan.proof.money;
-            d->unit = plan.proof.unit;
-            d->n_covers++;
-            answer_take(d, &q, &plan);
-        }
-        if (s->limits.policy != POLICY_PRIORITY)
+        if (!buy_priority(d, groups, alts, n, &like, (int32_t)priority,
+                          &capped) ||
+            s->limits.policy != POLICY_PRIORITY)
             break;
     }
     return capped;
@@ -255,8 +286,17 @@ static void buy_by_quota(struct candidate *d, const uint32_t *groups,
     }
 }
 
+static bool any_surcharge(const struct problem *s)
+{
+    for (uint32_t i = 0; i < s->n_offers; i++)
+        if (s->offers[i].surcharge_micros_hour > 0)
+            return true;
+    return false;
+}
+
 /* First only offers whose turn it is (failover.h), and again, since a turn is
- * over when the others are full; what is left after that may have any. */
+ * over when the others are full; what is left after that may have any.  A
+ * surcharge is not billed: when it leaves no money the bill decides. */
 static void buy_some(struct candidate *d, const uint32_t *groups,
                      const uint32_t *alts, uint32_t n, struct buy_for what,
                      uint32_t queue)
@@ -271,6 +311,9 @@ static void buy_some(struct candidate *d, const uint32_t *groups,
     }
     like.waits = NULL;
     if (waits || !d->t->failed)
+        buy_by_quota(d, groups, alts, n, like);
+    like.by_bill = true;
+    if (limits_money(d) > 0 && any_surcharge(d->t->s))
         buy_by_quota(d, groups, alts, n, like);
 }
 

@@ -70,7 +70,7 @@ static bool bin_add(const struct candidate *d, struct purchase *q,
     const struct pb_type *type = &s->types[o->type];
     enum reason why;
     uint32_t max = limits_room(d, offer, q->what.purpose, &why);
-    int64_t price = o->price_micros_hour;
+    int64_t price = q->by_bill ? pb_offer_bill(o) : o->price_micros_hour;
 
     if (!tier)
         max = 0;

@@ -22,6 +22,7 @@ struct purchase {
     uint32_t queue;   /* whose quota of nodes is to be kept, or NONE */
     bool *stuck;      /* per group: its quota goes to others, or NULL */
     bool host_groups; /* prices are no bound: host_group_price() */
+    bool by_bill;     /* prices without surcharges, as limits count */
     bool capped;      /* by a quota: somebody's is wanted by others */
     bool *waits;      /* an offer is behind others (failover.h); NULL:
                        * all may be bought */

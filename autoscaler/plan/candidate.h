@@ -93,9 +93,11 @@ struct candidate {
     uint32_t *type_starting;
     uint32_t *type_ready;
     uint32_t *offer_bought;
+    uint64_t *share_taken; /* of the clouds' quotas, by what was bought */
     uint64_t nodes, starting;
     int64_t cost; /* of all that is there, micros/h */
     int64_t bought_cost;
+    int64_t bought_bill; /* without surcharges: what limits count */
     int64_t bound, unit; /* of the only cover, -1: not known; of its proof */
     double money;
     const struct cover_least *least; /* of its proof, per side and shape */

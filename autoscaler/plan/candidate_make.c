@@ -278,6 +278,7 @@ void candidate_start(const struct tables *t, const enum leaving *ended,
     d->type_starting = ARENA_ARRAY(t->arena, uint32_t, s->n_types);
     d->type_ready = ARENA_ARRAY(t->arena, uint32_t, s->n_types);
     d->offer_bought = ARENA_ARRAY(t->arena, uint32_t, s->n_offers);
+    d->share_taken = ARENA_ARRAY(t->arena, uint64_t, s->n_shares);
     d->type_ended = ARENA_ARRAY(t->arena, uint32_t, s->n_types);
     d->bound = -1;
     for (uint32_t i = 0; i < s->n_nodes; i++)
@@ -303,5 +304,6 @@ void candidate_copy(const struct candidate *from, struct candidate *ret)
     d->left = COPY(d->arena, from->left, from->t->n_groups);
     d->type_count = COPY(d->arena, from->type_count, s->n_types);
     d->offer_bought = COPY(d->arena, from->offer_bought, s->n_offers);
+    d->share_taken = COPY(d->arena, from->share_taken, s->n_shares);
     d->type_starting = COPY(d->arena, from->type_starting, s->n_types);
 }

@@ -86,6 +86,12 @@ void limits_bought(struct candidate *d, uint32_t offer, uint32_t count,
     d->nodes += (uint64_t)n;
     d->starting += (uint64_t)n;
     d->bought_cost += sign * amount_times(o->price_micros_hour, count);
+    d->bought_bill += sign * amount_times(pb_offer_bill(o), count);
+    for (uint32_t i = 0; i < o->n_takes; i++) {
+        const struct pb_takes *x = &d->t->s->takes[o->first_takes + i];
+
+        d->share_taken[x->share] += (uint64_t)n * x->each;
+    }
 }
 
 /* What keeps the offer from being bought at all. */
@@ -159,11 +165,27 @@ uint32_t limits_room_type(const struct candidate *d, uint32_t type,
 int64_t limits_money(const struct candidate *d)
 {
     int64_t most = d->t->s->limits.max_cost_micros_hour;
-    int64_t spent = amount_add(d->cost, d->bought_cost);
+    int64_t spent = amount_add(d->cost, d->bought_bill);
 
     if (most < 0)
         return -1;
     return most > spent ? most - spent : 0;
+}
+
+/* What the clouds' quotas that it shares with others leave for it. */
+static void shares_tighten(const struct candidate *d, const struct pb_offer *o,
+                           uint64_t *room, enum reason *ret_why)
+{
+    const struct problem *s = d->t->s;
+
+    for (uint32_t i = 0; i < o->n_takes; i++) {
+        const struct pb_takes *x = &s->takes[o->first_takes + i];
+        uint64_t left = s->shares[x->share].left;
+        uint64_t taken = d->share_taken[x->share];
+
+        left = left > taken ? left - taken : 0;
+        tighten(room, left / x->each, 0, REASON_BACKOFF, ret_why);
+    }
 }
 
 uint32_t limits_room(const struct candidate *d, uint32_t offer,
@@ -181,12 +203,13 @@ uint32_t limits_room(const struct candidate *d, uint32_t offer,
         room = all;
         *ret_why = why;
     }
-    if (left >= 0 && o->price_micros_hour > 0)
-        tighten(&room, (uint64_t)(left / o->price_micros_hour), 0,
-                REASON_BUDGET, ret_why);
+    if (left >= 0 && pb_offer_bill(o) > 0)
+        tighten(&room, (uint64_t)(left / pb_offer_bill(o)), 0, REASON_BUDGET,
+                ret_why);
     if (o->room != UNLIMITED)
         tighten(&room, o->room, d->offer_bought[offer], REASON_BACKOFF,
                 ret_why);
+    shares_tighten(d, o, &room, ret_why);
     why = offer_closed(s, offer);
     if (why != REASON_NONE) {
         room = 0;

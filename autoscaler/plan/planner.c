@@ -16,6 +16,7 @@
 #include "fleet/fleet.h"
 #include "gang_facts.h"
 #include "limits.h"
+#include "memory.h"
 #include "order.h"
 #include "report.h"
 #include "serve.h"
@@ -235,8 +236,8 @@ static void candidate_better(const struct candidate *base, uint64_t budget,
     best->work = work;
 }
 
-void planner_run(const struct problem *now, uint64_t budget,
-                 struct arena *arena, struct plan *ret)
+static void run(const struct problem *now, uint64_t budget,
+                struct memory *memory, struct arena *arena, struct plan *ret)
 {
     struct verdict *verdicts = ARENA_ARRAY(arena, struct verdict, now->n_nodes);
     enum leaving *gone = ARENA_ARRAY(arena, enum leaving, now->n_nodes);
@@ -245,6 +246,7 @@ void planner_run(const struct problem *now, uint64_t budget,
     int64_t until;
 
     tables_make(now, arena, &tables);
+    tables.memory = memory;
     shrink_forced(now, arena, verdicts);
     for (uint32_t i = 0; i < now->n_nodes; i++)
         gone[i] = shrink_leaves(&verdicts[i]);
@@ -257,4 +259,18 @@ void planner_run(const struct problem *now, uint64_t budget,
     ret->settled_until_ms = until;
     fleet_bound(&best, &base, budget, ret);
     ret->budget = budget;
+}
+
+void planner_run(const struct problem *now, uint64_t budget,
+                 struct arena *arena, struct plan *ret)
+{
+    run(now, budget, NULL, arena, ret);
+}
+
+void planner_run_again(const struct problem *now, uint64_t budget,
+                       struct memory *memory, struct arena *arena,
+                       struct plan *ret)
+{
+    memory_begin(memory);
+    run(now, budget, memory, arena, ret);
 }

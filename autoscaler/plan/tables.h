@@ -41,18 +41,21 @@ struct gang {
     uint32_t size; /* bundles in all */
 };
 
+struct memory;
+
 struct tables {
     const struct problem *s;
     struct arena *arena;
-    struct needs *needs;  /* per shape */
-    int64_t *hardness;    /* per shape: share of the largest node */
-    struct room *room;    /* per type: of a new node */
-    int64_t *size;        /* per type: sum of shares of the largest */
-    uint32_t *offers;     /* best first, by policy, price, ... */
-    uint32_t *offer_rank; /* the inverse */
-    int64_t *tried;       /* per offer: bought or failed last; 0 */
-    bool failed;          /* any of them: failover.h */
-    uint32_t *bundles;    /* bundle indices, group by group */
+    struct memory *memory; /* of covers, NULL: none */
+    struct needs *needs;   /* per shape */
+    int64_t *hardness;     /* per shape: share of the largest node */
+    struct room *room;     /* per type: of a new node */
+    int64_t *size;         /* per type: sum of shares of the largest */
+    uint32_t *offers;      /* best first, by policy, price, ... */
+    uint32_t *offer_rank;  /* the inverse */
+    int64_t *tried;        /* per offer: bought or failed last; 0 */
+    bool failed;           /* any of them: failover.h */
+    uint32_t *bundles;     /* bundle indices, group by group */
     struct group *groups;
     uint32_t n_groups;
     uint32_t *loose; /* groups of no gang, in serving order */

@@ -99,19 +99,19 @@ static void offer_put(const struct pool *p, const struct aks_type *t,
     labels_take(&o, p, site->zone, m);
     taints_take(&o, p);
     azure_size_facts(m, size, &o);
-    char note[300] = "";
+    char note[300];
+    struct kit_quotas room = KIT_QUOTAS_NONE;
+    azure_size_note(m, size, site->zone, p->spot, &room, note, sizeof note);
     if (p->maintained)
         pool_work(p, note, sizeof note);
-    else
-        azure_size_note(m, size, site->zone, p->spot, note, sizeof note);
-    kit_offer_put(&o,
-                  &(struct davit_offer){.name = t->name,
-                                        .zone = site->zone,
-                                        .price_micros_hour = -1,
-                                        .spot = p->spot,
-                                        .note = note,
-                                        .available = note[0] == '\0'},
-                  sink, put);
+    struct davit_offer offer = {.name = t->name,
+                                .zone = site->zone,
+                                .price_micros_hour = -1,
+                                .spot = p->spot,
+                                .note = note,
+                                .available = note[0] == '\0'};
+    kit_quotas_set(&room, &offer);
+    kit_offer_put(&o, &offer, sink, put);
     kit_keep_done(&o.keep);
 }
 

@@ -12,15 +12,16 @@ static void offer_put(const struct vm_type *t, const char *zone, bool spot,
     struct kit_offer o = {0};
     char note[300];
     azure_size_facts(m, t->machine, &o);
-    azure_size_note(m, t->machine, zone, spot, note, sizeof note);
-    kit_offer_put(&o,
-                  &(struct davit_offer){.name = t->name,
-                                        .zone = zone,
-                                        .spot = spot,
-                                        .available = note[0] == '\0',
-                                        .note = note,
-                                        .price_micros_hour = -1},
-                  sink, put);
+    struct kit_quotas room = KIT_QUOTAS_NONE;
+    azure_size_note(m, t->machine, zone, spot, &room, note, sizeof note);
+    struct davit_offer offer = {.name = t->name,
+                                .zone = zone,
+                                .spot = spot,
+                                .available = note[0] == '\0',
+                                .note = note,
+                                .price_micros_hour = -1};
+    kit_quotas_set(&room, &offer);
+    kit_offer_put(&o, &offer, sink, put);
     kit_keep_done(&o.keep);
 }
 

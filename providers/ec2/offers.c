@@ -56,19 +56,17 @@ static void market_put(const struct offering *o, const char *zone,
     char used_up[250];
     int64_t price = spot ? aws_spot_price(&o->op->a, o->type->machine, zone)
                          : -1;
-    uint32_t most = aws_room(o->quotas, o->type->machine, &o->facts, spot,
-                             used_up, sizeof used_up);
-    if (!note && most == 0)
-        note = used_up;
-    kit_offer_put(&o->facts,
-                  &(struct davit_offer){.name = o->type->name,
-                                        .zone = zone,
-                                        .spot = spot,
-                                        .available = !note,
-                                        .note = note,
-                                        .most = most < UINT32_MAX ? most : 0,
-                                        .price_micros_hour = price},
-                  o->sink, o->put);
+    struct kit_quotas room = KIT_QUOTAS_NONE;
+    aws_room(o->quotas, o->type->machine, &o->facts, spot, &room, used_up,
+             sizeof used_up);
+    struct davit_offer offer = {.name = o->type->name,
+                                .zone = zone,
+                                .spot = spot,
+                                .available = !note,
+                                .note = note ? note : used_up,
+                                .price_micros_hour = price};
+    kit_quotas_set(&room, &offer);
+    kit_offer_put(&o->facts, &offer, o->sink, o->put);
 }
 
 static void zone_put(const struct offering *o, const char *zone)

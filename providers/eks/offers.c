@@ -119,19 +119,18 @@ static void offer_put(const struct offering *o, const struct kit_offer *f,
                         ? aws_spot_price(&o->op->a, machine, zone)
                         : -1;
     char used_up[250];
-    uint32_t most = aws_room(o->quotas, machine, f, spot, used_up,
-                             sizeof used_up);
-    if (available && most == 0)
+    struct kit_quotas room = KIT_QUOTAS_NONE;
+    aws_room(o->quotas, machine, f, spot, &room, used_up, sizeof used_up);
+    if (available && room.most == 0)
         note = used_up;
-    kit_offer_put(f,
-                  &(struct davit_offer){.name = o->type->name,
-                                        .zone = zone,
-                                        .spot = spot,
-                                        .note = note,
-                                        .available = available && most > 0,
-                                        .most = most < UINT32_MAX ? most : 0,
-                                        .price_micros_hour = price},
-                  o->sink, o->put);
+    struct davit_offer offer = {.name = o->type->name,
+                                .zone = zone,
+                                .spot = spot,
+                                .note = note,
+                                .available = available,
+                                .price_micros_hour = price};
+    kit_quotas_set(&room, &offer);
+    kit_offer_put(f, &offer, o->sink, o->put);
 }
 
 /* True: it can be had.  The note says why not, or what to know of it. */

@@ -203,6 +203,29 @@ static int64_t count_of(const json_t *o, const char *name, bool *good)
     return n < UINT32_MAX ? n : -1;
 }
 
+static const struct davit_quota *quotas_of(const json_t *o,
+                                           struct kit_keep *keep, size_t *ret_n,
+                                           bool *good)
+{
+    json_t *list = json_object_get(o, "quotas"), *v;
+    struct davit_quota *q = NULL;
+    size_t i;
+
+    *ret_n = 0;
+    *good = *good && (!list || json_is_null(list) || json_is_array(list));
+    json_array_foreach(list, i, v) {
+        const char *name = json_string_value(json_object_get(v, "name"));
+        int64_t left = count_of(v, "left", good);
+        int64_t each = count_of(v, "each", good);
+
+        *good = *good && name && left >= 0 && each != 0;
+        q = kit_keep_more(keep, q, *ret_n, sizeof *q);
+        q[(*ret_n)++] = (struct davit_quota){name, (uint32_t)left,
+                                             each < 0 ? 1 : (uint32_t)each};
+    }
+    return q;
+}
+
 const char *offer_read(const json_t *o, struct davit_offer *ret,
                        struct kit_keep *keep, char *room, size_t n)
 {
@@ -224,11 +247,13 @@ const char *offer_read(const json_t *o, struct davit_offer *ret,
     ret->resources = pairs_of(o, "resources", keep, &ret->n_resources, &good);
     ret->labels = pairs_of(o, "labels", keep, &ret->n_labels, &good);
     ret->taints = taints_of(o, keep, &ret->n_taints, &good);
+    ret->quotas = quotas_of(o, keep, &ret->n_quotas, &good);
     if (!json_is_object(o) || !good)
         return "\"offer\" must be an object with the strings type, zone and note, "
                "the number price, most (a whole number from 0 on), the booleans "
                "spot and available, the maps "
-               "resources and labels, and taints, a list of KEY=VALUE:EFFECT";
+               "resources and labels, taints, a list of KEY=VALUE:EFFECT, and "
+               "quotas, a list of {name, left, each}";
     if (priced &&
         (!json_is_number(price) || !(dollars >= 0) || dollars > 1e6)) {
         snprintf(room, n,

@@ -50,22 +50,20 @@ static void put_market(const struct offering *o, bool spot,
                        davit_put_offer *put)
 {
     char note[200];
-    uint32_t most = gcp_room(quotas, o->zone,
-                             &(struct gcp_machine){o->machine, o->accelerator,
-                                                   o->cpus, o->gpus, spot},
-                             note, sizeof note);
-    kit_offer_put(&o->facts,
-                  &(struct davit_offer){
-                      .name = o->type->name,
-                      .zone = o->zone,
-                      .spot = spot,
-                      .available = o->there && most > 0,
-                      .note = o->there ? note
-                                       : "the zone does not have this machine "
-                                         "type",
-                      .most = most < UINT32_MAX ? most : 0,
-                      .price_micros_hour = -1},
-                  sink, put);
+    struct kit_quotas room = KIT_QUOTAS_NONE;
+    gcp_room(quotas, o->zone,
+             &(struct gcp_machine){o->machine, o->accelerator, o->cpus, o->gpus,
+                                   spot},
+             &room, note, sizeof note);
+    struct davit_offer offer = {
+        .name = o->type->name,
+        .zone = o->zone,
+        .spot = spot,
+        .available = o->there,
+        .note = o->there ? note : "the zone does not have this machine type",
+        .price_micros_hour = -1};
+    kit_quotas_set(&room, &offer);
+    kit_offer_put(&o->facts, &offer, sink, put);
 }
 
 static int zone_offer(struct op *op, const struct gce_type *t, const char *zone,

@@ -135,21 +135,20 @@ static bool enough(struct op *op, const struct group *g, const struct facts *f)
     return usable;
 }
 
-/* How many more the quotas allow; 0: none, and the note says why. */
+/* What the quotas allow; where nothing, the note says why. */
 static int room_read(struct op *op, const struct group *g,
-                     const struct facts *f, json_t *quotas, uint32_t *ret,
-                     char *note, size_t size)
+                     const struct facts *f, json_t *quotas,
+                     struct kit_quotas *ret, char *note, size_t size)
 {
     const char *machine = kit_json_text(g->pool, "config.machineType");
     int s = gcp_quotas(
         &op->g->gcp, op->call,
         &(struct gcp_place){op->g->compute_url, g->project, g->zone}, quotas,
         op->e);
-    *ret = gcp_room(
-        quotas, g->zone,
-        &(struct gcp_machine){*machine != '\0' ? machine : MACHINE_DEFAULT,
-                              f->accelerator, f->cpu, f->gpus, g->spot},
-        note, size);
+    gcp_room(quotas, g->zone,
+             &(struct gcp_machine){*machine != '\0' ? machine : MACHINE_DEFAULT,
+                                   f->accelerator, f->cpu, f->gpus, g->spot},
+             ret, note, size);
     return s;
 }
 
@@ -159,12 +158,12 @@ static int offer_group(struct op *op, const struct group *g, json_t *quotas,
     struct facts f = {.there = false};
     struct kit_offer o = {0};
     char note[200] = "";
-    uint32_t most = UINT32_MAX;
+    struct kit_quotas room = KIT_QUOTAS_NONE;
     int s = machine_facts(op, g, &f);
     if (s == DAVIT_OK)
         s = accelerator_there(op, g, &f);
     if (s == DAVIT_OK && f.there)
-        s = room_read(op, g, &f, quotas, &most, note, sizeof note);
+        s = room_read(op, g, &f, quotas, &room, note, sizeof note);
     if (s != DAVIT_OK)
         return s;
     if (g->held)
@@ -174,17 +173,15 @@ static int offer_group(struct op *op, const struct group *g, json_t *quotas,
     kit_fact_number(&o, &o.resources, "memory", f.memory_mb << 20);
     if (f.gpus > 0)
         kit_fact_number(&o, &o.resources, "GPU", f.gpus);
-    kit_offer_put(
-        &o,
-        &(struct davit_offer){.name = g->type->name,
-                              .zone = g->zone,
-                              .price_micros_hour = -1,
-                              .spot = g->spot,
-                              .note = note,
-                              .most = most < UINT32_MAX ? most : 0,
-                              .available = pool_usable(g) && !g->leaving &&
-                                           enough(op, g, &f) && most > 0},
-        sink, put);
+    struct davit_offer offer = {
+        .name = g->type->name,
+        .zone = g->zone,
+        .price_micros_hour = -1,
+        .spot = g->spot,
+        .note = note,
+        .available = pool_usable(g) && !g->leaving && enough(op, g, &f)};
+    kit_quotas_set(&room, &offer);
+    kit_offer_put(&o, &offer, sink, put);
     kit_keep_done(&o.keep);
     return DAVIT_OK;
 }

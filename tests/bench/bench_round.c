@@ -1,7 +1,9 @@
 /*
  * bench_round.c - one round of the whole planner: reads a snapshot.json,
  * measures the CPU time from facts to plan, with and without bettering, and
- * writes one JSON object to stdout.
+ * writes one JSON object to stdout.  Then one bundle more or less is wanted, at
+ * random, again and again: the next plan from scratch and with the planner's
+ * memory, which must be the same.
  */
 #include <jansson.h>
 #include <stdio.h>
@@ -9,6 +11,7 @@
 #include <string.h>
 
 #include "../../autoscaler/codec/codec.h"
+#include "../../autoscaler/plan/memory.h"
 #include "../../autoscaler/plan/planner.h"
 #include "figures.h"
 
@@ -16,6 +19,90 @@ static void die(const char *what)
 {
     fprintf(stderr, "bench_round: %s\n", what);
     exit(2);
+}
+
+/* ---- one bundle changes */
+
+enum { CHANGES = 40 };
+
+struct again {
+    double scratch_ms, again_ms; /* CPU time of a plan, the mean */
+    double alike;                /* part of the covers that were remembered */
+};
+
+static uint64_t next(uint64_t *seed)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return *seed >> 33;
+}
+
+/* Of a random bundle, each as likely: one more or less. */
+static void change(struct snapshot *s, uint64_t *seed)
+{
+    uint64_t all = 0, at;
+
+    for (uint32_t i = 0; i < s->n_demands; i++)
+        all += s->demands[i].bundles[0].count;
+    at = next(seed) % all;
+    for (uint32_t i = 0; i < s->n_demands; i++) {
+        struct snap_bundle *b = (struct snap_bundle *)s->demands[i].bundles;
+
+        if (at < b->count) {
+            b->count = next(seed) % 2 || b->count == 1 ? b->count + 1
+                                                       : b->count - 1;
+            return;
+        }
+        at -= b->count;
+    }
+}
+
+static double plan_ms(const struct snapshot *s, struct memory *memory,
+                      struct buf *text)
+{
+    struct arena arena = {0};
+    struct problem *now;
+    struct plan plan;
+    struct err err;
+    double t0;
+
+    if (problem_make(s, &arena, &now, &err) != ST_OK)
+        die(err.text);
+    t0 = now_ms();
+    if (memory)
+        planner_run_again(now, 0, memory, &arena, &plan);
+    else
+        planner_run(now, 0, &arena, &plan);
+    t0 = now_ms() - t0;
+    buf_init(text, (size_t)1 << 30);
+    if (!codec_plan_print(now, &plan, text))
+        die("a plan of more than 1 GiB");
+    arena_done(&arena);
+    return t0;
+}
+
+static struct again again_run(struct snapshot *s)
+{
+    struct memory memory = {0};
+    struct again ret = {0};
+    struct buf a, b;
+    uint64_t seed = 1, asked, known;
+
+    plan_ms(s, &memory, &a);
+    buf_done(&a);
+    asked = memory.asked;
+    known = memory.known;
+    for (int k = 0; k < CHANGES; k++) {
+        change(s, &seed);
+        ret.scratch_ms += plan_ms(s, NULL, &a) / CHANGES;
+        ret.again_ms += plan_ms(s, &memory, &b) / CHANGES;
+        if (a.n != b.n || memcmp(a.s, b.s, a.n) != 0)
+            die("with a memory the plan is another one");
+        buf_done(&a);
+        buf_done(&b);
+    }
+    ret.alike = (double)(memory.known - known) / (double)(memory.asked - asked);
+    memory_done(&memory);
+    return ret;
 }
 
 int main(int argc, char **argv)
@@ -30,6 +117,7 @@ int main(int argc, char **argv)
     struct plan plan;
     json_error_t je;
     struct err err;
+    struct again again;
     json_t *root;
 
     if (argc < 2)
@@ -63,12 +151,15 @@ int main(int argc, char **argv)
         launched += plan.bundles[b].launched;
         unplaced += plan.bundles[b].waiting + plan.bundles[b].infeasible;
     }
+    again = again_run(snapshot);
     printf("{\"nodes\": %u, \"offers\": %u, \"shapes\": %u, \"placed\": %llu, "
            "\"launched\": %llu, \"unplaced\": %llu, \"new_nodes\": %u, "
            "\"cost\": %.6f, \"lower_bound\": %.6f, \"fleet_cost\": %.6f, "
            "\"fleet_bound\": %.6f, \"first_cost\": %.6f, "
            "\"snapshot_cpu_ms\": %.3f, \"first_cpu_ms\": %.3f, "
-           "\"cpu_ms\": %.3f, \"peak_rss_kib\": %ld}\n",
+           "\"cpu_ms\": %.3f, \"peak_rss_kib\": %ld, "
+           "\"scratch_cpu_ms\": %.3f, \"again_cpu_ms\": %.3f, "
+           "\"remembered\": %.3f}\n",
            now->n_nodes, now->n_offers, now->n_shapes,
            (unsigned long long)placed, (unsigned long long)launched,
            (unsigned long long)unplaced, plan.n_launched,
@@ -76,7 +167,8 @@ int main(int argc, char **argv)
            (double)plan.bound_micros_hour / 1e6,
            (double)plan.fleet_cost_micros_hour / 1e6,
            (double)plan.fleet_bound_micros_hour / 1e6, first_cost, make_ms,
-           first_ms, full_ms, peak_rss_kib());
+           first_ms, full_ms, peak_rss_kib(), again.scratch_ms, again.again_ms,
+           again.alike);
     arena_done(&arena);
     arena_done(&snapshot_arena);
     return 0;

@@ -87,11 +87,17 @@ static json_t *answer(const struct call *c)
                 taints, o->taints.v[k].key,
                 json_sprintf("%s:%s", o->taints.v[k].value,
                              effect_name(o->taints.v[k].effect)));
+        json_t *quotas = json_object();
+        for (uint32_t k = 0; k < o->quotas.n; k++)
+            json_object_set_new(
+                quotas, o->quotas.v[k].name,
+                json_pack("[I, I]", (json_int_t)o->quotas.v[k].left,
+                          (json_int_t)o->quotas.v[k].each));
         json_array_append_new(
             offers,
             json_pack(
-                "{s:o, s:I, s:s, s:s, s:s, s:b, s:b, s:I}", "taints", taints,
-                "most",
+                "{s:o, s:o, s:I, s:s, s:s, s:s, s:b, s:b, s:I}", "quotas",
+                quotas, "taints", taints, "most",
                 o->most == UNLIMITED ? (json_int_t)-1 : (json_int_t)o->most,
                 "note", o->note, "type", o->type, "zone", o->zone, "spot",
                 (int)o->spot, "available", (int)o->available, "price",

@@ -36,7 +36,9 @@ static enum status reply_spoil(enum tap_how how, struct http_exchange *x,
 {
     if (s != ST_OK)
         return s;
-    const char *text = how == TAP_CUT ? x->reply : how == TAP_503 ? "{}" : "";
+    const char *text = how == TAP_CUT   ? x->reply
+                       : how == TAP_503 ? "{\"spoilt\": \"" SPOILT "\"}"
+                                        : "";
     x->reply_len = how == TAP_CUT ? x->reply_len / 2 : strlen(text);
     x->reply = arena_printf(a, "%.*s", (int)x->reply_len, text);
     if (how == TAP_503)
@@ -52,12 +54,17 @@ static enum status tap(void *arg, struct http_client *client,
     int seen = atomic_fetch_add(&b->tap_seen, 1) + 1;
     if (seen != atomic_load(&b->tap_at))
         return http_do(client, x, a, err);
+    if (b->tap_how == TAP_HANG) {
+        int64_t rest = x->deadline_mono_ms - clock_mono_ms();
+        nap(rest > 0 ? rest : 0);
+        return err_set(err, ST_RETRY, "no reply (" SPOILT ")");
+    }
     if (b->tap_how != TAP_UNSENT) {
         enum status s = http_do(client, x, a, err);
         if (b->tap_how != TAP_LOST)
             return reply_spoil(b->tap_how, x, a, s);
     }
-    return err_set(err, ST_RETRY, "connection reset (by the contract suite)");
+    return err_set(err, ST_RETRY, "connection reset (" SPOILT ")");
 }
 
 bool bench_open(struct bench *b)

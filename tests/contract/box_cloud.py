@@ -17,6 +17,7 @@ MACHINES = {}   # id -> machine
 REQUESTS = {}   # request id -> list of machine ids
 BOOT = 0.1
 FAULT = [200]
+CONSOLE = "\x1b[1;31mbooting\x1b[0m\x07\x00\x9b\r\n" * 130000 + "ready\n"  # 3 MB
 
 
 def machine_view(m):
@@ -45,6 +46,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self):
         self.body()
+        if self.path.startswith("/console/"):
+            known = self.path.removeprefix("/console/") in MACHINES
+            self.reply(200 if known else 404, CONSOLE if known else "no such machine")
+            return
         cluster = parse_qs(urlparse(self.path).query).get("cluster", [""])[0]
         with LOCK:
             mine = [machine_view(m) for m in MACHINES.values()

@@ -49,9 +49,12 @@ struct bench {
         TAP_503,    /* ... and says that it is not there now */
         TAP_CUT,    /* ... and half of the reply is cut off */
         TAP_EMPTY,  /* ... and the reply has no body */
-        TAP_HOWS
+        TAP_HOWS,
+        TAP_HANG /* nothing comes before the exchange's time is over */
     } tap_how;
 };
+
+#define SPOILT "by the contract suite" /* in what a tap makes up */
 
 void bench_begin(struct bench *b);
 void bench_end(struct bench *b);
@@ -88,7 +91,8 @@ struct law {
     const char *name, *text;
     void (*run)(struct bench *b);
 };
-extern const struct law laws[]; /* ends with {0} */
+void law_console(struct bench *b); /* console.c */
+extern const struct law laws[];    /* ends with {0} */
 #define LAWS_BASE 2 /* while one of the first is broken no other tells much */
 
 #endif

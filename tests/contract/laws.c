@@ -541,5 +541,8 @@ const struct law laws[] = {
      "comes of it",
      law_partial},
     {"errors", "each failure is told as the reaction it needs", law_errors},
+    {"console",
+     "a console that cannot be read, hangs or is nobody's keeps no machine",
+     law_console},
     {"offers", "offers name configured types only", law_offers},
     {NULL, NULL, NULL}};

@@ -159,6 +159,50 @@ spoilt() {  # NAME SED-EXPRESSION
 spoilt "easily" 's/^    return fail(e, DAVIT_RETRY, code, x->reply_body);/    return DAVIT_OK;/'
 spoilt "content" 's/return fail(e, DAVIT_RETRY, "BadJson".*/return DAVIT_OK;/'
 
+# And with a console, of which each piece is gone once it was put: 3 MB, with
+# all that a terminal understands.
+cat > "$here/console.c" <<'EOF'
+static int box_console(void *self, struct davit_call *call, const char *id, struct davit_sink *sink,
+                       davit_put_text *put, struct davit_error *e)
+{
+    struct box *b = self;
+    char url[800];
+    snprintf(url, sizeof url, "%s/console/%s", b->url, id);
+    struct davit_http x = {.size = sizeof x, .method = "GET", .url = url};
+    int s = b->host->http(call, &x, e);
+    if (s == DAVIT_OK)
+        s = verdict(&x, e);
+    for (size_t i = 0; s == DAVIT_OK && i < x.reply_len; i += 100000) {
+        size_t n = x.reply_len - i < 100000 ? x.reply_len - i : 100000;
+        char *piece = malloc(n);
+        memcpy(piece, x.reply_body + i, n);
+        put(sink, piece, n);
+        free(piece);
+    }
+    return s;
+}
+EOF
+talking() {  # NAME SED-EXPRESSION
+    sed "$2" "$here/console.c" > "$here/console-$1.c"
+    awk -v f="$here/console-$1.c" '/^static int box_open/ {while ((getline l < f) > 0) print l}
+        {sub(/\.terminate = box_terminate}/, ".terminate = box_terminate, .console = box_console}"); print}' \
+        "$here/davit-box.c" > "$here/davit-$1.c"
+    ${CC:-gcc} -std=c11 -D_GNU_SOURCE -shared -fPIC -I"$here/include" $(pkg-config --cflags jansson) \
+        -o "$here/davit-$1.so" "$here/davit-$1.c" $(pkg-config --libs jansson) || bad=$((bad + 1))
+}
+heard() {  # NAME CALL-SECONDS
+    env no_proxy=127.0.0.1 "$check" "$here/davit-$1.so" -t t4 -r GPU=1 -z a \
+        -o "url=$url" --ready 10 --gone 10 --call "$2" --settle 0.02 --only console
+}
+talking talking ''
+suite heard talking 10
+talking inventing 's/return s;/if (s == DAVIT_NOT_FOUND) put(sink, "booting", 7); return s;/'
+must_fail "a console of nobody" heard inventing 2
+talking babbling 's/s = verdict(&x, e);/s = x.reply_status == 503 ? DAVIT_OK : verdict(\&x, e);/'
+must_fail "an error's body for a console" heard babbling 2
+talking dawdling 's/return s;/nanosleep(\&(struct timespec){3}, NULL); return s;/;1i #include <time.h>'
+must_fail "a console that knows no deadline" heard dawdling 1
+
 # ---- as a stranger runs it, by the lines of docs/provider.md and docs/exec.md
 stranger() {  # PLUGIN ARGS
     suite env -u MAKEFLAGS -u MAKELEVEL no_proxy=127.0.0.1 make -s \

@@ -134,6 +134,8 @@ static int liar_offers(void *self, struct davit_call *c, struct davit_sink *s,
                        put_offer *put, struct davit_error *e)
 {
     const struct misfit *m = self;
+    static const struct davit_quota many[17], unnamed = {"", 1, 1},
+                                              of_none = {"GPUs", 1, 0};
     static const struct davit_kv misspelt = {"gpu", "present:NO_SCHEDULE"};
     struct davit_offer o = {.size = sizeof o,
                             .name = "t4",
@@ -152,6 +154,12 @@ static int liar_offers(void *self, struct davit_call *c, struct davit_sink *s,
         o.price_micros_hour = -5;
     else if (strcmp(m->how, "taint") == 0)
         o.taints = &misspelt, o.n_taints = 1;
+    else if (strcmp(m->how, "quota name") == 0)
+        o.quotas = &unnamed, o.n_quotas = 1;
+    else if (strcmp(m->how, "quota each") == 0)
+        o.quotas = &of_none, o.n_quotas = 1;
+    else if (strcmp(m->how, "quotas") == 0)
+        o.quotas = many, o.n_quotas = 17;
     put(s, &o);
     return DAVIT_OK;
 }

@@ -252,7 +252,7 @@ def another_offer(s, rng):
         for key in ("min", "max", "hosts"):
             t.pop(key, None)
         for o in t.get("offers", []):
-            for key in ("room", "backoff_until_ms", "backoff_for"):
+            for key in ("room", "backoff_until_ms", "backoff_for", "quotas"):
                 o.pop(key, None)
     before = plan_of(s)
     new = json.loads(json.dumps(rng.choice(s["node_types"])))

@@ -56,6 +56,31 @@ def node_type(rng, i):
     return t
 
 
+def quotas(rng, types):
+    """Limits of a cloud that several offers share, in units of its own."""
+    left = {f"cloud: {k}": rng.randint(0, 12) for k in range(rng.choice([1, 1, 2]))}
+    for t in types:
+        if rng.random() < 0.3:
+            continue
+        for o in t.setdefault("offers", [{}]):
+            o["quotas"] = [{"name": k, "left": n, "each": rng.choice([1, 1, 2, 4])}
+                           for k, n in left.items() if rng.random() < 0.8]
+
+
+def taken(types, t, launch):
+    """The launch takes of its offer's quotas, and so of those of all others."""
+    mine = {}
+    for o in t.get("offers") or []:
+        place = (o.get("zone", t.get("zone", "")) or "",
+                 bool(o.get("spot", t.get("spot", False))))
+        if place == (launch["zone"], launch["spot"]):
+            mine = {q["name"]: q["each"] for q in o.get("quotas") or []}
+    for other in types:
+        for o in other.get("offers") or []:
+            for q in o.get("quotas") or []:
+                q["left"] -= launch["count"] * mine.get(q["name"], 0)
+
+
 def amount_free(rng, k, v):
     if isinstance(v, str):
         return f"{rng.randint(0, int(v[:-2]))}Gi"
@@ -206,6 +231,8 @@ def world(rng, plain=False):
         failures_add(s, rng)
     if rng.random() < 0.2:
         clocks_add(s, rng)
+    if not plain and rng.random() < 0.25:
+        quotas(rng, types)
     return s
 
 
@@ -370,6 +397,7 @@ def carry_out(s, plan, state="starting"):
             if (o.get("zone", ""), o.get("spot", False)) == \
                     (l["zone"], l["spot"]) and o.get("room") is not None:
                 o["room"] -= l["count"]
+        taken(s["node_types"], types[l["type"]], l)
         for _ in range(l["count"]):
             while f"new{k:04}" in have:
                 k += 1

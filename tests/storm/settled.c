@@ -58,8 +58,8 @@ static const char *plan_open(const struct world *w,
 
 enum { FAILURE_KEPT_MS = 65 * MINUTE }; /* an offer that failed comes last */
 
-/* What was set aside, or comes last since it failed, may be used again later,
- * and make a cheaper plan. */
+/* What was set aside, or comes last since it failed, or is dearer since its
+ * machines were taken back, may be used again later, and make a cheaper plan. */
 static bool any_set_aside(const struct world *w, const struct status_page *page)
 {
     int64_t old = clock_steady_ms() - FAILURE_KEPT_MS;
@@ -70,6 +70,9 @@ static bool any_set_aside(const struct world *w, const struct status_page *page)
     for (uint32_t i = 0; i < page->n_backoffs; i++)
         if (page->backoffs[i].until_ms > clock_steady_ms() &&
             !is_gone(w, page->backoffs[i].provider))
+            return true;
+    for (uint32_t i = 0; page->now && i < page->now->n_offers; i++)
+        if (page->now->offers[i].surcharge_micros_hour > 0)
             return true;
     return false;
 }

@@ -160,6 +160,9 @@ static void test_offers_lies(void **state)
     offers_case("offer null", ST_BROKEN, "named NULL");
     offers_case("price", ST_BROKEN, "for -5 micro-dollars");
     offers_case("taint", ST_BROKEN, "\"gpu\" -> \"present:NO_SCHEDULE\"");
+    offers_case("quota name", ST_BROKEN, "t4 with 1 quotas; up to 16, each");
+    offers_case("quota each", ST_BROKEN, "and each > 0");
+    offers_case("quotas", ST_BROKEN, "t4 with 17 quotas; up to 16");
     offers_case("unsupported", ST_UNSUPPORTED, "");
 }
 

@@ -29,7 +29,8 @@ static const char *settings;
 enum { OFFERS = 4 };
 static struct davit_offer made[OFFERS];
 static uint32_t n_made, asked;
-static uint32_t quota; /* machines; 0: no limit */
+static uint32_t quota;  /* machines; 0: no limit */
+static uint32_t shared; /* GPUs of both offers together; 0: no limit */
 static struct player *player;
 static struct davit_provider offering;
 
@@ -42,6 +43,30 @@ static void limited(struct davit_offer *o, const struct cloud *c)
     o->available = o->most > 0;
 }
 
+/* GPUs: a machine of type "four" has 4, one of "one" 1. */
+static uint32_t taken(const struct cloud *c)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < c->there.n; i++)
+        n += strcmp(c->there.v[i]->type, "four") == 0 ? 4 : 1;
+    return n;
+}
+
+static void shared_tell(const struct cloud *c)
+{
+    static struct davit_quota q[OFFERS];
+    uint32_t used = taken(c), left = shared > used ? shared - used : 0;
+
+    for (uint32_t i = 0; i < n_made; i++) {
+        q[i] = (struct davit_quota){"GPUs", left,
+                                    strcmp(made[i].name, "four") == 0 ? 4 : 1};
+        made[i].quotas = &q[i];
+        made[i].n_quotas = 1;
+        made[i].available = left >= q[i].each;
+    }
+}
+
 static int offers(void *self, struct davit_call *call, struct davit_sink *sink,
                   davit_put_offer *put, struct davit_error *e)
 {
@@ -50,6 +75,8 @@ static int offers(void *self, struct davit_call *call, struct davit_sink *sink,
     (void)call;
     (void)e;
     asked++;
+    if (shared)
+        shared_tell(h->cloud);
     for (uint32_t i = 0; i < n_made; i++) {
         if (quota)
             limited(&made[i], h->cloud);
@@ -228,6 +255,34 @@ static void test_a_quota_that_is_raised(void **state)
     quota = 0;
 }
 
+/* Two types share a quota of 8 GPUs: of 6 and 3 times 4 that are wanted 8 are
+ * bought in all, also while the provider has not been asked again; and more
+ * when the quota is raised. */
+static void test_two_types_under_one_quota(void **state)
+{
+    struct world w;
+
+    (void)state;
+    settings = SETTINGS(
+        "  one: {provider: played, resources: {GPU: 1}, min: 4, max: 9}\n"
+        "  four: {provider: played, resources: {GPU: 4}, min: 3, max: 9}\n");
+    made[0] = open_offer("one");
+    made[1] = open_offer("four");
+    n_made = 2;
+    shared = 8;
+    world_begin(&w);
+    for (int i = 0; i < 20; i++) {
+        run(&w, MINUTE);
+        assert_true(taken(w.cloud) <= 8);
+    }
+    assert_int_equal(taken(w.cloud), 8);
+    shared = 12;
+    run(&w, 2 * MINUTE);
+    assert_int_equal(taken(w.cloud), 12);
+    world_end(&w);
+    shared = 0;
+}
+
 /* What comes in the same makes no plan: an hour of offers that are asked for
  * each minute has no more plans than one of offers that are not. */
 static void test_the_same_again_is_no_news(void **state)
@@ -265,6 +320,7 @@ int main(void)
         cmocka_unit_test(test_what_opens_is_bought_at_once),
         cmocka_unit_test(test_a_price_is_planned_with_at_once),
         cmocka_unit_test(test_a_quota_that_is_raised),
+        cmocka_unit_test(test_two_types_under_one_quota),
         cmocka_unit_test(test_the_same_again_is_no_news),
     };
 

@@ -610,6 +610,37 @@ static void test_most_shapes_fit_nowhere(void **state)
     arena_done(&arena);
 }
 
+/* 3,000 bundles of three kinds that differ in memory only: a fill passes over most
+ * of those that do not fit at once. */
+static void test_work_of_like_shapes(void **state)
+{
+    enum { SHAPES = 3000 };
+    static int64_t need[SHAPES][COLS];
+    static struct cover_item items[SHAPES];
+    struct cover_plan first;
+    struct arena arena = {0};
+    struct made m;
+
+    (void)state;
+    frame(&m);
+    add_bin(&m, 4, 64, 0, 1000);
+    add_bin(&m, 16, 256, 0, 4000);
+    add_bin(&m, 4, 64, 1, 5000);
+    for (uint32_t k = 0; k < SHAPES; k++) {
+        need[k][0] = (k % 3 ? k % 3 : 0) * AMOUNT_ONE;
+        need[k][1] = AMOUNT_ONE + k;
+        need[k][GPU] = k % 3 ? 0 : AMOUNT_ONE;
+        items[k] = (struct cover_item){need[k], 1, NULL};
+    }
+    m.p.items = items;
+    m.p.n_items = SHAPES;
+    cover_first(&m.p, &arena, &first);
+    assert_int_equal(first.cost, 1000 * 5000);
+    assert_true(first.bound >= 999 * 5000);
+    assert_true(first.work < 4 * COVER_STEPS_PER_MS);
+    arena_done(&arena);
+}
+
 /* Zones and spot of one type share its max: the cheapest of them is enough, and
  * a type's max is kept all the same. */
 static void test_offers_of_a_type(void **state)
@@ -651,6 +682,7 @@ int main(void)
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_bound_of_many_shapes),
         cmocka_unit_test(test_most_shapes_fit_nowhere),
+        cmocka_unit_test(test_work_of_like_shapes),
         cmocka_unit_test(test_offers_of_a_type),
     };
 

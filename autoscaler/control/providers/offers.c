@@ -16,8 +16,8 @@ enum {
     AWAIT_AGAIN_MS = 1000,            /* after a failure of these */
 };
 
-static struct known_offer *known_find(struct providers *p, const char *provider,
-                                      const struct call_offer *o)
+struct known_offer *known_find(const struct providers *p, const char *provider,
+                               const struct call_offer *o)
 {
     for (uint32_t i = 0; i < p->offers.n; i++) {
         struct known_offer *k = &p->offers.v[i];
@@ -86,19 +86,24 @@ static void known_put(struct providers *p, const char *provider,
 
 /* All that a plan, or a person, goes by.  That machines of ours have come or
  * gone changes nothing of it. */
-static uint64_t known_hash(const struct providers *p, const char *provider)
+static uint64_t known_hash(const struct providers *p, struct provider_state *s)
 {
     uint64_t h = HASH_SEED;
 
+    quotas_count(p, s);
+    for (uint32_t i = 0; i < s->n_quotas; i++)
+        h = hash_number(hash_text(h, s->quotas[i].name),
+                        quota_left(&s->quotas[i]));
     for (uint32_t i = 0; i < p->offers.n; i++) {
         const struct known_offer *k = &p->offers.v[i];
 
-        if (strcmp(k->provider, provider) != 0)
+        if (strcmp(k->provider, s->conf->name) != 0)
             continue;
         h = hash_text(hash_text(hash_text(h, k->type), k->zone), k->note);
         h = hash_number(h, (uint64_t)k->spot << 1 | k->available);
         h = hash_number(h, (uint64_t)k->price_micros_hour);
         h = hash_number(h, offer_room(p, k));
+        h = hash_bytes(h, k->takes, k->n_takes * sizeof *k->takes);
         for (uint32_t t = 0; t < k->taints.n; t++) {
             h = hash_text(h, k->taints.v[t].key);
             h = hash_text(h, k->taints.v[t].value);
@@ -219,7 +224,7 @@ void provider_offered(struct providers *p, const struct call *call)
         return;
     for (uint32_t i = 0; i < call->offers.n; i++)
         closed_tell(p, s, &call->offers.v[i]);
-    before = known_hash(p, name);
+    before = known_hash(p, s);
     known_drop(p, name);
     arena_reset(&s->offered);
     compare(p, s, call, &s->offered);
@@ -232,6 +237,7 @@ void provider_offered(struct providers *p, const struct call *call)
                     : (struct taints){0},
                   arena_strdup(&s->offered, o->note));
     }
-    if (known_hash(p, name) != before)
+    quotas_take(p, s, call);
+    if (known_hash(p, s) != before)
         p->env->news = true; /* a price, a quota, the end of a stockout */
 }

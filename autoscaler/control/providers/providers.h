@@ -18,6 +18,17 @@
 #include "../ledger.h"
 #include "../ours.h"
 
+/* What the cloud lets one have of several offers of a provider together. */
+struct known_quota {
+    const char *name;
+    uint64_t left;    /* as the provider said, */
+    uint64_t counted; /* when our machines took so much */
+    uint64_t taken;   /* they take now: quotas_count() */
+};
+struct known_takes { /* of an offer */
+    uint32_t quota, each;
+};
+
 /* A provider of this generation, and how its reading goes. */
 struct provider_state {
     struct provider *provider;
@@ -38,8 +49,10 @@ struct provider_state {
     bool elsewhere;         /* not where its machines are: it is not asked */
     uint32_t list_failures; /* in a row */
     char problem[256];      /* "" when all is well */
-    struct arena offered;   /* what known_offers of it point to */
-    uint64_t differs;       /* hash of the differences reported last */
+    struct arena offered;   /* what known_offers of it point to, and */
+    struct known_quota *quotas; /* of its offers */
+    uint32_t n_quotas;
+    uint64_t differs; /* hash of the differences reported last */
 };
 
 enum { SHORT_MS = 600000 }; /* so long a list that lacks many is doubted */
@@ -53,6 +66,8 @@ struct known_offer {
     const char *note;     /* what goes on there, or "" */
     uint32_t most;        /* more that may be launched, UNLIMITED: not known; */
     uint32_t counted;     /* there were so many of it when that was said */
+    const struct known_takes *takes; /* of its provider's quotas */
+    uint32_t n_takes;
 };
 
 /* A call that has left and is not back. */
@@ -133,6 +148,17 @@ void offers_soon(struct provider_state *s);
 /* How many more the cloud's limits allow: what it said, less machines that have
  * come since, and more for those that have gone.  UNLIMITED: not known. */
 uint32_t offer_room(const struct providers *p, const struct known_offer *o);
+
+/* ---- quotas.c: what offers share */
+/* Takes those of an answer over, in s->offered; the offers of s are known. */
+void quotas_take(struct providers *p, struct provider_state *s,
+                 const struct call *call);
+/* Counts what machines of ours take of them now. */
+void quotas_count(const struct providers *p, struct provider_state *s);
+/* What is left by that count. */
+uint32_t quota_left(const struct known_quota *q);
+struct known_offer *known_find(const struct providers *p, const char *provider,
+                               const struct call_offer *o); /* or NULL */
 
 /* ---- machines.c: a machine of a good list, or of a launch's answer */
 void machine_seen(struct providers *p, const struct provider_state *s,

@@ -183,9 +183,9 @@ static int64_t cpus(const struct kit_offer *f)
     return 0;
 }
 
-uint32_t aws_room(const json_t *quotas, const char *machine,
-                  const struct kit_offer *facts, bool spot, char *note,
-                  size_t size)
+void aws_room(const json_t *quotas, const char *machine,
+              const struct kit_offer *facts, bool spot, struct kit_quotas *ret,
+              char *note, size_t size)
 {
     int64_t vcpus = cpus(facts);
     const char *code = code_of(machine, spot);
@@ -194,14 +194,11 @@ uint32_t aws_room(const json_t *quotas, const char *machine,
     double used = (double)kit_json_int(q, "used", 0);
     note[0] = '\0';
     if (!q || vcpus <= 0)
-        return UINT32_MAX;
-    double more = used < limit ? (limit - used) / (double)vcpus : 0;
-    if (more >= UINT32_MAX)
-        return UINT32_MAX;
-    if (more < 1)
+        return;
+    if (kit_quota_add(ret, limit - used, vcpus, "%s (%.80s)", code,
+                      kit_json_text(q, "name")) == 0)
         snprintf(note, size,
                  "quota %s (%.80s): %.0f of %.0f vCPUs used, a machine takes "
                  "%lld",
                  code, kit_json_text(q, "name"), used, limit, (long long)vcpus);
-    return (uint32_t)more;
 }

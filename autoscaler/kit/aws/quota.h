@@ -12,11 +12,10 @@
  * want of a right or else, are not in it, and a line in the log says so once;
  * CANCELLED and THROTTLED are the call's. */
 int aws_quotas(struct aws_op *op, const json_t *machines, json_t *ret);
-/* How many more of a type may be had, which has the CPUs that the facts say;
- * UINT32_MAX: no limit is known.  0: the note names the quota that is used up.
- */
-uint32_t aws_room(const json_t *quotas, const char *machine,
-                  const struct kit_offer *facts, bool spot, char *note,
-                  size_t size);
+/* Adds the quota that a type takes of, which has the CPUs that the facts say, to
+ * ret.  The note names it when it is used up; else "". */
+void aws_room(const json_t *quotas, const char *machine,
+              const struct kit_offer *facts, bool spot, struct kit_quotas *ret,
+              char *note, size_t size);
 
 #endif

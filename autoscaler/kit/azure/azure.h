@@ -152,9 +152,12 @@ struct kit_offer;
 /* CPU, GPU and memory of a size, as far as they are known. */
 void azure_size_facts(const struct azure_market *m, const char *size,
                       struct kit_offer *o);
-/* Why a size cannot be had there now; "": it can. */
+struct kit_quotas;
+/* Why a size cannot be had there now; "": it can.  Adds the quotas that such a
+ * machine takes of to room. */
 void azure_size_note(const struct azure_market *m, const char *size,
-                     const char *zone, bool spot, char *ret, size_t n);
+                     const char *zone, bool spot, struct kit_quotas *room,
+                     char *ret, size_t n);
 
 /* ---- for the files of kit/azure/ only */
 

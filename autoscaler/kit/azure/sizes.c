@@ -169,23 +169,34 @@ static bool size_open(const json_t *sku, const char *location, const char *zone)
     return true;
 }
 
-/* Room for one more in the family, or among the spot cores. */
-static bool quota_open(const json_t *sku, const json_t *usages, bool spot)
+/* Its family's cores and those of the region; of a spot machine the low-priority
+ * cores alone (learn.microsoft.com/azure/virtual-machines/quotas). */
+static void quotas_add(const struct azure_market *m, const json_t *sku,
+                       bool spot, struct kit_quotas *room, char *note, size_t n)
 {
     const char *family = spot ? "lowPriorityCores"
                               : kit_json_text(sku, "family");
     long cores = strtol(capability(sku, "vCPUs"), NULL, 10);
     size_t i;
     const json_t *u;
-    json_array_foreach(usages, i, u) {
+    json_array_foreach(m->usages, i, u) {
         const char *name = kit_json_text(u, "name.value");
+        int64_t limit = kit_json_int(u, "limit", -1);
+        int64_t used = kit_json_int(u, "currentValue", 0);
         bool total = !spot && strcasecmp(name, "cores") == 0;
-        if ((total || strcasecmp(name, family) == 0) &&
-            kit_json_int(u, "currentValue", 0) + cores >
-                kit_json_int(u, "limit", INT64_MAX))
-            return false;
+        bool before = room->most > 0;
+        if (cores <= 0 || limit < 0 ||
+            (!total && strcasecmp(name, family) != 0))
+            continue;
+        if (kit_quota_add(room, (double)(limit - used), cores, "%.50s %.60s",
+                          m->location, name) == 0 &&
+            before)
+            snprintf(note, n,
+                     "quota %.60s in %.50s: %lld of %lld cores used, a machine "
+                     "takes %ld",
+                     name, m->location, (long long)used, (long long)limit,
+                     cores);
     }
-    return true;
 }
 
 void azure_size_facts(const struct azure_market *m, const char *size,
@@ -204,14 +215,15 @@ void azure_size_facts(const struct azure_market *m, const char *size,
 }
 
 void azure_size_note(const struct azure_market *m, const char *size,
-                     const char *zone, bool spot, char *ret, size_t n)
+                     const char *zone, bool spot, struct kit_quotas *room,
+                     char *ret, size_t n)
 {
     const json_t *sku = json_object_get(m->sizes, size);
     ret[0] = '\0';
+    if (sku)
+        quotas_add(m, sku, spot, room, ret, n);
     if (sku && !size_open(sku, m->location, zone))
         snprintf(ret, n,
                  "%.60s is not open to this subscription in %.60s%s%.60s", size,
                  m->location, zone[0] != '\0' ? ", zone " : "", zone);
-    else if (sku && !quota_open(sku, m->usages, spot))
-        snprintf(ret, n, "the quota has no room for one more %.60s", size);
 }

@@ -67,10 +67,11 @@ struct gcp_machine {
     int64_t cpus, gpus;
     bool spot;
 };
-/* How many more of it may be had; UINT32_MAX: no limit is known.  0: the note
- * names the quota that is used up. */
-uint32_t gcp_room(const json_t *all, const char *zone,
-                  const struct gcp_machine *m, char *note, size_t size);
+struct kit_quotas;
+/* Adds the quotas that such a machine takes of to ret.  The note names one that
+ * is used up; "": none is. */
+void gcp_room(const json_t *all, const char *zone, const struct gcp_machine *m,
+              struct kit_quotas *ret, char *note, size_t size);
 
 /* For the files of kit/gcp/ only. */
 int gcp_error_http(void *unused, const struct davit_http *x,

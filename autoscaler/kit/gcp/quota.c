@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../offer.h"
 #include "../str.h"
 #include "gcp.h"
 
@@ -113,7 +114,7 @@ static void metric_gpus(char ret[METRIC_SIZE], const char *accelerator)
 struct left {
     const json_t *quotas; /* of one place */
     const char *where;
-    uint32_t most; /* UINT32_MAX: no limit is known */
+    struct kit_quotas *all;
     char *note;
     size_t size;
 };
@@ -135,13 +136,13 @@ static void quota_take(struct left *l, const char *metric, const json_t *q,
     double usage = json_number_value(json_object_get(q, "usage"));
     if (!q || each <= 0)
         return;
-    double more = usage < limit ? (limit - usage) / (double)each : 0;
-    uint32_t n = more < UINT32_MAX ? (uint32_t)more : UINT32_MAX;
-    if (n == 0 && l->most > 0)
+    bool before = l->all->most > 0;
+    uint32_t n = kit_quota_add(l->all, limit - usage, each, "%.60s %s",
+                               l->where, metric);
+    if (n == 0 && before)
         snprintf(l->note, l->size,
                  "quota %s in %.60s: %.0f of %.0f used, a machine takes %lld",
                  metric, l->where, usage, limit, (long long)each);
-    l->most = n < l->most ? n : l->most;
 }
 
 /* Spot machines have a metric of their own where the project was given one,
@@ -156,13 +157,12 @@ static void metric_take(struct left *l, const char *metric, const char *own,
                given ? q : quota_find(l->quotas, metric), each);
 }
 
-uint32_t gcp_room(const json_t *all, const char *zone,
-                  const struct gcp_machine *m, char *note, size_t size)
+void gcp_room(const json_t *all, const char *zone, const struct gcp_machine *m,
+              struct kit_quotas *ret, char *note, size_t size)
 {
     char *region = region_of(zone);
     char metric[METRIC_SIZE], own[METRIC_SIZE + 20];
-    struct left l = {json_object_get(all, region), region, UINT32_MAX, note,
-                     size};
+    struct left l = {json_object_get(all, region), region, ret, note, size};
     note[0] = '\0';
     metric_gpus(metric, m->accelerator);
     snprintf(own, sizeof own, "PREEMPTIBLE_%s", metric);
@@ -176,5 +176,4 @@ uint32_t gcp_room(const json_t *all, const char *zone,
     if (!m->spot)
         metric_take(&l, "GPUS_ALL_REGIONS", "", m->gpus, false);
     free(region);
-    return l.most;
 }

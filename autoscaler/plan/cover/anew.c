@@ -54,12 +54,15 @@ static void keep_some(struct anew *x, const struct anew_from *from,
 static void fill_with_gaps(struct anew *x, const struct anew_from *from,
                            struct fill *ret)
 {
-    uint32_t k;
-
     x->n_again = 0;
-    for (k = 0; k < from->n; k++) {
+    for (uint32_t k = 0; k < from->n; k++) {
         uint32_t i = from->order[k];
 
+        if (blocks_skip(from->blocks, x->space, &k)) {
+            x->work += 2;
+            continue;
+        }
+        x->work += 2;
         if (from->left[i] <= x->put[i] || !space_fits(x->space, i))
             continue;
         x->again[x->n_again++] = i;
@@ -69,7 +72,6 @@ static void fill_with_gaps(struct anew *x, const struct anew_from *from,
         if (space_spent(x->space, from->least))
             break;
     }
-    x->work += 2 * (uint64_t)k;
 }
 
 /* What is left of them, the best first. */

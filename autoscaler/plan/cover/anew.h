@@ -7,12 +7,13 @@
 #ifndef PLAN_COVER_ANEW_H
 #define PLAN_COVER_ANEW_H
 
-#include "space.h"
+#include "blocks.h"
 
 /* What fills may be made of. */
 struct anew_from {
     uint32_t bin;
     const uint32_t *order; /* items, the best first */
+    const struct blocks *blocks;
     uint32_t n;
     const uint32_t *left; /* per item of the view */
     const int64_t *least; /* per plain column: no item needs less */

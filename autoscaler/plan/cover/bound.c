@@ -10,7 +10,7 @@
 
 #include "assign.h"
 #include "mix.h"
-#include "seated.h"
+#include "seats/seated.h"
 
 #include <string.h>
 

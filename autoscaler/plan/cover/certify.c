@@ -17,6 +17,8 @@
  * fewer, whose program is soon solved, and of a budget. */
 #define PRICES_LEAST UINT64_C(600000)
 #define PRICES_SHAPE UINT64_C(4000)
+/* Of so few the program comes first: when it is solved, prices prove no more. */
+#define FEW_SHAPES 16
 #define PRICES_PART 4
 #define TIGHT 1e-7
 #define STARTS 3 /* greedy plans whose patterns are the first columns */
@@ -118,6 +120,15 @@ static int64_t by_duals(struct certify *x, uint64_t missing, const double *hint,
     return bound > 0 ? view_whole(v, bound) : 0;
 }
 
+/* As much as the program's value, to the last micro?  Then prices, which come to no
+ * more than that, prove no more. */
+static bool all_proved(const struct certify *x, int64_t bound)
+{
+    double value = lp_value(x->g.master.lp);
+
+    return value > 0 && bound >= view_whole(&x->v, value);
+}
+
 int64_t cover_bound(const struct cover_problem *p, uint64_t missing,
                     const double *hint, uint64_t budget, struct arena *arena,
                     uint64_t *work, struct cover_proof *ret_proof)
@@ -125,7 +136,8 @@ int64_t cover_bound(const struct cover_problem *p, uint64_t missing,
     struct certify *x = ARENA_NEW(arena, struct certify);
     struct cover_proof proof = {0}, other = {0};
     uint64_t steps = budget / PRICES_PART, least = PRICES_LEAST;
-    int64_t bound, better = 0;
+    int64_t bound = 0, better = 0;
+    bool few;
 
     if (ret_proof)
         *ret_proof = proof;
@@ -140,9 +152,13 @@ int64_t cover_bound(const struct cover_problem *p, uint64_t missing,
     budget -= steps;
     if (x->v.n_items < least / PRICES_SHAPE)
         least = PRICES_SHAPE * x->v.n_items;
-    bound = prices_bound(&x->v, missing, steps < least ? least : steps, work,
-                         &proof);
-    if (budget > 0)
+    few = x->v.n_items <= FEW_SHAPES && budget > 0;
+    if (few)
+        better = by_duals(x, missing, hint, budget, work, &other);
+    if (!few || !all_proved(x, better))
+        bound = prices_bound(&x->v, missing, steps < least ? least : steps,
+                             work, &proof);
+    if (!few && budget > 0)
         better = by_duals(x, missing, hint, budget, work, &other);
     if (ret_proof)
         *ret_proof = better > bound ? other : proof;

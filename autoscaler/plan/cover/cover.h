@@ -100,6 +100,16 @@ struct cover_plan {
 
 void cover_first(const struct cover_problem *p, struct arena *arena,
                  struct cover_plan *ret);
+/* The same in steps, for whoever remembers plans.  cover_base(): is the plan made
+ * from that of a base, which is mostly the same when p changes a little?  ret
+ * shares all but the counts with p. */
+bool cover_base(const struct cover_problem *p, struct arena *arena,
+                struct cover_problem *ret);
+void cover_first_base(const struct cover_problem *base, struct arena *arena,
+                      struct cover_plan *ret);
+void cover_first_from(const struct cover_problem *p,
+                      const struct cover_plan *base, struct arena *arena,
+                      struct cover_plan *ret);
 /* Never worse than first, nor than with less budget: fewer items are left out,
  * or as many and it costs no more.  Nor is the bound lower when all are placed.
  */

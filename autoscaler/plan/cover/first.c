@@ -5,6 +5,7 @@
  * How often is decided by the size of the problem, in counted work, never by a
  * clock; near its bound it ends sooner.
  */
+#include "first.h"
 #include "prices.h"
 #include "rebuy.h"
 #include "weight.h"
@@ -37,8 +38,7 @@ struct first {
     struct partial d, best, from;
     struct space space;
     double *weight;
-    int64_t bound;
-    struct cover_proof proof; /* of the bound */
+    struct prices prices; /* the bound */
     bool any;
     uint64_t work, most;
 };
@@ -86,45 +86,77 @@ static void prepare(struct first *x, const struct cover_problem *p,
 }
 
 /* Of plans that leave as many out as the best one. */
-static int64_t bound(struct first *x)
+static void bound(struct first *x)
 {
     uint64_t most = x->most / BOUND_PART, shapes = BOUND_SHAPE * x->v.n_items;
 
-    return prices_bound(&x->v, x->best.n_left, most < shapes ? most : shapes,
-                        &x->work, &x->proof);
+    x->prices = (struct prices){.v = &x->v,
+                                .missing = x->best.n_left,
+                                .steps = most < shapes ? most : shapes};
+    prices_first(&x->prices);
+    x->work += x->prices.used;
 }
 
-void cover_first(const struct cover_problem *p, struct arena *arena,
-                 struct cover_plan *ret)
+/* The work that the better bound may take. */
+static uint64_t bound_left(const struct first *x)
+{
+    const struct prices *p = &x->prices;
+
+    return p->used < p->steps ? p->steps - p->used : 0;
+}
+
+static int64_t enough(const struct first *x)
+{
+    return (int64_t)((double)x->prices.bound * ENOUGH);
+}
+
+/* Only when the plan is not near enough to the first bound. */
+static void better_bound(struct first *x, uint64_t n_left)
+{
+    if (x->best.n_left != n_left)
+        bound(x);
+    if (x->best.cost <= enough(x))
+        return;
+    x->work -= x->prices.used;
+    prices_better(&x->prices);
+    x->work += x->prices.used;
+}
+
+void first_make(const struct cover_problem *p, bool bounded,
+                struct arena *arena, struct cover_plan *ret)
 {
     struct first x = {0};
     struct rebuy rebuy;
-    uint64_t n_left;
+    uint64_t n_left, most;
 
     prepare(&x, p, arena);
     weight_from_prices(&x.v, x.weight);
     complete(&x, false);
     n_left = x.best.n_left;
-    x.bound = bound(&x);
+    if (bounded)
+        bound(&x);
+    else /* what is bought beside it costs the rest */
+        x.most = x.most / 5 * 4;
+    most = x.most - bound_left(&x);
     rebuy = (struct rebuy){.greedy = x.g,
                            .best = &x.best,
                            .trial = &x.d,
                            .from = &x.from,
                            .space = &x.space,
                            .weight = x.weight,
-                           .enough = (int64_t)((double)x.bound * ENOUGH),
+                           .enough = enough(&x),
                            .useless = USELESS};
-    if (x.work < x.most)
-        x.work += rebuy_run(&rebuy, x.most - x.work, UINT64_MAX);
+    if (x.work < most)
+        x.work += rebuy_run(&rebuy, most - x.work, UINT64_MAX);
     if (x.best.n_left && p->max_bins != UNLIMITED) {
         /* Bins are what is short: the fullest first, whatever they cost. */
         partial_clear(&x.d);
         complete(&x, true);
     }
-    if (x.best.n_left != n_left)
-        x.bound = bound(&x);
+    if (bounded)
+        better_bound(&x, n_left);
     partial_export(&x.best, ret);
-    ret->bound = x.bound < ret->cost ? x.bound : ret->cost;
-    ret->proof = x.proof;
+    ret->bound = x.prices.bound < ret->cost ? x.prices.bound : ret->cost;
+    ret->proof = x.prices.proof;
     ret->work = x.work;
 }

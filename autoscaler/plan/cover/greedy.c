@@ -11,14 +11,18 @@
 #include "greedy.h"
 
 #include "anew.h"
+#include "blocks.h"
 
 #include <string.h>
 
 enum { ANEW_LOOK = 96 }; /* so many of an order are filled anew from */
 #define NOT_BETTER 1e-9  /* less is a matter of rounding */
+#define NOT_LOOKED_AT UINT32_MAX
 
 struct candidate {
     struct density_order order[BY_N];
+    struct blocks blocks[BY_N]; /* of the orders */
+    int64_t *least;             /* per plain column: none of them needs less */
     struct fill best;
     double score;
     uint32_t live; /* the orders hold so many that are wanted */
@@ -34,7 +38,6 @@ struct greedy {
     struct anew anew;
     uint32_t tries;              /* so often a fill is filled anew */
     double *price;               /* what bins cost, as the caller sees it */
-    int64_t *least;              /* per plain column: smallest need left */
     uint32_t live, live_at_trim; /* items with something left */
     uint64_t work;
 };
@@ -53,8 +56,11 @@ struct greedy *greedy_make(const struct view *v, struct price *price,
 
         for (uint32_t i = 0; i < v->n_items; i++)
             n += view_can(v, t, i);
-        for (int s = 0; s < BY_N; s++)
+        for (int s = 0; s < BY_N; s++) {
             g->bin[t].order[s].item = ARENA_ARRAY(a, uint32_t, n);
+            blocks_make(v, n, &g->bin[t].blocks[s]);
+        }
+        g->bin[t].least = ARENA_ARRAY(a, int64_t, v->n_plain);
     }
     space_make(v, &g->space);
     anew_make(v, &g->space, &g->anew);
@@ -62,26 +68,7 @@ struct greedy *greedy_make(const struct view *v, struct price *price,
     g->price = ARENA_ARRAY(a, double, v->n_bins);
     for (uint32_t t = 0; t < v->n_bins; t++)
         g->price[t] = (double)v->price[t];
-    g->least = ARENA_ARRAY(a, int64_t, v->n_plain);
     return g;
-}
-
-/* The smallest needs left; bins are trimmed when they are looked at. */
-static void measure_least(struct greedy *g, const uint32_t *left)
-{
-    const struct view *v = g->v;
-
-    for (uint32_t c = 0; c < v->n_plain; c++)
-        g->least[c] = INT64_MAX;
-    for (uint32_t i = 0; i < v->n_items; i++) {
-        const int64_t *need = view_need(v, i);
-
-        for (uint32_t c = 0; left[i] && c < v->n_plain; c++)
-            if (need[c] < g->least[c])
-                g->least[c] = need[c];
-    }
-    g->live_at_trim = g->live;
-    g->work += v->n_items;
 }
 
 /* Drops items of which nothing is left from a bin's orders. */
@@ -98,8 +85,9 @@ static void trim(struct greedy *g, struct candidate *cand, unsigned sizes,
             item[n] = item[k];
             n += left[item[k]] > 0;
         }
-        g->work += all;
+        g->work += 2 * (uint64_t)all;
         order->n = n;
+        blocks_measure(g->v, item, n, &cand->blocks[s], cand->least);
     }
     cand->live = g->live_at_trim;
 }
@@ -139,13 +127,17 @@ static void fill_bin(struct greedy *g, uint32_t bin, int kind,
     for (k = 0; k < n; k++) {
         uint32_t item = order[k], most = left[item] - (k == seed);
 
+        if (blocks_skip(&cand->blocks[kind], &g->space, &k)) {
+            g->work += 2;
+            continue;
+        }
+        g->work++;
         if (!most || !space_fits(&g->space, item))
             continue;
         fill_put(g, item, most, weight, f);
-        if (space_spent(&g->space, g->least))
+        if (space_spent(&g->space, cand->least))
             break;
     }
-    g->work += k;
 }
 
 static double score(const struct greedy *g, uint32_t bin, bool by_value)
@@ -194,12 +186,13 @@ static void better_fill(struct greedy *g, uint32_t bin, unsigned sizes,
 
     /* By each size in turn. */
     for (uint32_t k = 0; k < g->tries; k++) {
-        struct anew_from from = {bin, NULL, 0, left, g->least, weight};
+        struct anew_from from = {bin, NULL, NULL, 0, left, cand->least, weight};
 
         do
             s = (s + 1) % BY_N;
         while (!(sizes >> s & 1));
         from.order = cand->order[s].item;
+        from.blocks = &cand->blocks[s];
         from.n = cand->order[s].n < ANEW_LOOK ? cand->order[s].n : ANEW_LOOK;
         anew_fill(&g->anew, &from, &cand->best, &g->trial);
         if (g->trial.value <= cand->best.value * (1 + NOT_BETTER))
@@ -248,10 +241,10 @@ static void begin(struct greedy *g, const double *weight, unsigned sizes,
         c->fresh = false;
         c->score = 1e300;
         c->best.part.n = 0;
-        c->live = g->live;
+        c->live = NOT_LOOKED_AT;
         g->work += density_sort(g->density, t, sizes, weight, left, c->order);
     }
-    measure_least(g, left);
+    g->live_at_trim = g->live;
 }
 
 /* Buys the bin's fill up to `most` times. */
@@ -271,7 +264,7 @@ static void buy(struct greedy *g, uint32_t bin, uint32_t most,
         g->live -= !d->left[item] && !again;
     }
     if (g->live < g->live_at_trim - g->live_at_trim / 8)
-        measure_least(g, d->left);
+        g->live_at_trim = g->live;
 }
 
 double *greedy_prices(struct greedy *g)

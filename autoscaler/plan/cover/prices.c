@@ -11,28 +11,62 @@
 
 #define ROUNDS 10 /* with less, one price for each resource is better */
 
+static bool few(const struct prices *x)
+{
+    return x->steps / 4 * 3 / ROUNDS < assign_round(x->v);
+}
+
+/* Of the steps, never fewer for more of them. */
+static uint64_t for_the_first(const struct prices *x)
+{
+    uint64_t most = ROUNDS * assign_round(x->v) / 3;
+
+    if (!few(x))
+        return x->steps / 4;
+    return x->steps < most ? x->steps : most;
+}
+
+void prices_first(struct prices *x)
+{
+    const struct view *v = x->v;
+    double *worth;
+
+    x->used = 0;
+    x->bound = 0;
+    x->proof = (struct cover_proof){0};
+    if (!v->n_items || !v->n_bins)
+        return;
+    worth = ARENA_ARRAY(v->arena, double, v->n_items);
+    x->bound = relax_bound(v, x->missing, for_the_first(x), &x->used, worth);
+    view_proof(v, worth, 0, &x->proof);
+}
+
+void prices_better(struct prices *x)
+{
+    const struct view *v = x->v;
+    double *worth, money = 0;
+    int64_t bound;
+
+    if (!v->n_items || !v->n_bins || few(x))
+        return;
+    worth = ARENA_ARRAY(v->arena, double, v->n_items);
+    bound = assign_try(v, x->missing,
+                       x->used < x->steps ? x->steps - x->used : 0, &x->used,
+                       worth, &money);
+    if (bound <= x->bound)
+        return;
+    x->bound = bound;
+    view_proof(v, worth, money, &x->proof);
+}
+
 int64_t prices_bound(const struct view *v, uint64_t missing, uint64_t steps,
                      uint64_t *work, struct cover_proof *ret_proof)
 {
-    double *worth, money = 0;
-    int64_t bound, better;
-    uint64_t used = 0;
-    bool few;
+    struct prices x = {.v = v, .missing = missing, .steps = steps};
 
-    *ret_proof = (struct cover_proof){0};
-    if (!v->n_items || !v->n_bins)
-        return 0;
-    worth = ARENA_ARRAY(v->arena, double, v->n_items);
-    few = steps / 4 * 3 / ROUNDS < assign_round(v);
-    bound = relax_bound(v, missing, few ? steps : steps / 4, &used, worth);
-    *work += used;
-    view_proof(v, worth, 0, ret_proof);
-    if (few)
-        return bound;
-    better = assign_try(v, missing, used < steps ? steps - used : 0, work,
-                        worth, &money);
-    if (better <= bound)
-        return bound;
-    view_proof(v, worth, money, ret_proof);
-    return better;
+    prices_first(&x);
+    prices_better(&x);
+    *work += x.used;
+    *ret_proof = x.proof;
+    return x.bound;
 }

@@ -15,4 +15,17 @@
 int64_t prices_bound(const struct view *v, uint64_t missing, uint64_t steps,
                      uint64_t *work, struct cover_proof *ret_proof);
 
+/* The same in two parts: by relax.h, in a part of the steps when they suffice for
+ * assign.h too; then by that, if it is better. */
+struct prices {
+    const struct view *v; /* the caller's, as the next two */
+    uint64_t missing, steps;
+    uint64_t used; /* of the steps */
+    int64_t bound;
+    struct cover_proof proof;
+};
+
+void prices_first(struct prices *x);
+void prices_better(struct prices *x);
+
 #endif

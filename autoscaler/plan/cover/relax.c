@@ -31,6 +31,8 @@ struct relax {
                             * least worst[] of its classes */
     double free;           /* what the free bins take off */
     bool any_free;
+    uint64_t missing;    /* so many items may be left out */
+    double net, *best;   /* the best prices, of that */
     uint64_t step, work; /* steps of one trial, of all */
 };
 
@@ -39,9 +41,11 @@ static bool is_free(const struct view *v, uint32_t t)
     return v->price[t] == 0 && v->max[t] != UNLIMITED;
 }
 
-static void relax_make(const struct view *v, struct relax *x)
+static void relax_make(const struct view *v, uint64_t missing, struct relax *x)
 {
-    *x = (struct relax){.v = v, .n = sums_columns(v)};
+    *x = (struct relax){
+        .v = v, .n = sums_columns(v), .missing = missing, .net = -1e300};
+    x->best = ARENA_ARRAY(v->arena, double, x->n);
     view_classes(v, &x->classes);
     x->words = (v->n_bins + 63) / 64;
     x->work = (uint64_t)v->n_items * v->n_bins;
@@ -144,6 +148,34 @@ static double value_of(struct relax *x, const double *y)
     return sum - x->free;
 }
 
+static double item_worth(const struct relax *x, const double *y, uint32_t item)
+{
+    double worst = x->worst[x->classes.class_of[item]], worth = 0;
+
+    for (uint32_t c = 0; c < x->n; c++)
+        worth += y[c] * sums_need(x->v, item, c);
+    return worst > 0 ? worth / worst : 0;
+}
+
+/* What prices, the last that were tried, give when items are left out. */
+static void note(struct relax *x, const double *y, double value)
+{
+    double dearest = 0;
+
+    for (uint32_t i = 0; x->missing && i < x->v->n_items; i++) {
+        double one = item_worth(x, y, i);
+
+        dearest = one > dearest ? one : dearest;
+    }
+    if (x->missing)
+        x->work += (uint64_t)x->v->n_items * x->n;
+    value -= (double)x->missing * dearest * (1 + SAFE);
+    if (value <= x->net)
+        return;
+    x->net = value;
+    memcpy(x->best, y, x->n * sizeof *y);
+}
+
 /* Each resource alone, then all by what each gave. */
 static double first_prices(struct relax *x, double *y, double *alone)
 {
@@ -183,6 +215,7 @@ static void search_prices(struct relax *x, double *y, uint64_t until)
     double *alone = ARENA_ARRAY(x->v->arena, double, x->n);
     double best = first_prices(x, y, alone);
 
+    note(x, y, value_of(x, y));
     for (size_t s = 0; s < sizeof steps / sizeof *steps; s++)
         for (uint32_t c = 0; c < x->n && x->work < until; c++) {
             const double was = y[c];
@@ -196,38 +229,30 @@ static void search_prices(struct relax *x, double *y, uint64_t until)
 
                 y[c] = tries[k];
                 value = value_of(x, y);
-                if (value > best)
+                if (value > best) {
                     best = value;
-                else
+                    note(x, y, value);
+                } else {
                     y[c] = kept;
+                }
             }
         }
-}
-
-static double item_worth(const struct relax *x, const double *y, uint32_t item)
-{
-    double worst = x->worst[x->classes.class_of[item]], worth = 0;
-
-    for (uint32_t c = 0; c < x->n; c++)
-        worth += y[c] * sums_need(x->v, item, c);
-    return worst > 0 ? worth / worst : 0;
 }
 
 int64_t relax_bound(const struct view *v, uint64_t missing, uint64_t steps,
                     uint64_t *work, double *worth)
 {
     struct relax x;
-    double bound, dearest = 0, *y;
+    double bound, dearest = 0;
 
     if (!v->n_items || !v->n_bins)
         return 0;
-    relax_make(v, &x);
-    y = ARENA_ARRAY(v->arena, double, x.n);
-    search_prices(&x, y, steps);
-    bound = value_of(&x, y);
+    relax_make(v, missing, &x);
+    search_prices(&x, ARENA_ARRAY(v->arena, double, x.n), steps);
+    bound = value_of(&x, x.best);
     bound = (bound + x.free) * (1 - SAFE) - x.free * (1 + SAFE);
     for (uint32_t i = 0; (missing || worth) && i < v->n_items; i++) {
-        double one = item_worth(&x, y, i);
+        double one = item_worth(&x, x.best, i);
 
         if (worth)
             worth[i] = one;

@@ -7,6 +7,7 @@
 #include "fleet.h"
 
 #include "../limits.h"
+#include "../memory.h"
 #include "program.h"
 
 /* The part of the plan's budget that is spent on the bound, */
@@ -144,8 +145,8 @@ static struct found launches_bound(const struct candidate *best,
     found_try(&launches, all - f->there, &fleet->proof);
     if (launches.bound < best->bought_cost && f->any_optional) {
         struct cover_problem p = launches_problem(best, f);
-        int64_t bound = cover_bound(&p, 0, fleet->proof.worth, steps,
-                                    best->arena, &plan->work, &proof);
+        int64_t bound = memory_bound(best->t->memory, &p, 0, fleet->proof.worth,
+                                     steps, best->arena, &plan->work, &proof);
 
         found_try(&launches, bound, &proof);
     }
@@ -221,8 +222,8 @@ void fleet_bound(const struct candidate *best, const struct candidate *base,
     if (same_problem(best, &f))
         fleet = found_bought(best, &f, hint);
     if (f.cost > f.paid + fleet.bound) {
-        bound = cover_bound(&f.p, 0, hint, steps, best->arena, &plan->work,
-                            &proof);
+        bound = memory_bound(best->t->memory, &f.p, 0, hint, steps, best->arena,
+                             &plan->work, &proof);
         found_try(&fleet, bound, &proof);
     }
     if (fleet.bound > f.cost - f.paid)

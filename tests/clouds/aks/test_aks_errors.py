@@ -99,9 +99,11 @@ def offers(d):
 def test_offers(drive, cloud):
     d = drive(t4="zones: [westeurope-1, westeurope-2], options: {pools: {westeurope-1: gpu, westeurope-2: gpu2}}")
     assert offers(d) == {("t4", "westeurope-1", False): True, ("t4", "westeurope-2", False): True, ("cpu", "", False): True}
+    o = [o for o in d.call("offers")["offers"] if o["type"] == "t4"][0]
+    assert o["most"] == 16 and o["quotas"] == {"westeurope standardNCASv3_T4Family": [64, 4], "westeurope cores": [640, 4]}
     cloud.usages[0]["currentValue"] = 61  # 3 of 64 cores are left, one machine has 4
     assert offers(d) == {("t4", "westeurope-1", False): False, ("t4", "westeurope-2", False): False, ("cpu", "", False): True}
-    assert len([e for e in cloud.log if e["path"].endswith("/skus")]) == 2  # one size is unknown: asked again
+    assert len([e for e in cloud.log if e["path"].endswith("/skus")]) == 3  # one size is unknown: asked again
 
 
 def test_offers_tell_taints(drive, cloud):

@@ -7,6 +7,7 @@ import pytest
 
 from aks_rig import environment
 from azurevm_cloud import GROUP, LOCATION, MADE_OF, SUB, VM
+from conftest import TYPES
 from lib import BUILD
 
 R = "davit-00112233445566778899"
@@ -136,7 +137,8 @@ def test_part_of_it_and_the_quota(cloud, drives):
     cloud.quota = 2
     r = d.launch(3, R, zone="1")
     assert r["status"] == "QUOTA" and len(r["machines"]) == 2, r
-    assert {o["note"] for o in d.call("offers")["offers"]} == {"the quota has no room for one more Standard_NC4as_T4_v3"}
+    assert {o["note"] for o in d.call("offers")["offers"]} == {
+        "quota standardNCASv3_T4Family in westeurope: 8 of 8 cores used, a machine takes 4"}
     cloud.quota = None
     assert len(d.launch(3, R, zone="1")["machines"]) == 3 and cloud.bought == 3
 
@@ -257,6 +259,16 @@ def test_offers(cloud, drives):
     assert sum(x["path"].endswith("/skus") for x in cloud.log) == 1, "thousands of sizes: read once an hour"
     cloud.group_only = True
     assert all(o["available"] for o in drives().call("offers")["offers"]), "who may not look may buy"
+
+
+def test_quotas_shared_by_a_family(cloud, drives):
+    """Sizes of one family take of the same cores; spot machines of others, of which nothing is told here."""
+    d = drives(types=TYPES + "    spot: true\n")
+    cloud.quota = 5
+    d.launch(1, R, zone="1")
+    got = {(o["zone"], o["spot"]): (o["available"], o["most"], o["quotas"]) for o in d.call("offers")["offers"]}
+    family = {"westeurope standardNCASv3_T4Family": [16, 4]}
+    assert got == {(z, spot): (True, -1, {}) if spot else (True, 4, family) for z in "12" for spot in (False, True)}
 
 
 def test_zones_as_the_configuration_writes_them(cloud, drives):

@@ -220,6 +220,9 @@ def test_quotas(cloud, drives):
     cloud.service_quotas(of=limits(L_DB2E81BA=18.0, L_3819A6DF=8.0))
     want = {("t4", False): (True, 4, ""), ("t4", True): (True, 2, ""), ("t42", False): (True, 2, ""), ("cpu", False): (True, -1, "")}
     assert offers(d) == want
+    of = {(o["type"], o["spot"]): o["quotas"] for o in d.call("offers")["offers"]}
+    g, spot = "L-DB2E81BA (name of L_DB2E81BA)", "L-3819A6DF (name of L_3819A6DF)"
+    assert of == {("t4", False): {g: [18, 4]}, ("t4", True): {spot: [8, 4]}, ("t42", False): {g: [18, 8]}, ("cpu", False): {}}
     d.launch(1, R, type="t42")
     d.launch(1, "davit-00112233445566770001", type="t4", spot=True)
     d.launch(1, "davit-00112233445566770002", type="cpu")

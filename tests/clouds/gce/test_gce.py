@@ -254,6 +254,8 @@ def test_quotas(cloud, drives):
     cloud.quotas = {"us-central1": {"CPUS": [72, 8], "NVIDIA_T4_GPUS": [9, 2], "N2_CPUS": [0, 0], "PREEMPTIBLE_NVIDIA_T4_GPUS": [0, 0]},
                     "europe-west4": {"NVIDIA_T4_GPUS": [0, 0]}}
     assert set(offers(d).values()) == {(True, 3, "")}
+    of = {o["spot"]: o["quotas"] for o in d.call("offers")["offers"]}
+    assert of == dict.fromkeys((False, True), {"us-central1 NVIDIA_T4_GPUS": [7, 2], "us-central1 CPUS": [64, 8]}), "shared with others"
     cloud.quotas["us-central1"]["CPUS"] = [24, 8]
     cloud.quotas["us-central1"]["PREEMPTIBLE_CPUS"] = [800, 0]
     assert offers(d) == {(z, spot): (True, 3 if spot else 2, "") for z in (A, B) for spot in (False, True)}

@@ -9,7 +9,7 @@
  */
 #include "seats.h"
 
-#include "prices.h"
+#include "../prices.h"
 
 #include <math.h>
 #include <string.h>

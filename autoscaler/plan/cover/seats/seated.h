@@ -7,7 +7,7 @@
 #ifndef PLAN_COVER_SEATED_H
 #define PLAN_COVER_SEATED_H
 
-#include "generate.h"
+#include "../generate.h"
 #include "seats.h"
 
 struct seated {

@@ -11,7 +11,7 @@
 #ifndef PLAN_COVER_SEATS_H
 #define PLAN_COVER_SEATS_H
 
-#include "view.h"
+#include "../view.h"
 
 struct seats {
     struct cover_problem p; /* the problem; its items, then n seats */

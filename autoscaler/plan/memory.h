@@ -1,0 +1,50 @@
+/*
+ * memory.h - what covers have said is kept for the next plan.
+ *
+ * The answers of cover.h are functions of what is asked, so one that was given to
+ * the very same question may be given again: with a memory a plan is the same,
+ * bit for bit and to the counted step, as without one.  Questions are told apart
+ * by all that is in them, not by a hash alone.  A large demand is asked for as a
+ * base and a rest (cover_base()), so that a bundle more or less finds its base
+ * here.
+ *
+ * Kept is what the last plan asked for and what this one does, up to 8 MiB each.
+ * All of it may be thrown away at any time.  Thread: one plan at a time; the
+ * owner zeroes it at first and ends it with memory_done().
+ */
+#ifndef PLAN_MEMORY_H
+#define PLAN_MEMORY_H
+
+#include "cover/cover.h"
+
+struct memory_answer;
+
+struct memory_part { /* of one plan */
+    struct arena arena;
+    struct memory_answer *first;
+};
+
+struct memory {
+    struct memory_part now, before;
+    uint64_t asked,
+        known; /* questions, and those that were answered from here */
+};
+
+/* A new plan begins: what the one before last asked for is forgotten. */
+void memory_begin(struct memory *m);
+void memory_done(struct memory *m);
+
+/* The functions of cover.h, for m NULL just these.  Answers are in the arena or
+ * in m: they hold until memory_begin(). */
+void memory_first(struct memory *m, const struct cover_problem *p,
+                  struct arena *arena, struct cover_plan *ret);
+/* first: of the same problem. */
+void memory_improve(struct memory *m, const struct cover_problem *p,
+                    const struct cover_plan *first, uint64_t budget,
+                    struct arena *arena, struct cover_plan *ret);
+int64_t memory_bound(struct memory *m, const struct cover_problem *p,
+                     uint64_t missing, const double *hint, uint64_t budget,
+                     struct arena *arena, uint64_t *work,
+                     struct cover_proof *ret_proof);
+
+#endif

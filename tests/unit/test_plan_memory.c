@@ -1,0 +1,349 @@
+/*
+ * test_plan_memory.c - a plan made with the planner's memory is the same, byte for
+ * byte, as one from scratch: in random worlds where one thing changes at a time
+ * (a bundle more or less, a demand, a node, a price, a limit), and with memories
+ * of other worlds.
+ *
+ * PLAN_SEED=n: other worlds.
+ */
+#include "../../autoscaler/codec/codec.h"
+#include "../../autoscaler/plan/memory.h"
+#include "../../autoscaler/plan/planner.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Under the sanitizers everything takes ten times as long. */
+#ifdef __SANITIZE_ADDRESS__
+enum { WORLDS = 6, STEPS = 8 };
+#else
+enum { WORLDS = 24, STEPS = 16 };
+#endif
+
+static uint64_t seed;
+
+static uint32_t below(uint32_t n)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(seed >> 33) % n;
+}
+
+static json_t *pick(json_t *list)
+{
+    return json_array_get(list, below((uint32_t)json_array_size(list)));
+}
+
+/* ---- worlds */
+
+static json_t *a_type(uint32_t i)
+{
+    static const int cpus[] = {4, 8, 16, 32, 64};
+    int cpu = cpus[below(5)], gpu = below(2) ? 0 : 1 << below(4);
+    char name[16];
+    json_t *t;
+
+    snprintf(name, sizeof name, "t%u", i);
+    t = json_pack("{s:s,s:{s:i,s:I},s:f}", "name", name, "resources", "CPU",
+                  cpu, "memory", (json_int_t)cpu * (2 + below(7)) << 30,
+                  "price", cpu * 0.05 + gpu * (0.3 + below(20) * 0.1));
+    if (gpu) {
+        json_object_set_new(json_object_get(t, "resources"), "GPU",
+                            json_integer(gpu));
+        json_object_set_new(t, "accelerator_type",
+                            json_string(below(2) ? "T4" : "L4"));
+    }
+    if (below(4) == 0)
+        json_object_set_new(t, "max", json_integer(below(200)));
+    return t;
+}
+
+static json_t *a_demand(uint32_t most)
+{
+    json_t *d = json_pack("{s:{s:f,s:I},s:i}", "resources", "CPU",
+                          0.5 * (1 + below(12)), "memory",
+                          (json_int_t)(1 + below(24)) << 29, "count",
+                          1 + (int)below(most));
+    const uint32_t kind = below(4);
+
+    if (kind < 2)
+        json_object_set_new(json_object_get(d, "resources"), "GPU",
+                            kind ? json_integer(1) : json_real(0.25));
+    if (kind == 1 && below(2))
+        json_object_set_new(d, "accelerator_type",
+                            json_string(below(2) ? "T4" : "L4"));
+    return d;
+}
+
+static json_t *a_node(json_t *types, uint32_t i)
+{
+    json_t *type = pick(types), *free = json_object(), *amount;
+    const char *name;
+    char id[16];
+
+    snprintf(id, sizeof id, "n%u", i);
+    json_object_foreach(json_object_get(type, "resources"), name, amount) {
+        json_int_t all = json_integer_value(amount);
+
+        json_object_set_new(free, name,
+                            json_integer(all - (all * below(4) + 3) / 4));
+    }
+    return json_pack("{s:s,s:O,s:O,s:o,s:O}", "id", id, "type",
+                     json_object_get(type, "name"), "total",
+                     json_object_get(type, "resources"), "available", free,
+                     "price", json_object_get(type, "price"));
+}
+
+/* large: more than 4,000 bundles, so that the cover has a base. */
+static json_t *a_world(bool large)
+{
+    json_t *types = json_array(), *nodes = json_array();
+    json_t *demands = json_array();
+    uint32_t n = large ? 40 : 3 + below(20);
+
+    for (uint32_t i = 0; i < 8; i++)
+        json_array_append_new(types, a_type(i));
+    for (uint32_t i = below(12); i > 0; i--)
+        json_array_append_new(nodes, a_node(types, i));
+    for (uint32_t i = 0; i < n; i++)
+        json_array_append_new(demands, a_demand(large ? 400 : 12));
+    return json_pack("{s:I,s:{},s:o,s:o,s:o}", "now_ms",
+                     (json_int_t)1795255200000, "limits", "node_types", types,
+                     "nodes", nodes, "demands", demands);
+}
+
+/* ---- changes */
+
+static void change_count(json_t *world)
+{
+    json_t *d = pick(json_object_get(world, "demands"));
+    json_int_t n = json_integer_value(json_object_get(d, "count"));
+
+    json_object_set_new(d, "count",
+                        json_integer(n > 1 && below(2) ? n - 1 : n + 1));
+}
+
+static void change_limit(json_t *world)
+{
+    json_t *limits = json_object_get(world, "limits");
+
+    if (below(2))
+        json_object_set_new(pick(json_object_get(world, "node_types")), "max",
+                            json_integer(below(40)));
+    else if (below(3) == 0)
+        json_object_set_new(limits, "max_nodes", json_integer(below(400)));
+    else if (below(2))
+        json_object_set_new(limits, "max_cost_per_hour", json_real(below(300)));
+    else
+        json_object_clear(limits);
+}
+
+static void change_list(json_t *list, json_t *one)
+{
+    if (below(2) && json_array_size(list) > 1)
+        json_array_remove(list, below((uint32_t)json_array_size(list)));
+    else
+        json_array_append(list, one);
+    json_decref(one);
+}
+
+static void change(json_t *world, uint32_t step)
+{
+    json_t *types = json_object_get(world, "node_types");
+
+    switch (below(9)) {
+    case 0:
+        json_object_set_new(world, "now_ms",
+                            json_integer(1795255200000 + 5000 * step));
+        break;
+    case 1:
+        json_object_set_new(pick(types), "price",
+                            json_real(0.1 + below(90) * 0.05));
+        break;
+    case 2: change_limit(world); break;
+    case 3:
+        change_list(json_object_get(world, "nodes"),
+                    a_node(types, 1000 + step));
+        break;
+    case 4: change_list(json_object_get(world, "demands"), a_demand(12)); break;
+    case 5:
+        json_object_set_new(
+            json_object_get(pick(json_object_get(world, "demands")),
+                            "resources"),
+            "CPU", json_integer(1 + below(8)));
+        break;
+    default: change_count(world);
+    }
+}
+
+/* ---- plans */
+
+/* The plan as text, its counted work too. */
+static char *plan_text(json_t *world, uint64_t budget, struct memory *memory)
+{
+    struct arena arena = {0};
+    struct snapshot *snapshot;
+    struct problem *now;
+    struct plan plan;
+    struct err err;
+    struct buf text;
+
+    if (codec_snapshot_read(world, &arena, &snapshot, &err) != ST_OK ||
+        problem_make(snapshot, &arena, &now, &err) != ST_OK)
+        fail_msg("%s", err.text);
+    if (memory)
+        planner_run_again(now, budget, memory, &arena, &plan);
+    else
+        planner_run(now, budget, &arena, &plan);
+    buf_init(&text, (size_t)1 << 28);
+    assert_true(codec_plan_print(now, &plan, &text));
+    buf_printf(&text, " work %llu", (unsigned long long)plan.work);
+    arena_done(&arena);
+    return buf_take(&text);
+}
+
+static void compare(json_t *world, uint64_t budget, struct memory *memory,
+                    const char *where)
+{
+    char *scratch = plan_text(world, budget, NULL);
+    char *again = plan_text(world, budget, memory);
+
+    if (strcmp(scratch, again) != 0) {
+        json_dump_file(world, "memory_differs.json", JSON_INDENT(1));
+        fail_msg("%s: another plan than from scratch, see "
+                 "memory_differs.json",
+                 where);
+    }
+    free(scratch);
+    free(again);
+}
+
+static void seed_begin(uint64_t usual)
+{
+    const char *given = getenv("PLAN_SEED");
+
+    seed = given ? strtoull(given, NULL, 10) : usual;
+    print_message("seed %llu\n", (unsigned long long)seed);
+}
+
+static void test_same_as_from_scratch(void **state)
+{
+    struct memory others = {0};
+    uint64_t asked = 0, known = 0;
+    char where[64];
+
+    (void)state;
+    seed_begin(15);
+    for (uint32_t w = 0; w < WORLDS; w++) {
+        const bool large = w % 4 == 0;
+        uint64_t budget = w % 3 ? 0 : PLANNER_AT_ONCE;
+        struct memory memory = {0};
+        json_t *world = a_world(large);
+
+        for (uint32_t step = 0; step < STEPS; step++) {
+            snprintf(where, sizeof where, "world %u, step %u", w, step);
+            /* one memory for the world, one that knows all worlds */
+            compare(world, budget, step % 2 ? &others : &memory, where);
+            change(world, step);
+        }
+        asked += memory.asked;
+        known += memory.known;
+        memory_done(&memory);
+        json_decref(world);
+    }
+    print_message("%llu of %llu questions were known\n",
+                  (unsigned long long)known, (unsigned long long)asked);
+    assert_true(known > 0 && known < asked);
+    memory_done(&others);
+}
+
+/* Nothing is asked twice: a plan for the same again is all memory. */
+static void test_nothing_changed(void **state)
+{
+    (void)state;
+    seed_begin(4);
+    for (int large = 0; large < 2; large++) {
+        struct memory memory = {0};
+        json_t *world = a_world(large);
+        uint64_t asked, known;
+
+        compare(world, 0, &memory, "first");
+        asked = memory.asked;
+        known = memory.known;
+        assert_true(asked > known);
+        compare(world, 0, &memory, "again");
+        compare(world, 0, &memory, "and again");
+        assert_true(memory.asked > asked);
+        assert_int_equal(memory.asked - asked, memory.known - known);
+        memory_done(&memory);
+        json_decref(world);
+    }
+}
+
+/* Of a large demand the base is mostly known when one bundle changes. */
+static void test_base_is_known(void **state)
+{
+    struct memory memory = {0};
+    json_t *world;
+    uint64_t known;
+    uint32_t bases = 0;
+
+    (void)state;
+    seed_begin(9);
+    world = a_world(true);
+    free(plan_text(world, 0, &memory));
+    for (uint32_t step = 0; step < STEPS; step++) {
+        known = memory.known;
+        change_count(world);
+        free(plan_text(world, 0, &memory));
+        bases += memory.known > known;
+    }
+    print_message("the base was known in %u of %u plans\n", bases, STEPS);
+    assert_true(bases * 3 > STEPS * 2);
+    memory_done(&memory);
+    json_decref(world);
+}
+
+/* What a world asked for two plans ago is forgotten. */
+static void test_forgets(void **state)
+{
+    struct memory memory = {0};
+    json_t *world;
+    size_t most = 0;
+
+    (void)state;
+    seed_begin(7);
+    world = a_world(true);
+    for (uint32_t step = 0; step < 10; step++) {
+        size_t bytes;
+
+        change_count(world);
+        free(plan_text(world, 0, &memory));
+        bytes = memory.now.arena.used + memory.before.arena.used;
+        if (step == 2)
+            most = bytes;
+        if (step > 2)
+            assert_true(bytes < 2 * most);
+    }
+    memory_done(&memory);
+    assert_int_equal(memory.asked, 0);
+    json_decref(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_same_as_from_scratch),
+        cmocka_unit_test(test_nothing_changed),
+        cmocka_unit_test(test_base_is_known),
+        cmocka_unit_test(test_forgets),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
