@@ -40,7 +40,10 @@ static enum status reply_spoil(enum tap_how how, struct http_exchange *x,
                        : how == TAP_503 ? "{\"spoilt\": \"" SPOILT "\"}"
                                         : "";
     x->reply_len = how == TAP_CUT ? x->reply_len / 2 : strlen(text);
-    x->reply = arena_printf(a, "%.*s", (int)x->reply_len, text);
+    char *reply = arena_alloc(a, x->reply_len + 1); /* it may have zeros */
+    memcpy(reply, text, x->reply_len);
+    reply[x->reply_len] = '\0';
+    x->reply = reply;
     if (how == TAP_503)
         x->status = 503;
     return ST_OK;
