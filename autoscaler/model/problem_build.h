@@ -30,6 +30,8 @@ struct builder {
     uint32_t *column_of; /* rank in names -> column, or NONE */
     int64_t *row;        /* scratch: one row */
     VEC(struct pb_label) labels;
+    struct intern label_sets; /* those in labels, each once */
+    VEC(uint32_t) set_first;  /* of each: into labels */
     VEC(struct pb_device) devices;
     VEC(struct pb_takes) takes;
     VEC(struct label_claim) claims; /* scratch: of one offer or node */

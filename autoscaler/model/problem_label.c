@@ -126,12 +126,30 @@ static int by_key(const void *pa, const void *pb)
     return (a->value > b->value) - (a->value < b->value);
 }
 
+/* The last n labels, or those that are the same and were there before. */
+static uint32_t labels_share(struct builder *m, uint32_t n)
+{
+    const uint32_t first = m->labels.n - n;
+    uint32_t set;
+
+    if (!m->label_sets.arena)
+        intern_init(&m->label_sets, m->arena, 64);
+    set = intern_add(&m->label_sets, m->labels.v + first,
+                     n * sizeof *m->labels.v, 1);
+    if (set < m->set_first.n)
+        m->labels.n = first;
+    else
+        VEC_PUSH(m->arena, &m->set_first, first);
+    return m->set_first.v[set];
+}
+
 /* Appends what the claims amount to; how many.  No claims are left. */
 static uint32_t labels_end(struct builder *m, uint32_t *ret_first)
 {
     const struct label_claim *v = m->claims.v;
+    const uint32_t first = m->labels.n;
+    uint32_t n;
 
-    *ret_first = m->labels.n;
     if (m->claims.n > 1)
         qsort(m->claims.v, m->claims.n, sizeof *v, by_key);
     for (uint32_t i = 0; i < m->claims.n; i++)
@@ -141,7 +159,9 @@ static uint32_t labels_end(struct builder *m, uint32_t *ret_first)
             VEC_PUSH(m->arena, &m->labels, l);
         }
     m->claims.n = 0;
-    return m->labels.n - *ret_first;
+    n = m->labels.n - first;
+    *ret_first = n > 0 ? labels_share(m, n) : 0;
+    return n;
 }
 
 void builder_offer_labels(struct builder *m, const struct snap_type *t,

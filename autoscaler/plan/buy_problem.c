@@ -62,7 +62,7 @@ static uint64_t useful(const struct candidate *d, const struct purchase *q,
 
 /* A plain offer that cannot be bought now is a bin with max 0: by it the cover
  * knows that plain work needs no accelerator.  tier: of the priority at hand. */
-static bool bin_add(const struct candidate *d, struct purchase *q,
+static void bin_add(const struct candidate *d, struct purchase *q,
                     uint32_t offer, bool tier)
 {
     const struct problem *s = d->t->s;
@@ -86,7 +86,7 @@ static bool bin_add(const struct candidate *d, struct purchase *q,
     if (max == 0 &&
         (!s->limits.conserve || type->accelerator || type->max == 0 ||
          type->unavailable == REASON_TYPE_DISABLED))
-        return false;
+        return;
     q->offer[q->p.n_bins] = offer;
     q->pooled[q->p.n_bins] = NONE;
     q->bins[q->p.n_bins] = (struct cover_bin){
@@ -98,7 +98,6 @@ static bool bin_add(const struct candidate *d, struct purchase *q,
         .accelerator = type->accelerator,
     };
     q->p.n_bins++;
-    return true;
 }
 
 static uint32_t pooled_count(const struct candidate *d)
@@ -146,18 +145,22 @@ static void pooled_make(const struct candidate *d, struct purchase *q,
     }
 }
 
-/* May a new node of the offer be bought for the item, limits aside? */
-static bool item_may(const struct candidate *d, struct purchase *q,
-                     uint32_t item, uint32_t offer)
+/* Of the bins from `first` on: a new node of which may be bought for the item,
+ * limits aside? */
+static void item_bins(const struct candidate *d, struct purchase *q,
+                      uint32_t item, uint32_t first, uint64_t *may)
 {
-    if (!tables_could(d->t, q->shape[item], offer))
-        return false;
-    if (!q->waits || !failover_waits_group(d, q->group[item], q->alt[item],
-                                           q->what.purpose, offer))
-        return true;
-    *q->waits = true;
-    q->host_groups = true; /* nor are prices of some a bound for all */
-    return false;
+    tables_could_each(d->t, q->shape[item], q->offer + first,
+                      q->p.n_bins - first, may, first);
+    for (uint32_t b = first; q->waits && b < q->p.n_bins; b++) {
+        if (!(may[b / 64] >> (b % 64) & 1) ||
+            !failover_waits_group(d, q->group[item], q->alt[item],
+                                  q->what.purpose, q->offer[b]))
+            continue;
+        may[b / 64] &= ~(UINT64_C(1) << (b % 64));
+        *q->waits = true;
+        q->host_groups = true; /* nor are prices of some a bound for all */
+    }
 }
 
 void purchase_bins(const struct candidate *d, struct purchase *q,
@@ -166,7 +169,7 @@ void purchase_bins(const struct candidate *d, struct purchase *q,
     const struct problem *s = d->t->s;
     bool tiers = s->limits.policy == POLICY_PRIORITY;
     uint32_t pooled = pooled_count(d), most = s->n_offers + pooled;
-    uint32_t words = (most + 63) / 64;
+    uint32_t words = (most + 63) / 64, first;
     uint64_t *bits = ARENA_ARRAY(d->arena, uint64_t,
                                  (size_t)words * q->p.n_items);
 
@@ -177,22 +180,19 @@ void purchase_bins(const struct candidate *d, struct purchase *q,
     q->p.n_bins = 0;
     q->p.n_families = s->n_types;
     pooled_make(d, q, bits, words);
+    first = q->p.n_bins;
     for (uint32_t k = 0; k < s->n_offers; k++) {
         uint32_t offer = d->t->offers[k];
 
-        if (!bin_add(
-                d, q, offer,
-                !tiers || s->types[s->offers[offer].type].priority == priority))
-            continue;
-        for (uint32_t i = 0; i < q->p.n_items; i++) {
-            uint32_t b = q->p.n_bins - 1;
-
-            if (item_may(d, q, i, offer))
-                bits[(size_t)i * words + b / 64] |= UINT64_C(1) << (b % 64);
-        }
+        bin_add(d, q, offer,
+                !tiers || s->types[s->offers[offer].type].priority == priority);
     }
-    for (uint32_t i = 0; i < q->p.n_items; i++)
-        q->items[i].bins = bits + (size_t)i * words;
+    for (uint32_t i = 0; i < q->p.n_items; i++) {
+        uint64_t *may = bits + (size_t)i * words;
+
+        item_bins(d, q, i, first, may);
+        q->items[i].bins = may;
+    }
     q->p.bins = q->bins;
 }
 

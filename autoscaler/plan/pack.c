@@ -100,10 +100,20 @@ void pack_group(struct candidate *d, uint32_t group, uint32_t alt,
     }
 }
 
+/* ---- many groups, one after the other */
+
+enum { BLOCK = 16 };
+
 /* Classes in their order that have room for one of the demand groups: there is
- * no need to look at the others for each of them. */
+ * no need to look at the others for each of them.  An entry is a class and what it
+ * has been split into.  The most that any of these has free is here too, and the
+ * most of BLOCK entries: many are passed by at a time.  The most is a row, then
+ * for each column the largest part of a device. */
 struct crowd {
-    VEC(uint32_t) now, next;
+    VEC(uint32_t) first, last; /* of an entry */
+    VEC(int64_t) most;         /* 2 x columns of each entry */
+    VEC(int64_t) block_most;   /* 2 x columns of each block */
+    uint32_t columns;
     int64_t *least; /* of each column, that any of the groups asks for */
     enum side side;
 };
@@ -136,40 +146,135 @@ static bool has_room(const struct candidate *d, const struct crowd *w,
 {
     const struct node_class *c = &d->classes.v[i];
 
-    for (uint32_t k = 0; c->n > 0 && k < d->t->s->n_columns; k++)
+    for (uint32_t k = 0; c->n > 0 && k < w->columns; k++)
         if (c->room[w->side].row[k] < w->least[k])
             return false;
     return c->n > 0;
 }
 
+static int64_t *most_of(const struct crowd *w, uint32_t entry)
+{
+    return w->most.v + (size_t)entry * 2 * w->columns;
+}
+
+static void most_clear(const struct crowd *w, int64_t *most)
+{
+    for (uint32_t c = 0; c < 2 * w->columns; c++)
+        most[c] = -1;
+}
+
+static void raise(int64_t *most, int64_t free)
+{
+    if (free > *most)
+        *most = free;
+}
+
+static void most_raise(const struct crowd *w, int64_t *most,
+                       const struct room *room)
+{
+    for (uint32_t c = 0; c < w->columns; c++) {
+        raise(&most[c], room->row[c]);
+        if (room->row[c] >= AMOUNT_ONE)
+            raise(&most[w->columns + c], AMOUNT_ONE);
+    }
+    for (uint32_t p = 0; p < room->n_parts; p++)
+        raise(&most[w->columns + room->parts[p].column], room->parts[p].free);
+}
+
+static void block_measure(struct crowd *w, uint32_t block)
+{
+    int64_t *most = w->block_most.v + (size_t)block * 2 * w->columns;
+    uint32_t end = (block + 1) * BLOCK;
+
+    most_clear(w, most);
+    end = end < w->first.n ? end : w->first.n;
+    for (uint32_t k = block * BLOCK; k < end; k++)
+        for (uint32_t c = 0; c < 2 * w->columns; c++)
+            raise(&most[c], most_of(w, k)[c]);
+}
+
+/* The entry is now the classes from its first up to `end`. */
+static void entry_measure(const struct candidate *d, struct crowd *w,
+                          uint32_t k, uint32_t end)
+{
+    int64_t *most = most_of(w, k);
+
+    most_clear(w, most);
+    for (uint32_t i = w->first.v[k]; i != end; i = d->classes.v[i].next) {
+        w->last.v[k] = i;
+        if (has_room(d, w, i))
+            most_raise(w, most, &d->classes.v[i].room[w->side]);
+    }
+}
+
+static void crowd_make(struct candidate *d, struct crowd *w)
+{
+    for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next) {
+        if (!has_room(d, w, i))
+            continue;
+        VEC_PUSH(d->arena, &w->first, i);
+        VEC_PUSH(d->arena, &w->last, i);
+        for (uint32_t c = 0; c < 2 * w->columns; c++)
+            VEC_PUSH(d->arena, &w->most, -1);
+        most_raise(w, most_of(w, w->first.n - 1),
+                   &d->classes.v[i].room[w->side]);
+    }
+    for (uint32_t b = 0; b * BLOCK < w->first.n; b++) {
+        for (uint32_t c = 0; c < 2 * w->columns; c++)
+            VEC_PUSH(d->arena, &w->block_most, -1);
+        block_measure(w, b);
+    }
+}
+
+/* Is there enough at a glance? */
+static inline bool enough(const struct crowd *w, const int64_t *most,
+                          const struct needs *needs)
+{
+    for (uint32_t i = 0; i < needs->n_whole; i++)
+        if (most[needs->v[i].column] < needs->v[i].amount)
+            return false;
+    for (uint32_t i = needs->n_whole; i < needs->n; i++)
+        if (most[w->columns + needs->v[i].column] < needs->v[i].amount)
+            return false;
+    return true;
+}
+
+/* only: classes with (1) or without (0) accelerators, -1: all. */
+static void entry_pack(struct candidate *d, struct crowd *w, uint32_t k,
+                       const struct asked *a, int only)
+{
+    const uint32_t end = d->classes.v[w->last.v[k]].next;
+    const uint32_t left = d->left[a->group];
+    uint32_t next;
+
+    for (uint32_t i = w->first.v[k]; i != end && d->left[a->group] > 0;
+         i = next) {
+        next = d->classes.v[i].next;
+        if ((only >= 0 && d->classes.v[i].accelerator != only) ||
+            !may_lie(d, i, a))
+            continue;
+        pack_on(d, i, a->group, a->alt, UINT32_MAX, UINT32_MAX);
+    }
+    if (d->left[a->group] == left)
+        return;
+    entry_measure(d, w, k, end);
+    block_measure(w, k / BLOCK);
+}
+
 static void crowd_pack(struct candidate *d, struct crowd *w,
                        const struct asked *a, int only)
 {
-    uint32_t k = 0, *was;
+    uint32_t step;
 
-    w->next.n = 0;
-    for (; k < w->now.n && d->left[a->group] > 0; k++) {
-        uint32_t i = w->now.v[k], end = d->classes.v[i].next;
+    for (uint32_t k = 0; k < w->first.n && d->left[a->group] > 0; k += step) {
+        const int64_t *block = w->block_most.v +
+                               (size_t)(k / BLOCK) * 2 * w->columns;
 
-        if ((only >= 0 && d->classes.v[i].accelerator != only) ||
-            !may_lie(d, i, a)) {
-            VEC_PUSH(d->arena, &w->next, i);
-            continue;
-        }
-        pack_on(d, i, a->group, a->alt, UINT32_MAX, UINT32_MAX);
-        for (; i != end; i = d->classes.v[i].next)
-            if (has_room(d, w, i))
-                VEC_PUSH(d->arena, &w->next, i);
+        step = k % BLOCK == 0 && !enough(w, block, a->needs) ? BLOCK : 1;
+        d->work += step;
+        if (step == 1 && enough(w, most_of(w, k), a->needs))
+            entry_pack(d, w, k, a, only);
     }
-    for (; k < w->now.n; k++)
-        VEC_PUSH(d->arena, &w->next, w->now.v[k]);
-    was = w->now.v;
-    w->now.v = w->next.v;
-    w->next.v = was;
-    k = w->now.cap;
-    w->now.cap = w->next.cap;
-    w->next.cap = k;
-    w->now.n = w->next.n;
 }
 
 void pack_groups(struct candidate *d, const uint32_t *groups,
@@ -177,12 +282,11 @@ void pack_groups(struct candidate *d, const uint32_t *groups,
 {
     struct crowd w = {
         .least = ARENA_ARRAY(d->arena, int64_t, d->t->s->n_columns),
+        .columns = d->t->s->n_columns,
         .side = d->t->groups[groups[0]].side};
 
     least_find(d, groups, alts, n, w.least);
-    for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next)
-        if (has_room(d, &w, i))
-            VEC_PUSH(d->arena, &w.now, i);
+    crowd_make(d, &w);
     for (uint32_t i = 0; i < n; i++) {
         const struct asked a = asked_of(d, groups[i], alts[i], rule);
 

@@ -104,7 +104,7 @@ static void offers_rank(struct tables *t)
 static bool match_place(const struct tables *t, uint32_t selector,
                         uint32_t place, uint32_t first_label, uint32_t n_labels)
 {
-    int8_t *m = &t->match[(size_t)selector * t->n_places + place];
+    int8_t *m = &t->match[(size_t)selector * t->n_places + t->place_as[place]];
 
     if (selector == 0)
         return true;
@@ -149,6 +149,27 @@ bool tables_fits(const struct tables *t, uint32_t shape, uint32_t type)
     return *fits > 0;
 }
 
+void tables_could_each(const struct tables *t, uint32_t shape,
+                       const uint32_t *offers, uint32_t n, uint64_t *bits,
+                       uint32_t at)
+{
+    const struct problem *s = t->s;
+    const uint32_t selector = s->shapes[shape].selector;
+    const int8_t *fits = t->fits + (size_t)shape * s->n_types;
+    const int8_t *match = t->match + (size_t)selector * t->n_places;
+
+    for (uint32_t k = 0; k < n; k++, at++) {
+        const uint32_t i = offers[k], type = s->offers[i].type;
+        int8_t m = selector == 0 ? 1 : match[t->place_as[i]];
+
+        if (fits[type] == 0 || m == 0 ||
+            (fits[type] < 0 && !tables_fits(t, shape, type)) ||
+            (m < 0 && !tables_match_offer(t, selector, i)))
+            continue;
+        bits[at / 64] |= UINT64_C(1) << (at % 64);
+    }
+}
+
 bool tables_spares_accelerators(const struct tables *t, uint32_t shape)
 {
     const struct problem *s = t->s;
@@ -190,13 +211,42 @@ static void offers_tried(struct tables *t)
     }
 }
 
+/* Offers, then nodes: equal labels are in one place of s->labels. */
+static void places_find(struct tables *t)
+{
+    const struct problem *s = t->s;
+    uint32_t *seen, most = 0;
+
+    t->n_places = s->n_offers + s->n_nodes;
+    t->place_as = ARENA_ARRAY(t->arena, uint32_t, t->n_places);
+    for (uint32_t i = 0; i < s->n_offers; i++)
+        if (s->offers[i].first_label > most)
+            most = s->offers[i].first_label;
+    for (uint32_t i = 0; i < s->n_nodes; i++)
+        if (s->nodes[i].first_label > most)
+            most = s->nodes[i].first_label;
+    /* 0: none has begun here; without labels: the place behind all others */
+    seen = ARENA_ARRAY(t->arena, uint32_t, (size_t)most + 2);
+    for (uint32_t p = 0; p < t->n_places; p++) {
+        const bool offer = p < s->n_offers;
+        const struct pb_node *n = offer ? NULL : &s->nodes[p - s->n_offers];
+        uint32_t first = offer ? s->offers[p].first_label : n->first_label;
+        uint32_t labels = offer ? s->offers[p].n_labels : n->n_labels;
+        uint32_t *at = &seen[labels > 0 ? first : most + 1];
+
+        if (*at == 0)
+            *at = p + 1;
+        t->place_as[p] = *at - 1;
+    }
+}
+
 void tables_make(const struct problem *s, struct arena *arena,
                  struct tables *ret)
 {
     struct tables *t = ret;
 
     *t = (struct tables){.s = s, .arena = arena};
-    t->n_places = s->n_offers + s->n_nodes;
+    places_find(t);
     t->match = ARENA_ARRAY(arena, int8_t, (size_t)s->n_selectors * t->n_places);
     memset(t->match, -1, (size_t)s->n_selectors * t->n_places);
     t->fits = ARENA_ARRAY(arena, int8_t, (size_t)s->n_shapes * s->n_types);

@@ -66,6 +66,7 @@ struct tables {
     uint32_t *group_of; /* per bundle */
     int8_t *fits;       /* shape x type: -1 not known */
     int8_t *match;      /* selector x place: -1 not known */
+    uint32_t *place_as; /* per place: the first one with the same labels */
     uint32_t n_places;  /* offers, then nodes */
 };
 
@@ -101,6 +102,12 @@ static inline bool tables_could(const struct tables *t, uint32_t shape,
         return false;
     return selector == 0 || tables_match_offer(t, selector, offer);
 }
+
+/* tables_could() for each of n offers: sets bit `at`, at + 1, ... of those that
+ * could. */
+void tables_could_each(const struct tables *t, uint32_t shape,
+                       const uint32_t *offers, uint32_t n, uint64_t *bits,
+                       uint32_t at);
 
 /* May a new node of this offer be bought for the shape, limits aside? */
 bool tables_may_buy(const struct tables *t, uint32_t shape, uint32_t offer);

@@ -89,10 +89,12 @@ def test_5_a_refused_drain_keeps_the_node(ray, start, tmp_path):
     go, started = tmp_path / "go", tmp_path / "started"
 
     def before(method):
-        if method.endswith("/DrainNode") and not go.exists():
+        if method.endswith("/DrainNode") and not started.exists():
             go.touch()
             until = time.monotonic() + 8
-            while not started.exists() and time.monotonic() < until:
+            while not started.exists():
+                if time.monotonic() > until:
+                    raise TimeoutError("a busy machine: it is asked again")
                 time.sleep(0.02)
             time.sleep(0.3)  # the head has heard of it
 

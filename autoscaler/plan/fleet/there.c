@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "../../base/hash.h"
 #include "../limits.h"
 #include "../shrink.h"
 
@@ -48,14 +49,27 @@ static const int64_t *row_of(const struct candidate *d, const struct room *room)
     return row;
 }
 
-static const uint64_t *selectors_of(const struct candidate *d, uint32_t node,
-                                    const uint32_t *selectors, uint32_t n)
-{
-    uint64_t *set = ARENA_ARRAY(d->arena, uint64_t, n / 64 + 1);
+/* Selectors that match a node; found once for equal labels. */
+struct matching {
+    const uint32_t *selectors;
+    uint32_t n;
+    const uint64_t **sets; /* per place; NULL: not known yet */
+};
 
-    for (uint32_t k = 0; k < n; k++)
-        if (selectors[k] == 0 || tables_match_node(d->t, selectors[k], node))
+static const uint64_t *selectors_of(const struct candidate *d,
+                                    const struct matching *m, uint32_t node)
+{
+    const struct tables *t = d->t;
+    const uint64_t **known = &m->sets[t->place_as[t->s->n_offers + node]];
+    uint64_t *set;
+
+    if (*known)
+        return *known;
+    set = ARENA_ARRAY(d->arena, uint64_t, m->n / 64 + 1);
+    for (uint32_t k = 0; k < m->n; k++)
+        if (m->selectors[k] == 0 || tables_match_node(t, m->selectors[k], node))
             set[k / 64] |= UINT64_C(1) << (k % 64);
+    *known = set;
     return set;
 }
 
@@ -101,7 +115,7 @@ static void count_others(struct there_all *a, const struct candidate *d,
 /* The nodes of one class: those that stay, and those that are to be had. */
 static void add_class(struct there_all *a, const struct candidate *d,
                       const struct plan *plan, const struct node_class *c,
-                      const uint32_t *selectors, uint32_t n_selectors)
+                      const struct matching *m)
 {
     const struct problem *s = d->t->s;
     const uint32_t first = d->members[c->first];
@@ -109,7 +123,7 @@ static void add_class(struct there_all *a, const struct candidate *d,
         .type = limits_counts_for_type(&s->nodes[first]) ? s->nodes[first].type
                                                          : NONE,
         .stays = true,
-        .selectors = selectors_of(d, first, selectors, n_selectors),
+        .selectors = selectors_of(d, m, first),
     };
     struct there other;
     uint32_t n = 0;
@@ -197,18 +211,22 @@ static void reduce(const struct candidate *d, struct there_all *a,
     uint64_t *keys = ARENA_ARRAY(d->arena, uint64_t, a->v.n);
 
     for (uint32_t level = 0; level < 4 && a->v.n > MOST_BINS; level++) {
+        struct hash met = {0};
         uint32_t n = 0;
 
+        hash_init(&met, d->arena, a->v.n);
         for (uint32_t i = 0; i < a->v.n; i++) {
             uint64_t key = key_of(&a->v.v[i], level);
-            uint32_t k = 0;
+            uint64_t h = hash_number(HASH_SEED, key);
+            uint32_t at = 0, k = hash_next_index(&met, h, &at);
 
-            while (k < n && keys[k] != key)
-                k++;
-            if (k < n) {
+            while (k != HASH_NONE && keys[k] != key)
+                k = hash_next_index(&met, h, &at);
+            if (k != HASH_NONE) {
                 put_together(d, &a->v.v[k], &a->v.v[i], words);
                 continue;
             }
+            hash_add_index(&met, h, n);
             keys[n] = key;
             a->v.v[n++] = a->v.v[i];
         }
@@ -221,6 +239,9 @@ void there_make(const struct candidate *base, const struct plan *plan,
                 struct there_all *ret)
 {
     const struct problem *s = base->t->s;
+    const struct matching m = {
+        selectors, n_selectors,
+        ARENA_ARRAY(base->arena, const uint64_t *, base->t->n_places)};
 
     *ret = (struct there_all){
         .stays = ARENA_ARRAY(base->arena, uint32_t, s->n_types),
@@ -228,8 +249,7 @@ void there_make(const struct candidate *base, const struct plan *plan,
     };
     for (uint32_t i = 0; i != NONE; i = base->classes.v[i].next)
         if (base->classes.v[i].n > 0)
-            add_class(ret, base, plan, &base->classes.v[i], selectors,
-                      n_selectors);
+            add_class(ret, base, plan, &base->classes.v[i], &m);
     count_others(ret, base, plan);
     reduce(base, ret, n_selectors / 64 + 1);
 }
