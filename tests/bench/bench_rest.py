@@ -42,6 +42,10 @@ class Side:
     def text(self):
         return CONFIG % {"cluster": CLUSTER, "plugins": BUILD / "plugins", "provider": self.provider, "types": "\n  ".join(self.types)}
 
+    def sent(self):
+        """Bytes of replies so far; 0: not known."""
+        return getattr(getattr(self, "server", None), "sent", 0)
+
     def first(self, directory, name, cloud_of):
         """The one machine that a launch makes, to be copied."""
         with tempfile.TemporaryDirectory(dir=directory) as d:
@@ -180,14 +184,15 @@ def main(name, n=5000, seconds=120):
         with Daemon(where, side.text(), env=side.environment) as d:
             d.until(lambda: len([x for x in d.nodes() if x["cloud_id"]]) >= n, 240, "not all machines are seen")
             time.sleep(20)
-            before, at = side.calls(), time.monotonic()
+            before, sent, at = side.calls(), side.sent(), time.monotonic()
             time.sleep(seconds)
-            after, took = side.calls(), time.monotonic() - at
+            after, sent, took = side.calls(), side.sent() - sent, time.monotonic() - at
             seen = len(d.nodes())
         print(f"{name}: {seen} machines, {took:.0f} s; calls a minute:")
         count = collections.Counter(after[len(before):])
         for k, v in [*count.most_common(), ("all", sum(count.values()))]:
             print(f"  {v * 60 / took:7.1f}  {k}", flush=True)
+        print(f"  {sent * 60 / took / 1e6:7.1f}  MB of replies" if sent else "           moto does not say how many bytes")
 
 
 if __name__ == "__main__":

@@ -163,7 +163,8 @@ def act(r, queue):
             return say(r, status="RETRY", text="the second one is busy")
         return ok(r)
     if mode == "offers":
-        say(r, offer={"type": "t4", "zone": "a", "price": 0.35, "spot": True})
+        say(r, offer={"type": "t4", "zone": "a", "price": 0.35, "spot": True,
+                      "quotas": [{"name": "G vCPUs", "left": 32, "each": 4}, {"name": "machines", "left": 9}]})
         say(r, offer={"type": "t4", "zone": "b", "available": False})
         return ok(r)
     if mode == "leaves":  # ends itself whenever it has nothing to do

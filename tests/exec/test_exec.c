@@ -467,6 +467,11 @@ static void test_answers(void **state)
     assert_int_equal(c->offers.n, 2);
     assert_int_equal(c->offers.v[0].price_micros_hour, 350000);
     assert_true(c->offers.v[0].spot && c->offers.v[0].available);
+    assert_int_equal(c->offers.v[0].quotas.n, 2);
+    assert_string_equal(c->offers.v[0].quotas.v[0].name, "G vCPUs");
+    assert_int_equal(c->offers.v[0].quotas.v[0].left, 32);
+    assert_int_equal(c->offers.v[0].quotas.v[0].each, 4);
+    assert_int_equal(c->offers.v[0].quotas.v[1].each, 1);
     assert_int_equal(c->offers.v[1].price_micros_hour, -1);
     assert_false(c->offers.v[1].available);
     expect(c, ST_OK, 0, "");

@@ -44,6 +44,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data[:len(data) // 2] if cut else data)
+        with self.cloud.lock:
+            self.server.sent += len(data)
         if cut:
             self.drop()
 
@@ -179,7 +181,7 @@ class Server(http.server.ThreadingHTTPServer):
 
     def __init__(self, cloud, certificate=None):
         super().__init__(("127.0.0.1", 0), Handler)
-        self.cloud = cloud
+        self.cloud, self.sent = cloud, 0  # bytes of replies
         if certificate:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(certificate)

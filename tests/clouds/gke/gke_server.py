@@ -570,6 +570,7 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data[:len(data) // 2] if cut else data)
+        self.server.sent += len(data)
         if cut:
             self.wfile.flush()
             self.drop()
@@ -748,8 +749,13 @@ class Server:
         handler = type("H", (Handler,), {"cloud": self.cloud, "apis": apis})
         self.http = ThreadingHTTPServer(("127.0.0.1", port), handler)
         self.http.daemon_threads = True
+        self.http.sent = 0  # bytes of replies
         self.url = f"http://127.0.0.1:{self.http.server_address[1]}"
         self.thread = threading.Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+
+    @property
+    def sent(self):
+        return self.http.sent
 
     def __enter__(self):
         self.thread.start()
