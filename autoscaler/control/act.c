@@ -15,7 +15,6 @@
 enum {
     PREVIOUS_COPIED = 2048, /* a ConfigMap has 1 MiB for machines */
     MARK_LENGTH = 12,       /* of a request id, before what chance made */
-    ASKED_MS = 30000,       /* a source is asked by then, or cannot be */
 };
 
 /* ---- launches */
@@ -227,22 +226,6 @@ static uint32_t launches_intend(struct acting *d)
 
 /* ---- nodes */
 
-/* With a copy in the cluster source and cloud are asked a step after the end was
- * decided, when the copy has it.  A plan in between sees a node that drains where
- * the one before saw one that is ready, and may want it back: both taken at their
- * word would undo each other for ever.  What was decided is asked first. */
-static bool is_to_be_asked(const struct act *a, const struct machine *m)
-{
-    int64_t decided = m->state == STATE_DRAINING ? m->drain_since_ms
-                                                 : m->since_ms;
-    bool unasked = m->state == STATE_DRAINING
-                       ? *m->ray_id != '\0'
-                       : m->state == STATE_STOPPING && !m->maybe.end_sent;
-
-    return a->ledger->ha && unasked && !m->protected && !m->busy && !m->tries &&
-           a->env->now_ms - decided < ASKED_MS;
-}
-
 static void node_act(struct act *a, struct machine *m,
                      const struct plan_node *p)
 {
@@ -254,7 +237,7 @@ static void node_act(struct act *a, struct machine *m,
         env_wake_wall(a->env, p->until_ms + 1);
     if (p->action == NODE_END) {
         machine_end(a->ends, m, p->why);
-    } else if (p->action == NODE_UNDRAIN && !is_to_be_asked(a, m)) {
+    } else if (p->action == NODE_UNDRAIN) {
         machine_take_back(a->ledger, m);
     }
     if (m->needed || needed)

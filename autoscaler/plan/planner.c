@@ -11,7 +11,6 @@
 
 #include "buy.h"
 #include "candidate.h"
-#include "consolidate.h"
 #include "cover/cover.h"
 #include "fleet/fleet.h"
 #include "gang_facts.h"
@@ -19,6 +18,7 @@
 #include "memory.h"
 #include "order.h"
 #include "report.h"
+#include "saving/consolidate.h"
 #include "serve.h"
 #include "shrink.h"
 

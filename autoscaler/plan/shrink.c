@@ -226,8 +226,9 @@ void shrink_forced(const struct problem *s, struct arena *arena,
         verdicts[i].going = !limits_gives_room(s, &s->nodes[i]);
     end_partial(s, &u, verdicts);
     for (uint32_t i = 0; i < s->n_nodes; i++)
-        if (stays(&verdicts[i]) && limits_must_go(s, &s->nodes[i]) &&
-            shrink_may_end(s, &s->nodes[i]))
+        if (!verdicts[i].ended && limits_must_go(s, &s->nodes[i]) &&
+            (s->nodes[i].state == STATE_DRAINING ||
+             (stays(&verdicts[i]) && shrink_may_end(s, &s->nodes[i]))))
             end_host_group(s, &u, i,
                            s->nodes[i].asked_to_end ? REASON_END_ASKED
                                                     : REASON_END_OUTDATED,

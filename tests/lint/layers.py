@@ -17,6 +17,7 @@ LEVEL = {"base": 0, "model": 1, "codec": 2, "plan": 3, "config": 3, "wire": 3,
 # A room within a room: the headers it shows and to whom, and what it sees.
 INNER = {"plan/cover": ({"cover.h"}, {"plan", "plan/fleet"}, {"base", "model", "plan/lp"}),
          "plan/fleet": ({"fleet.h"}, {"plan"}, {"base", "model", "plan", "plan/cover"}),
+         "plan/saving": ({"consolidate.h"}, {"plan"}, {"base", "model", "plan"}),
          "plan/lp": ({"lp.h"}, {"plan/cover"}, {"base"}),
          "api/door": ({"door.h", "certs.h", "secret.h", "access.h", "audit.h", "review.h"}, {"api", "cli"},
                       {"base", "wire/kube"}),

@@ -134,12 +134,9 @@ def less_buys_nothing(s, rng):
     assert not again, f"bought for less: {again}"
 
 
-def consolidation_rests(s, rng):
-    """Nodes join, moved work comes back as pending: consolidating goes on to a
-    point at which nothing is done, costs fall, and nothing but what is to take
-    a place is bought for it.  What had waited, for a type at its max, may use
-    what became free."""
-    s["demands"], s["gangs"] = [], []    # requests, and work that runs
+def consolidates(s, rng):
+    """Requests, and work that runs: all of it is there for long."""
+    s["demands"], s["gangs"] = [], []
     s["limits"] = {"conserve": s["limits"]["conserve"], "consolidate": {
         "mode": rng.choice(["empty", "on"]), "older_than_s": 0,
         "min_saving": rng.choice([0, 0.2])}, "idle_timeout_s": None}
@@ -148,6 +145,14 @@ def consolidation_rests(s, rng):
     s["nodes"] = [n for n in s["nodes"] if n.get("state", "ready") == "ready"]
     for n in s["nodes"]:
         n["created_ms"] = worlds.NOW - 9000000
+
+
+def consolidation_rests(s, rng):
+    """Nodes join, moved work comes back as pending: consolidating goes on to a
+    point at which nothing is done, costs fall, and nothing but what is to take
+    a place is bought for it.  What had waited, for a type at its max, may use
+    what became free."""
+    consolidates(s, rng)
     begun, waited, acts = False, False, None
     for tick in range(16):
         plan = plan_of(s)
@@ -196,6 +201,45 @@ def test_settles():
 
 def test_joined_is_as_good():
     every_world(joined_is_as_good)
+
+
+def ends_stand(s, rng):
+    """What was decided stands: a plan that sees what the one before ended as
+    draining takes nothing of it back and buys nothing in its place, as the
+    demand is the same.  What was over a max may come back once, when others
+    turn out not to be needed; while work waits, or machines are on their way,
+    nodes are used in another order, and only what must go goes."""
+    if rng.random() < 0.6:
+        consolidates(s, rng)
+        s["limits"]["idle_timeout_s"] = rng.choice([None, 10])
+    else:
+        s["limits"]["consolidate"] = {"mode": rng.choice(["off", "on"])}
+    first = plan = plan_of(s)
+    moves = unfinished(first) or first["launches"]
+    ended = {}
+    for tick in range(8):
+        ends = {n["id"]: n["why"] for n in plan["nodes"] if n["action"] == "end"}
+        SEEN.update(ends.values())
+        ended.update(ends)
+        s = worlds.carry_out(s, plan, drains=True)
+        plan = plan_of(s)
+        bad = check_plan.check(s, plan)
+        assert not bad, f"tick {tick}: {'; '.join(bad[:5])}"
+        back = [(n["id"], ended.pop(n["id"]), n["why"]) for n in plan["nodes"]
+                if n["action"] == "undrain" and n["id"] in ended]
+        back = [b for b in back if b[1] in ("outdated", "asked_to_end") or
+                not moves and not b[1].startswith("over_max")]
+        assert not back, f"tick {tick}: taken back: {back}"
+        again = bought_again(s, [first], plan)
+        assert moves or not again, f"tick {tick}: bought: {again}"
+        if moves or not no_actions(plan):
+            return
+    assert False, f"still {no_actions(plan)}"
+
+
+def test_ends_stand():
+    every_world(ends_stand)
+    assert WORLDS < 100 or all(SEEN[k] for k in ("consolidated", "idle", "outdated")), SEEN
 
 
 def left_of(plan):

@@ -372,15 +372,18 @@ def holds_of(e):
     return [{k: h[k] for k in keys} for h in e["placements"]]
 
 
-def carry_out(s, plan, state="starting"):
-    """The snapshot after the plan was carried out, nothing having joined."""
+def carry_out(s, plan, state="starting", drains=False):
+    """The snapshot after the plan was carried out, nothing having joined; what
+    it ends is gone, or drains."""
     s = copy.deepcopy(s)
     actions = {n["id"]: n["action"] for n in plan["nodes"]}
     holds = {n["id"]: holds_of(n) for n in plan["nodes"]}
     kept = []
     for n in s["nodes"]:
-        if actions[n["id"]] == "end":
+        if actions[n["id"]] == "end" and not drains:
             continue
+        if actions[n["id"]] == "end":
+            n["state"] = "draining"
         if actions[n["id"]] == "undrain":
             n["state"] = "ready"
             n["idle_ms"] = 0

@@ -12,9 +12,10 @@
  */
 #include "consolidate.h"
 
-#include "limits.h"
-#include "order.h"
+#include "../limits.h"
+#include "../order.h"
 #include "running_load.h"
+#include "without.h"
 
 /* Plans made again in one pass: without one, and without two. */
 enum { TRIES = 24, PAIR_TRIES = 12 };
@@ -67,15 +68,6 @@ static bool is_young(const struct attempt *a, uint32_t first)
     return false;
 }
 
-/* Work that waits for a node there will run in a moment. */
-static bool awaited(const struct candidate *d, const struct node_class *c)
-{
-    for (uint32_t h = c->placed; h != NONE; h = d->placements.v[h].next)
-        if (d->t->groups[d->placements.v[h].group].side == SIDE_FREE)
-            return true;
-    return false;
-}
-
 /* Those that a request counts on, and those with work; host groups whole. */
 static void candidates(struct attempt *a, const struct candidate *d)
 {
@@ -92,7 +84,7 @@ static void candidates(struct attempt *a, const struct candidate *d)
             continue;
         for (uint32_t k = 0; k < c->n; k++) {
             needed[d->members[c->first + k]] = true;
-            soon[d->members[c->first + k]] = awaited(d, c);
+            soon[d->members[c->first + k]] = without_awaited(d, c);
         }
     }
     a->order = order;
@@ -149,54 +141,16 @@ static bool settled(const struct candidate *d)
 
 /* ---- the plan without */
 
-/* How far down its alternatives each group had to go, all bundles together. */
-static const uint64_t *lateness(const struct candidate *d)
-{
-    uint64_t *late = ARENA_ARRAY(d->arena, uint64_t, d->t->n_groups);
-
-    for (uint32_t i = 0; i < d->classes.n; i++) {
-        const struct node_class *c = &d->classes.v[i];
-
-        for (uint32_t h = c->n > 0 ? c->placed : NONE; h != NONE;
-             h = d->placements.v[h].next)
-            late[d->placements.v[h].group] += (uint64_t)d->placements.v[h].alt *
-                                              d->placements.v[h].count * c->n;
-    }
-    return late;
-}
-
-/* Would a type have fewer machines than its min, and than it has now?  What
- * goes counts towards its max until it is gone, so the min could not be filled
- * up in the same plan. */
-static bool min_is_broken(const struct candidate *d,
-                          const struct candidate *now)
-{
-    for (uint32_t t = 0; t < d->t->s->n_types; t++) {
-        uint32_t kept = d->type_count[t] - d->type_ended[t];
-
-        if (kept < d->t->s->types[t].min &&
-            kept < now->type_count[t] - now->type_ended[t])
-            return true;
-    }
-    return false;
-}
-
 /* False when something would lose its place, or get a worse one. */
 static bool without(const struct attempt *a, struct candidate *ret)
 {
-    const uint64_t *late, *was;
     struct candidate base;
 
     candidate_start(a->t, a->gone, &base);
     if (!running_loads_move(&base, a->moved, a->taking))
         return false;
     *ret = a->best(&base);
-    late = lateness(ret);
-    was = lateness(a->now);
-    for (uint32_t i = 0; i < a->t->n_groups; i++)
-        if (ret->left[i] > a->now->left[i] || late[i] > was[i])
-            return false;
-    return !ret->broken && !min_is_broken(ret, a->now);
+    return without_as_good(ret, a->now);
 }
 
 /* What has to be saved for something of this price to go. */
@@ -498,19 +452,23 @@ int64_t consolidate(struct candidate *best, struct verdict *verdicts,
 {
     const struct problem *s = best->t->s;
     struct attempt a = {.t = best->t, .best = again};
-    struct candidate now = *best;
+    struct candidate now;
     struct choice choice = {0};
     bool waits;
 
-    if (s->limits.consolidate == CONSOLIDATE_OFF || !s->sources_fresh ||
-        !settled(best))
+    if (s->limits.consolidate == CONSOLIDATE_OFF)
         return 0;
     host_groups_make(s, best->arena, &a.host_groups);
     a.gone = ARENA_ARRAY(best->arena, enum leaving, s->n_nodes);
     for (uint32_t i = 0; i < s->n_nodes; i++)
-        a.gone[i] = s->nodes[i].state == STATE_DRAINING
-                        ? LEAVES
-                        : shrink_leaves(&verdicts[i]);
+        a.gone[i] = shrink_leaves(&verdicts[i]);
+    without_drained(best, a.gone, &a.host_groups, again);
+    if (!s->sources_fresh || !settled(best))
+        return 0;
+    now = *best;
+    for (uint32_t i = 0; i < s->n_nodes; i++)
+        if (s->nodes[i].state == STATE_DRAINING)
+            a.gone[i] = LEAVES;
     candidates(&a, best);
     if (a.n == 0)
         return settled_until(s);

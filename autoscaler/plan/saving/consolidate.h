@@ -8,8 +8,8 @@
 #ifndef PLAN_CONSOLIDATE_H
 #define PLAN_CONSOLIDATE_H
 
-#include "candidate.h"
-#include "shrink.h"
+#include "../candidate.h"
+#include "../shrink.h"
 
 /* again: how the planner goes from a start to its best candidate.  Only when
  * *best buys nothing and nothing is on its way.  May replace *best, and marks what

@@ -4,7 +4,7 @@
 #ifndef PLAN_RUNNING_LOAD_H
 #define PLAN_RUNNING_LOAD_H
 
-#include "candidate.h"
+#include "../candidate.h"
 
 static inline bool running_load_busy(const struct pb_node *n)
 {

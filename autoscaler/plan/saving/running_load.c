@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "limits.h"
+#include "../limits.h"
 
 static struct needs load_of(const struct problem *s, const struct pb_node *n,
                             struct arena *arena)
