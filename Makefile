@@ -50,7 +50,7 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
 
 ROOMS := base model codec plan config wire cloud store control played simulate api cli
-SRCS := $(sort $(foreach r,$(ROOMS),$(wildcard autoscaler/$(r)/*.c autoscaler/$(r)/*/*.c)))
+SRCS := $(sort $(foreach r,$(ROOMS),$(wildcard autoscaler/$(r)/*.c autoscaler/$(r)/*/*.c autoscaler/$(r)/*/*/*.c)))
 MAIN := autoscaler/cli/main.c
 .SECONDARY:
 GEN_C := $(B)/gen/ray.pb-c.c

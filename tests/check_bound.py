@@ -250,13 +250,48 @@ class Fleet:
             value += worth_of_fill(items, b.rows[side], -1 if both else enough - value)
         return value
 
-    def excess(self, bins, key, money):
+    def takes(self, b, items):
+        """May the machine hold one of these items?"""
+        return any(fits(b.rows[not self.items[i]["request"]], [(self.needs[i], 1)]) for i in items if i in b.may)
+
+    def share_of_fill(self, b, share):
+        sides = [[(share[i], self.needs[i], e["count"]) for i, e in enumerate(self.items)
+                  if i in share and e["request"] == request and i in b.may] for request in (True, False)]
+        enough = 1.0 if b.price and not all(sides) else -1.0
+        return sum(worth_of_fill(items, row, enough) for items, row in zip(sides, b.rows) if items)
+
+    def needed(self, least, bins):
+        """Are so many machines with a price needed?  Each item is a share of one."""
+        share = {s["worth"]: s["nanos"] / NANO for s in least["shares"]}
+        most, total = 1.0, sum(v * self.items[i]["count"] for i, v in share.items())
+        for b in bins:
+            held = self.share_of_fill(b, share) if self.takes(b, share) else 0.0
+            if b.price:
+                most = max(most, held)
+            elif held:
+                total -= held * b.most
+        return total / most > least["machines"] - 1 + 1e-12
+
+    def seats(self, part, bins):
+        """What numbers of machines are worth: in all, and of each machine."""
+        value, seat = 0.0, Counter()
+        for least in part["at_least"]:
+            worth = least["worth_nanos"] / NANO
+            if worth < 0 or not self.needed(least, bins):
+                continue
+            value += worth * least["machines"]
+            for b in bins:
+                if b.price and self.takes(b, [s["worth"] for s in least["shares"]]):
+                    seat[id(b)] += worth
+        return value, seat
+
+    def excess(self, bins, key, money, seat={}):
         """[(worth above price, how many, family)] of those that have any."""
         out, seen = [], {}
         for b in bins:
-            price = b.price / MICRO * (1 + money)
+            price = b.price / MICRO * (1 + money) - seat.get(id(b), 0)
             kind = (tuple(tuple(sorted(r.items())) for r in b.rows), frozenset(b.may))
-            enough = price * (1 + 1e-9)
+            enough = price + abs(price) * 1e-9
             if kind not in seen or seen[kind][1] > enough >= seen[kind][0]:
                 seen[kind] = self.fill(b, key, enough), enough
             value, at = seen[kind]
@@ -296,12 +331,15 @@ class Fleet:
         some = [self.node_bin(n, 0 if launches else self.node_price(n)) for n in self.others]
         if launches:
             paid, mins = 0, []
-        value = sum(e[key] * e["count"] for e in self.items) / NANO
+        value, seat = self.seats(part, stay + mins + some + offers)
+        value += sum(e[key] * e["count"] for e in self.items) / NANO
         value -= sum(x * n for x, n, _ in self.excess(stay, key, 0))
-        value -= self.most_excess(self.excess(mins + some + offers, key, money))
+        value -= self.most_excess(self.excess(mins + some + offers, key, money, seat))
         if money:
             cost = self.cost() / MICRO
             value -= money * (max(self.w.max_cost - paid / MICRO, cost - paid / MICRO))
+        if value == -INF:
+            return paid             # of a machine without limit that holds more than it costs
         value *= MICRO
         slack = 2 + 1e-8 * abs(value) + sum(e["count"] for e in self.items) / 1000    # worths are rounded down
         unit = round(part["multiple_of"] * MICRO)

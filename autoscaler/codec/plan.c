@@ -322,10 +322,27 @@ static json_t *gap_write(int64_t cost, int64_t bound)
     return json_real((double)(int64_t)(gap * 100 + 0.5) / 100);
 }
 
+static json_t *least_write(const struct plan_least *least)
+{
+    json_t *shares = json_array();
+
+    for (uint32_t i = 0; i < least->n_shares; i++)
+        json_array_append_new(
+            shares,
+            json_pack("{s:I,s:I}", "worth", (json_int_t)least->shares[i].worth,
+                      "nanos", (json_int_t)least->shares[i].nanos));
+    return json_pack("{s:I,s:I,s:o}", "machines", (json_int_t)least->machines,
+                     "worth_nanos", (json_int_t)least->nanos, "shares", shares);
+}
+
 static json_t *proof_write(const struct plan_proof *p)
 {
-    return json_pack("{s:f,s:o}", "budget_worth", p->money, "multiple_of",
-                     codec_dollars(p->unit));
+    json_t *least = json_array();
+
+    for (uint32_t i = 0; i < p->n_least; i++)
+        json_array_append_new(least, least_write(&p->least[i]));
+    return json_pack("{s:f,s:o,s:o}", "budget_worth", p->money, "multiple_of",
+                     codec_dollars(p->unit), "at_least", least);
 }
 
 /* Prices that the snapshot does not tell. */

@@ -65,11 +65,29 @@ struct plan_worth {
     int64_t nanos, launch_nanos;
 };
 
-/* The rest of a proof: what each micro of max_cost_per_hour is worth, and the
- * micros that every cost is a multiple of, beside what is paid anyhow. */
+/* What part of a machine one of worths[worth] is, in billionths. */
+struct plan_share {
+    uint32_t worth;
+    int64_t nanos;
+};
+
+/* So many machines that may hold one of the shares are needed at least; what each
+ * is worth. */
+struct plan_least {
+    uint32_t machines;
+    int64_t nanos; /* of a dollar an hour */
+    const struct plan_share *shares;
+    uint32_t n_shares;
+};
+
+/* The rest of a proof: what each micro of max_cost_per_hour is worth, the micros
+ * that every cost is a multiple of, beside what is paid anyhow, and numbers of
+ * machines. */
 struct plan_proof {
     double money;
     int64_t unit;
+    const struct plan_least *least;
+    uint32_t n_least;
 };
 
 struct plan {

@@ -131,6 +131,38 @@ static void worth_note(struct candidate *d, const struct purchase *q,
     }
 }
 
+/* Of the proof, what is said of numbers of bins.  False: a shape comes twice, so
+ * no share is that of the shape. */
+static bool least_note(struct candidate *d, const struct purchase *q,
+                       const struct cover_proof *proof)
+{
+    const uint32_t n = SIDES * d->t->s->n_shapes;
+    struct cover_least *least;
+    uint32_t *at;
+
+    d->n_least = proof->n_least;
+    if (!proof->n_least)
+        return true;
+    at = ARENA_ARRAY(d->arena, uint32_t, q->p.n_items);
+    least = arena_copy(d->arena, proof->least, d->n_least * sizeof *least);
+    for (uint32_t i = 0; i < q->p.n_items; i++) {
+        at[i] = d->t->groups[q->group[i]].side * d->t->s->n_shapes +
+                q->shape[i];
+        for (uint32_t k = 0; k < i; k++)
+            if (at[k] == at[i])
+                return false;
+    }
+    for (uint32_t k = 0; k < d->n_least; k++) {
+        double *share = ARENA_ARRAY(d->arena, double, n);
+
+        for (uint32_t i = 0; i < q->p.n_items; i++)
+            share[at[i]] = proof->least[k].share[i];
+        least[k].share = share;
+    }
+    d->least = least;
+    return true;
+}
+
 /* The first answer, bettered with this problem's share of the budget. */
 static void answer_find(struct candidate *d, struct purchase *q,
                         struct cover_plan *ret)
@@ -177,7 +209,10 @@ static bool cover_buy(struct candidate *d, struct purchase *q)
 
     purchase_limits(d, q);
     answer_find(d, q, &plan);
-    d->bound = d->n_covers == 0 && !q->host_groups ? plan.bound : -1;
+    d->bound = d->n_covers == 0 && !q->host_groups &&
+                       least_note(d, q, &plan.proof)
+                   ? plan.bound
+                   : -1;
     d->money = plan.proof.money;
     d->unit = plan.proof.unit;
     d->n_covers++;

@@ -100,6 +100,8 @@ struct candidate {
     int64_t bought_bill; /* without surcharges: what limits count */
     int64_t bound, unit; /* of the only cover, -1: not known; of its proof */
     double money;
+    const struct cover_least *least; /* of its proof, per side and shape */
+    uint32_t n_least;
     uint32_t n_covers, n_single; /* purchases by cover, and without */
     int64_t min_cost;            /* part of bought_cost: for mins */
     bool broken;                 /* over a quota: not to be used */

@@ -140,6 +140,20 @@ static struct memory_answer *find(const struct memory_part *part,
     return a;
 }
 
+static const struct cover_least *copy_least(const struct cover_proof *x,
+                                            uint32_t n_items,
+                                            struct arena *arena)
+{
+    struct cover_least *y = ARENA_ARRAY(arena, struct cover_least, x->n_least);
+
+    for (uint32_t k = 0; k < x->n_least; k++) {
+        y[k] = x->least[k];
+        y[k].share = arena_copy(arena, x->least[k].share,
+                                n_items * sizeof *y[k].share);
+    }
+    return y;
+}
+
 static struct cover_plan copy_plan(const struct cover_plan *x, uint32_t n_items,
                                    struct arena *arena)
 {
@@ -154,6 +168,7 @@ static struct cover_plan copy_plan(const struct cover_plan *x, uint32_t n_items,
     if (x->proof.worth)
         y.proof.worth = arena_copy(arena, x->proof.worth,
                                    n_items * sizeof *x->proof.worth);
+    y.proof.least = copy_least(&x->proof, n_items, arena);
     return y;
 }
 

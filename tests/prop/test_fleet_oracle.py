@@ -205,6 +205,32 @@ def test_fleet_bounds():
     assert sum(v) >= 0.9 * len(v)
 
 
+def numbers_plan():
+    """Six bundles need one and a half of a dear machine, five others may lie anywhere."""
+    s = {"now_ms": 1_800_000_000_000, "nodes": [], "limits": {}, "node_types": [
+        {"name": name, "provider": "sim", "price": price, "accelerator_type": label, "resources": {"CPU": 4, "GPU": 4}}
+        for name, label, price in (("dear", "A100", 20.0), ("cheap", "T4", 1.2))],
+        "demands": [{"resources": {"GPU": 1}, "count": 6, "accelerator_type": "A100"},
+                    {"resources": {"GPU": 1}, "count": 5}]}
+    return s, json.loads(davit_plan(s, "--budget", "20ms"))
+
+
+def test_numbers_of_machines():
+    """Two whole ones are proved where the linear program says one and a half."""
+    s, plan = numbers_plan()
+    assert not check_plan.check(s, plan)
+    for part in ("fleet", "launches"):
+        assert [e["machines"] for e in plan["certificate"][part]["at_least"]] == [2]
+    assert plan["fleet"]["cost_per_hour"] == plan["fleet"]["lower_bound"] == plan["lower_bound"] == 41.2
+    for break_it in (lambda e: e.update(machines=3),                # more than the shares say
+                     lambda e: e["shares"].clear(),                 # no shares at all
+                     lambda e: e["shares"][0].update(nanos=100_000_000),  # too small for two
+                     lambda e: e.update(worth_nanos=2 * e["worth_nanos"] + 10**9)):  # a machine is worth more than it costs
+        s, plan = numbers_plan()
+        break_it(plan["certificate"]["fleet"]["at_least"][0])
+        assert any("proved" in b for b in check_plan.check(s, plan))
+
+
 def test_a_false_certificate_is_seen():
     """A worth that is too high, a bound that is, bundles that are not the plan's."""
     seen = 0

@@ -10,6 +10,7 @@
 
 #include "assign.h"
 #include "mix.h"
+#include "seats/seated.h"
 
 #include <string.h>
 
@@ -26,6 +27,12 @@
 /* For worths that are tried: nodes of a search, and steps an item and bin. */
 #define TRY_NODES 20000
 #define TRY_WORK UINT64_C(200)
+/* Seats: from stages on that end at so many steps, times the square of the
+ * shapes, and for so many shapes at most. */
+#define SEATS_FROM UINT64_C(9000)
+#define SEATS_SHAPES 250
+/* Of their work, to the program itself; the rest proves its bound. */
+#define SEATS_PART 2
 #define MILD 1.0005 /* a ratio that does not matter */
 
 /* Does this limit's price follow from the worths?  Else it is the LP's. */
@@ -275,11 +282,67 @@ static uint64_t prices_part(uint64_t stage)
     return few > stage / ASSIGN_PART ? few : stage / ASSIGN_PART;
 }
 
+/* What was proved without seats is proved with them; to go on from there. */
+static void go_on_from(struct generate *seated, double bound,
+                       const double *worth)
+{
+    if (bound <= seated->tried)
+        return;
+    for (uint32_t t = 0; t < seated->v->n_bins && !generate_stopped(seated);
+         t++)
+        generate_earns(seated, t,
+                       price_tune(seated->price, t, worth, NULL, 0, 40));
+    if (!generate_stopped(seated))
+        bound_note(seated, worth);
+}
+
+/* The same with seats: rounds, and the proof of the bound, until g's work is
+ * `until`.  g gets the fills that were found. */
+static void with_seats(struct generate *g, uint64_t nodes, uint64_t until)
+{
+    struct seated *x = g->seated;
+    uint64_t from = generate_work(&x->g), now = generate_work(g), steps;
+    uint32_t had;
+
+    if (now >= until || generate_stopped(g))
+        return;
+    steps = until - now;
+    x->g.stop = from + g->stop - now;
+    seated_feed(x, g);
+    if (!x->begun)
+        generate_begin(&x->g, seated_worth(x, g->worth));
+    x->begun = true;
+    go_on_from(&x->g, g->bound, seated_worth(x, g->dual));
+    had = x->g.master.column.n;
+    generate_run(&x->g, x->v.count, from + steps / SEATS_PART, 1e-4, UINT32_MAX,
+                 true);
+    mix_run(&x->g, nodes, from + steps);
+    g->extra += generate_work(&x->g) - from;
+    if (!generate_stopped(g))
+        seated_give(x, g, had);
+}
+
+/* True once a stage is long enough, and seats are of use. */
+static bool seats_due(struct generate *g, uint64_t end)
+{
+    const uint64_t n = g->v->n_items;
+
+    if (!g->whole || n > SEATS_SHAPES || end < SEATS_FROM * n * n)
+        return false;
+    if (!g->seated) {
+        g->seated = seated_make(g);
+        if (g->seated->seats.n)
+            generate_make(&g->seated->v, &g->seated->g);
+        g->extra += n * n / 8;
+    }
+    return g->seated->seats.n > 0;
+}
+
 void bound_stage(struct generate *g, uint64_t stage, uint64_t end)
 {
     uint64_t from = generate_work(g), nodes = end / 20000 + 1000;
+    uint64_t part, until;
     bool done;
-    uint64_t part;
 
     done = generate_run(g, g->v->count, from + stage * 4 / 10, 1e-4, UINT32_MAX,
                         true);
@@ -289,5 +352,30 @@ void bound_stage(struct generate *g, uint64_t stage, uint64_t end)
            : end / MIX_FROM >= g->v->n_items ? MIX_PART
                                              : MIX_PART_LITTLE;
 
-    mix_run(g, nodes, generate_work(g) + stage / part);
+    until = generate_work(g) + stage / part;
+    if (seats_due(g, end))
+        with_seats(g, nodes, until);
+    else
+        mix_run(g, nodes, until);
+}
+
+bool bound_may_rise(const struct generate *g)
+{
+    const struct seated *x = g->seated;
+
+    if (!x)
+        return g->whole && g->v->n_items <= SEATS_SHAPES;
+    return x->seats.n && x->g.bound < lp_value(x->g.master.lp) * (1 - 1e-7);
+}
+
+double bound_best(const struct generate *g, struct cover_proof *ret)
+{
+    bool seated = g->seated && g->seated->seats.n &&
+                  g->seated->g.bound > g->bound;
+
+    if (ret && seated)
+        seated_proof(g->seated, g, ret);
+    else if (ret)
+        view_proof(g->v, g->dual, g->money, ret);
+    return seated ? g->seated->g.bound : g->bound;
 }

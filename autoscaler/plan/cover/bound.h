@@ -20,6 +20,12 @@ void bound_try(struct generate *g, const double *worth);
  * from now on, up to `end` in all. */
 void bound_stage(struct generate *g, uint64_t stage, uint64_t end);
 
+/* Have seats not been tried that a later stage tries, or are they of use? */
+bool bound_may_rise(const struct generate *g);
+
+/* The best bound so far, with seats or without, and its proof (may be NULL). */
+double bound_best(const struct generate *g, struct cover_proof *ret);
+
 /* The bound for plans that leave `missing` items out, whichever. */
 double bound_without(const struct generate *g, uint64_t missing);
 

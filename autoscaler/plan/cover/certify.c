@@ -53,12 +53,13 @@ static void start(struct certify *x, const double *hint)
     generate_begin(&x->g, hint ? hint : x->worth);
 }
 
-/* No bound of this kind is above the program's value, once it is under way. */
+/* No bound of this kind is above the program's value, once it is under way and
+ * there are no seats to try. */
 static bool tight(const struct generate *g)
 {
     double value = lp_value(g->master.lp);
 
-    return value > 0 && g->bound >= value * (1 - TIGHT);
+    return value > 0 && g->bound >= value * (1 - TIGHT) && !bound_may_rise(g);
 }
 
 static double by_program(struct certify *x, uint64_t missing,
@@ -68,13 +69,14 @@ static double by_program(struct certify *x, uint64_t missing,
 
     start(x, hint);
     g->missing = missing;
+    g->whole = !missing;
     g->stop = budget;
     if (hint)
         bound_try(g, hint);
     for (uint32_t k = 0; k < STAGES && !generate_stopped(g) && !tight(g); k++)
         if (stage_end(k) > generate_work(g))
             bound_stage(g, stage_end(k) - generate_work(g), stage_end(k));
-    return g->bound;
+    return bound_best(g, NULL);
 }
 
 static int64_t by_clusters(struct certify *x, uint64_t missing, uint64_t budget,
@@ -113,7 +115,7 @@ static int64_t by_duals(struct certify *x, uint64_t missing, const double *hint,
     for (uint32_t i = 0; hint && i < v->n_items; i++)
         worth[i] = hint[v->item_of[i]];
     bound = by_program(x, missing, worth, budget);
-    view_proof(v, x->g.dual, x->g.money, ret_proof);
+    bound_best(&x->g, ret_proof);
     *work += generate_work(&x->g);
     return bound > 0 ? view_whole(v, bound) : 0;
 }

@@ -60,14 +60,26 @@ struct cover_pattern {
     uint32_t bin, count, first, n;
 }; /* into parts */
 
+/* So many bins are needed at least: each item is a share of a bin, no bin with a
+ * price holds more than 1 of them, and all shares, less what bins without a price
+ * hold, are more than bins - 1.  worth (micros): of each bin with a price that may
+ * hold an item with a share. */
+struct cover_least {
+    const double *share; /* per item, >= 0 */
+    uint32_t bins;
+    double worth;
+};
+
 /* Why a bound holds: what each item is worth, and each micro of max_cost.  A fill
- * of a bin is worth no more than the bin costs, but for the limits: what is
+ * of a bin and its seats (`least`) are worth no more than the bin costs, but for the limits: what is
  * worth more in bins of which there are few is taken off (docs/planner.md). */
 struct cover_proof {
     const double *worth; /* micros an hour per item, >= 0; NULL: no proof */
     double money;        /* >= 0 */
     int64_t unit; /* micros: every plan that is worth looking at costs a multiple;
                    * the bound is rounded up to one */
+    const struct cover_least *least;
+    uint32_t n_least;
 };
 
 struct cover_plan {

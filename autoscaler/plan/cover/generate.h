@@ -19,6 +19,7 @@
 
 struct mixes;
 struct assign;
+struct seated;
 
 struct generate {
     const struct view *v;
@@ -28,6 +29,8 @@ struct generate {
     struct prove *prove;
     struct mixes *mixes;   /* mix.c's; NULL: none yet */
     struct assign *assign; /* bound.c's */
+    struct seated *seated; /* bound.c's */
+    bool whole;            /* no item is left out: seats may be used */
     double *worth;         /* duals of the items */
     bool centred;
     double centre_bound;

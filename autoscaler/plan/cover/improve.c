@@ -113,7 +113,8 @@ static int64_t bound_now(const struct improve *x)
         return x->best.n_left ? -1 : x->bound;
     if (x->g.bound < 0)
         return -1;
-    bound = x->best.n_left ? bound_without(&x->g, x->best.n_left) : x->g.bound;
+    bound = x->best.n_left ? bound_without(&x->g, x->best.n_left)
+                           : bound_best(&x->g, NULL);
     return bound < 0 ? 0 : view_whole(&x->v, bound);
 }
 
@@ -367,6 +368,7 @@ static void improve(const struct cover_problem *p,
     x->stop = budget;
     prepare(x);
     start(x, first);
+    x->g.whole = !ret_worth && !x->best.n_left;
     least = x->lp ? LEAST_STAGE * x->v.n_items : 0;
     if (least < START_TIMES * work_of(x))
         least = START_TIMES * work_of(x);
@@ -377,7 +379,7 @@ static void improve(const struct cover_problem *p,
     ret->bound = bound_now(x);
     ret->proof = x->proof;
     if (x->lp)
-        view_proof(&x->v, x->g.dual, x->g.money, &ret->proof);
+        bound_best(&x->g, &ret->proof);
     if (ret->bound < first->bound) { /* left out as many, or more */
         ret->bound = first->bound;
         ret->proof = first->proof;

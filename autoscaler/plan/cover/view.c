@@ -425,5 +425,5 @@ void view_proof(const struct view *v, const double *worth, double money,
 
     for (uint32_t i = 0; i < v->n_items; i++)
         w[v->item_of[i]] = worth[i] > 0 ? worth[i] : 0;
-    *ret = (struct cover_proof){w, money, unit_of(v)};
+    *ret = (struct cover_proof){.worth = w, .money = money, .unit = unit_of(v)};
 }

@@ -18,6 +18,7 @@
 #define STEPS_SHAPE (COVER_STEPS_PER_MS / 4)
 /* Worths are told in billionths. */
 #define NANOS 1000
+#define NANOS_ONE 1e9
 
 static uint64_t steps_of(const struct fleet_program *f, uint64_t budget)
 {
@@ -48,9 +49,34 @@ static int64_t nanos(const struct cover_proof *proof, uint32_t item)
     return proof->worth ? (int64_t)(proof->worth[item] * NANOS) : 0;
 }
 
-static struct plan_proof rest_of(const struct cover_proof *proof)
+static struct plan_least least_of(const struct candidate *d, uint32_t n_items,
+                                  const struct cover_least *least)
 {
-    return (struct plan_proof){proof->money, proof->unit > 0 ? proof->unit : 1};
+    struct plan_share *v = ARENA_ARRAY(d->arena, struct plan_share, n_items);
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < n_items; i++) {
+        int64_t share = (int64_t)(least->share[i] * NANOS_ONE);
+
+        if (share > 0)
+            v[n++] = (struct plan_share){i, share};
+    }
+    return (struct plan_least){least->bins, (int64_t)(least->worth * NANOS), v,
+                               n};
+}
+
+static struct plan_proof rest_of(const struct candidate *d, uint32_t n_items,
+                                 const struct cover_proof *proof)
+{
+    struct plan_least *least = ARENA_ARRAY(d->arena, struct plan_least,
+                                           proof->n_least);
+    uint32_t n = 0;
+
+    for (uint32_t k = 0; k < proof->n_least; k++)
+        if (proof->least[k].worth * NANOS >= 1)
+            least[n++] = least_of(d, n_items, &proof->least[k]);
+    return (struct plan_proof){proof->money, proof->unit > 0 ? proof->unit : 1,
+                               least, n};
 }
 
 static void proofs_write(const struct candidate *d,
@@ -71,8 +97,8 @@ static void proofs_write(const struct candidate *d,
         };
     plan->worths = v;
     plan->n_worths = f->p.n_items;
-    plan->fleet_proof = rest_of(fleet);
-    plan->launch_proof = rest_of(launches);
+    plan->fleet_proof = rest_of(d, f->p.n_items, fleet);
+    plan->launch_proof = rest_of(d, f->p.n_items, launches);
 }
 
 /* The fleet when all nodes that are there cost nothing; no mins are needed. */
@@ -143,6 +169,26 @@ static bool same_problem(const struct candidate *best,
            s->limits.upscaling_speed == 0;
 }
 
+/* The bound of the candidate's only cover. */
+static struct found found_bought(const struct candidate *best,
+                                 const struct fleet_program *f,
+                                 const double *hint)
+{
+    struct cover_least *least = arena_copy(best->arena, best->least,
+                                           best->n_least * sizeof *least);
+
+    for (uint32_t k = 0; k < best->n_least; k++) {
+        double *share = ARENA_ARRAY(best->arena, double, f->p.n_items);
+
+        for (uint32_t i = 0; i < f->p.n_items; i++)
+            share[i] =
+                least[k].share[f->side[i] * best->t->s->n_shapes + f->shape[i]];
+        least[k].share = share;
+    }
+    return (struct found){
+        best->bound, {hint, best->money, best->unit, least, best->n_least}};
+}
+
 /* Of nodes that the plan keeps and has no use for. */
 static int64_t idle_cost(const struct problem *s, const struct plan *plan)
 {
@@ -174,7 +220,7 @@ void fleet_bound(const struct candidate *best, const struct candidate *base,
     hint = hint_of(best, &f);
     steps = steps_of(&f, budget);
     if (same_problem(best, &f))
-        fleet = (struct found){best->bound, {hint, best->money, best->unit}};
+        fleet = found_bought(best, &f, hint);
     if (f.cost > f.paid + fleet.bound) {
         bound = memory_bound(best->t->memory, &f.p, 0, hint, steps, best->arena,
                              &plan->work, &proof);

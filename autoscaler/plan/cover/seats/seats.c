@@ -1,0 +1,361 @@
+/*
+ * seats.c - see seats.h.
+ *
+ * A set of items is those that fit no bins but the ones that the items of one
+ * class (view_classes()) fit.  With a price of one for each of these bins,
+ * prices_bound() says how many are needed, and what share of one each item is.
+ * Bins without a price hold what they can; they have no seats.
+ * The sets that gain the most come first; no bin has two seats.
+ */
+#include "seats.h"
+
+#include "../prices.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { TRIES = 12, MOST_SEATS = 8, MOST_BINS = 64, MOST_SHAPES = 300 };
+#define ONE_BIN INT64_C(1000000) /* what a bin costs while they are counted */
+#define STEPS_ITEM UINT64_C(10000)
+#define STEPS_MOST (COVER_STEPS_PER_MS / 2)
+/* Of what a plan costs: with less to gain a set is not tried. */
+#define GAIN_LEAST 2e-4
+
+struct set {
+    uint32_t class;
+    uint64_t *bins; /* of the problem */
+    int64_t cheapest;
+    double gain;
+    struct cover_least least;
+};
+
+struct search {
+    const struct view *v;
+    struct alike classes;
+    uint32_t words, bin_words; /* of sets of bins: the view's, the problem's */
+    uint64_t *priced;          /* of the view's */
+    double cost;               /* about that of a plan */
+    const double *used;        /* per bin; NULL: not known */
+    uint64_t *work;
+};
+
+/* ---- the items and bins of a set */
+
+static bool within(const struct search *x, uint32_t class, uint32_t set)
+{
+    for (uint32_t w = 0; w < x->words; w++)
+        if (x->classes.mask[class][w] & x->priced[w] & ~x->classes.mask[set][w])
+            return false;
+    return true;
+}
+
+/* The cheapest bin of a class; 0: it has none with a price, or most bins. */
+static int64_t cheapest(const struct search *x, uint32_t class)
+{
+    const struct view *v = x->v;
+    uint32_t n = 0, all = 0;
+    int64_t least = INT64_MAX;
+
+    for (uint32_t t = 0; t < v->n_bins; t++) {
+        if (!v->price[t])
+            continue;
+        all++;
+        if (!(x->classes.mask[class][t / 64] >> (t % 64) & 1))
+            continue;
+        n++;
+        least = v->price[t] < least ? v->price[t] : least;
+    }
+    return n > 0 && 2 * n <= all ? least : 0;
+}
+
+static bool fits(const struct cover_problem *p, uint32_t b, uint32_t i)
+{
+    const struct cover_item *item = &p->items[i];
+
+    if (item->bins && !(item->bins[b / 64] >> (b % 64) & 1))
+        return false;
+    for (uint32_t c = 0; c < p->n_columns; c++) {
+        int64_t has = p->bins[b].has[c];
+
+        if (p->columns[c].device)
+            has -= has % AMOUNT_ONE;
+        if (item->need[c] > has)
+            return false;
+    }
+    return true;
+}
+
+static struct cover_bin counted(const struct cover_problem *p, uint32_t b)
+{
+    struct cover_bin bin = p->bins[b];
+
+    if (p->n_families && p->family_max[bin.family] < bin.max)
+        bin.max = p->family_max[bin.family];
+    if (bin.price > 0) {
+        bin.price = ONE_BIN;
+        bin.max = UNLIMITED;
+    }
+    bin.family = 0;
+    return bin;
+}
+
+/* How many of a class's bins with a price there are in the given mix of bins. */
+static double used_by(const struct search *x, uint32_t class)
+{
+    double sum = 0;
+
+    for (uint32_t t = 0; t < x->v->n_bins; t++)
+        if (x->priced[t / 64] & x->classes.mask[class][t / 64] &
+            UINT64_C(1) << (t % 64))
+            sum += x->used[t];
+    return sum;
+}
+
+/* How many bins the items need; what share of one each is. */
+static void count(const struct search *x, struct set *set,
+                  const struct cover_problem *few, const uint32_t *of)
+{
+    const struct cover_problem *p = x->v->p;
+    uint64_t steps = STEPS_ITEM * few->n_items;
+    double *share = ARENA_ARRAY(x->v->arena, double, p->n_items), sum = 0;
+    struct cover_proof proof;
+    struct view v;
+    int64_t bound;
+
+    steps = steps < STEPS_MOST ? steps : STEPS_MOST;
+    view_make(few, x->v->arena, &v);
+    bound = prices_bound(&v, 0, steps, x->work, &proof);
+    for (uint32_t k = 0; proof.worth && k < few->n_items; k++) {
+        share[of[k]] = proof.worth[k] / (double)ONE_BIN;
+        sum += share[of[k]] * few->items[k].count;
+    }
+    set->least = (struct cover_least){share, (uint32_t)(bound / ONE_BIN), 0};
+    if (x->used)
+        sum = used_by(x, set->class);
+    set->gain = (set->least.bins - sum) * (double)set->cheapest;
+}
+
+/* False: not worth it. */
+static bool set_try(const struct search *x, struct set *set)
+{
+    const struct view *v = x->v;
+    const struct cover_problem *p = v->p;
+    struct cover_item *items = ARENA_ARRAY(v->arena, struct cover_item,
+                                           v->n_items);
+    struct cover_bin *bins = ARENA_ARRAY(v->arena, struct cover_bin, p->n_bins);
+    uint32_t *of = ARENA_ARRAY(v->arena, uint32_t, v->n_items);
+    struct cover_problem few = *p;
+
+    few.n_items = 0;
+    for (uint32_t i = 0; i < v->n_items; i++)
+        if (within(x, x->classes.class_of[i], set->class)) {
+            of[few.n_items] = v->item_of[i];
+            items[few.n_items++] = p->items[v->item_of[i]];
+        }
+    if (few.n_items > MOST_SHAPES)
+        return false;
+    set->bins = ARENA_ARRAY(v->arena, uint64_t, x->bin_words);
+    for (uint32_t b = 0; b < p->n_bins; b++) {
+        bins[b] = counted(p, b);
+        for (uint32_t k = 0; k < few.n_items && bins[b].price > 0; k++)
+            if (fits(p, b, of[k])) {
+                set->bins[b / 64] |= UINT64_C(1) << (b % 64);
+                break;
+            }
+    }
+    *x->work += (uint64_t)p->n_bins * few.n_items;
+    few.items = items;
+    few.bins = bins;
+    few.n_families = 0;
+    few.max_bins = UNLIMITED;
+    few.max_cost = -1;
+    few.conserve = false;
+    count(x, set, &few, of);
+    return set->least.bins > 0 && set->least.bins <= MOST_BINS &&
+           set->gain > GAIN_LEAST * x->cost;
+}
+
+/* ---- all sets */
+
+/* What a plan costs, about: each item by its share of the cheapest bin. */
+static double about(const struct view *v)
+{
+    double sum = 0;
+
+    for (uint32_t i = 0; i < v->n_items; i++) {
+        double least = 1e300;
+
+        for (uint32_t t = 0; t < v->n_bins; t++) {
+            double part = 0;
+
+            if (!view_can(v, t, i))
+                continue;
+            for (uint32_t c = 0; c < v->n_plain; c++)
+                if (view_has(v, t)[c] > 0) {
+                    double s = (double)view_need(v, i)[c] /
+                               (double)view_has(v, t)[c];
+
+                    part = s > part ? s : part;
+                }
+            part *= (double)v->price[t];
+            least = part < least ? part : least;
+        }
+        sum += least < 1e300 ? least * v->count[i] : 0;
+    }
+    return sum;
+}
+
+/* What a set would gain if all that is used of its bins were rounded up. */
+static double hope(const struct search *x, uint32_t class)
+{
+    double used = x->used ? used_by(x, class) : 0;
+
+    return (double)cheapest(x, class) * (x->used ? ceil(used) - used : 1);
+}
+
+/* The most promising sets. */
+static uint32_t sets_choose(const struct search *x, struct set *set)
+{
+    uint32_t n = 0;
+
+    for (uint32_t k = 0; k < x->classes.n; k++) {
+        struct set one = {
+            .class = k, .cheapest = cheapest(x, k), .gain = hope(x, k)};
+        uint32_t at;
+
+        if (one.gain <= GAIN_LEAST * x->cost)
+            continue;
+        for (at = n; at && one.gain > set[at - 1].gain; at--)
+            if (at < TRIES)
+                set[at] = set[at - 1];
+        if (at < TRIES)
+            set[at] = one;
+        n += n < TRIES;
+    }
+    return n;
+}
+
+static bool apart(const struct set *a, const struct set *b, uint32_t words)
+{
+    for (uint32_t w = 0; w < words; w++)
+        if (a->bins[w] & b->bins[w])
+            return false;
+    return true;
+}
+
+/* Those that gain the most and have no bin in common, in front; how many. */
+static uint32_t sets_take(const struct search *x, struct set *set, uint32_t n)
+{
+    uint32_t taken = 0;
+
+    for (uint32_t k = 1; k < n; k++)
+        for (uint32_t q = k; q && set[q].gain > set[q - 1].gain; q--) {
+            struct set swap = set[q];
+
+            set[q] = set[q - 1];
+            set[q - 1] = swap;
+        }
+    for (uint32_t k = 0; k < n && taken < MOST_SEATS; k++) {
+        bool good = true;
+
+        for (uint32_t q = 0; q < taken && good; q++)
+            good = apart(&set[q], &set[k], x->bin_words);
+        if (good)
+            set[taken++] = set[k];
+    }
+    return taken;
+}
+
+/* ---- the problem with seats: one more column */
+
+static const int64_t *row_with(struct arena *arena, const int64_t *row,
+                               uint32_t n, int64_t seats)
+{
+    int64_t *wide = ARENA_ARRAY(arena, int64_t, n + 1);
+
+    if (row)
+        memcpy(wide, row, n * sizeof *row);
+    wide[n] = seats;
+    return wide;
+}
+
+static void seat_bins(const struct view *v, const struct set *set, uint32_t n,
+                      struct seats *ret)
+{
+    const struct cover_problem *p = v->p;
+    struct arena *a = v->arena;
+    struct pb_column *columns = ARENA_ARRAY(a, struct pb_column,
+                                            p->n_columns + 1);
+    struct cover_item *items = ARENA_ARRAY(a, struct cover_item,
+                                           p->n_items + n);
+    struct cover_bin *bins = arena_copy(a, p->bins, p->n_bins * sizeof *bins);
+
+    memcpy(columns, p->columns, p->n_columns * sizeof *columns);
+    memcpy(items, p->items, p->n_items * sizeof *items);
+    for (uint32_t i = 0; i < p->n_items; i++)
+        items[i].need = row_with(a, items[i].need, p->n_columns, 0);
+    for (uint32_t k = 0; k < n; k++)
+        items[p->n_items + k] = (struct cover_item){
+            row_with(a, NULL, p->n_columns, 1), set[k].least.bins, set[k].bins};
+    for (uint32_t b = 0; b < p->n_bins; b++) {
+        int64_t seat = 0;
+
+        for (uint32_t k = 0; k < n; k++)
+            if (set[k].bins[b / 64] >> (b % 64) & 1)
+                seat = 1;
+        bins[b].has = row_with(a, bins[b].has, p->n_columns, seat);
+    }
+    ret->p = *p;
+    ret->p.columns = columns;
+    ret->p.n_columns++;
+    ret->p.items = items;
+    ret->p.n_items += n;
+    ret->p.bins = bins;
+}
+
+bool seats_make(const struct view *v, const double *used, uint64_t *work,
+                struct seats *ret)
+{
+    struct search x = {.v = v,
+                       .words = (v->n_bins + 63) / 64,
+                       .bin_words = (v->p->n_bins + 63) / 64,
+                       .cost = about(v),
+                       .used = used,
+                       .work = work};
+    struct set set[TRIES + 1];
+    uint32_t n, good = 0;
+
+    memset(ret, 0, sizeof *ret);
+    view_classes(v, &x.classes);
+    x.priced = ARENA_ARRAY(v->arena, uint64_t, x.words);
+    for (uint32_t t = 0; t < v->n_bins; t++)
+        if (v->price[t] > 0)
+            x.priced[t / 64] |= UINT64_C(1) << (t % 64);
+    n = sets_choose(&x, set);
+    *work += (uint64_t)v->n_items * v->n_bins * 2;
+    for (uint32_t k = 0; k < n; k++)
+        if (set_try(&x, &set[k]))
+            set[good++] = set[k];
+    ret->n = sets_take(&x, set, good);
+    if (!ret->n)
+        return false;
+    ret->least = ARENA_ARRAY(v->arena, struct cover_least, ret->n);
+    for (uint32_t k = 0; k < ret->n; k++)
+        ret->least[k] = set[k].least;
+    seat_bins(v, set, ret->n, ret);
+    return true;
+}
+
+void seats_proof(const struct seats *seats, const struct view *v,
+                 const struct cover_proof *with, struct cover_proof *ret)
+{
+    const uint32_t n = v->p->n_items;
+    struct cover_least *least = arena_copy(v->arena, seats->least,
+                                           seats->n * sizeof *least);
+
+    *ret = *with;
+    for (uint32_t k = 0; k < seats->n; k++)
+        least[k].worth = with->worth ? with->worth[n + k] : 0;
+    ret->least = least;
+    ret->n_least = seats->n;
+}

@@ -1,0 +1,33 @@
+/*
+ * seats.h - how many bins of some kinds any plan needs, at least.
+ *
+ * The linear program buys half a bin where items need one and a half: the bound
+ * loses half of what may be the dearest bin of all.  Where a set of items fits
+ * few kinds of bins, the number of those is bounded for itself, and rounded up
+ * (a Chvatal-Gomory cut of rank 1).  It enters the problem as items of their
+ * own, seats: each such bin has one, and so many must be held.
+ * Private to plan/cover/.
+ */
+#ifndef PLAN_COVER_SEATS_H
+#define PLAN_COVER_SEATS_H
+
+#include "../view.h"
+
+struct seats {
+    struct cover_problem p; /* the problem; its items, then n seats */
+    uint32_t n;
+    struct cover_least *least; /* per seat; worth 0 */
+};
+
+/* Looks for seats of use in the view's problem, with a fixed amount of work,
+ * which is added to *work.  used: how many of each bin a bound would have (the
+ * linear program's answer), or NULL.  False: there are none.  For plans that leave
+ * nothing out.  In the view's arena. */
+bool seats_make(const struct view *v, const double *used, uint64_t *work,
+                struct seats *ret);
+
+/* The proof of a bound for seats->p as one for the problem itself. */
+void seats_proof(const struct seats *seats, const struct view *v,
+                 const struct cover_proof *with, struct cover_proof *ret);
+
+#endif
