@@ -4,7 +4,8 @@
  * More budget is never worse, by construction: the budget only says when the
  * work ends, nothing that is done before depends on it.  The work is divided
  * into stages that end at fixed marks.  In each the worst bins are bought anew
- * for three tenths of it.  Of the rest column generation goes on for four tenths,
+ * for three tenths of it, or for most of it when the rest gained nothing in the
+ * stage before.  Of the rest column generation goes on for four tenths,
  * a fifth (a quarter when the program is solved) goes to proving its bound;
  * dives may use it up to 17/20, ruin and recreate has what is left.
  * With too many shapes for the linear program it gets clusters of like ones, or
