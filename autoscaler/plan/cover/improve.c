@@ -4,7 +4,8 @@
  * More budget is never worse, by construction: the budget only says when the
  * work ends, nothing that is done before depends on it.  The work is divided
  * into stages that end at fixed marks.  In each the worst bins are bought anew
- * for three tenths of it.  Of the rest column generation goes on for four tenths,
+ * for three tenths of it, or for most of it when the rest gained nothing in the
+ * stage before.  Of the rest column generation goes on for four tenths,
  * a fifth (a quarter when the program is solved) goes to proving its bound;
  * dives may use it up to 17/20, ruin and recreate has what is left.
  * With too many shapes for the linear program it gets clusters of like ones, or
@@ -38,6 +39,9 @@
  * so many tries of no use are enough. */
 #define DEARER 0.005
 #define USELESS 300
+/* Where the program gained nothing in the stage before: of a stage, and tries. */
+#define MOSTLY_MOST (400 * COVER_STEPS_PER_MS)
+#define MOSTLY_USELESS 5000
 /* In longer stages the program is of more use. */
 #define ANEW_MOST (120 * COVER_STEPS_PER_MS)
 
@@ -56,6 +60,7 @@ struct improve {
     uint64_t stop;  /* the budget */
     bool lp, begun; /* a linear program; it has columns */
     int n_dives;
+    bool mostly; /* the last stage's program was of no use for the plan */
     /* Without a linear program: clusters in place of many shapes, and a bound. */
     struct coarse coarse;
     struct cover_plan coarse_first;
@@ -136,7 +141,7 @@ static const double *better_anew(struct improve *x, uint64_t budget)
         .weight = arena_copy(x->v.arena, x->worth,
                              x->v.n_items * sizeof *x->worth),
         .dearer = DEARER,
-        .useless = USELESS,
+        .useless = x->mostly ? MOSTLY_USELESS : USELESS,
     };
 
     x->used += rebuy_run(&rebuy, budget, left_of(x));
@@ -287,15 +292,32 @@ static void ruin_some(struct improve *x, uint64_t end)
         partial_copy(&x->best, &x->trial);
 }
 
+/* With a linear program.  Where its dives and what follows gained nothing in one
+ * stage, buying anew has most of the next. */
+static void stage_with_program(struct improve *x, uint64_t stage, uint64_t end)
+{
+    uint64_t anew = x->mostly ? stage / 5 * 4 : stage * 3 / 10;
+    uint64_t most = x->mostly ? MOSTLY_MOST : ANEW_MOST;
+    int64_t cost;
+
+    better_anew(x, anew < most ? anew : most);
+    cost = x->best.cost;
+    if (left_of(x) > 0 && work_of(x) < end)
+        by_program(x, end - work_of(x), end);
+    if (left_of(x) > 0 && !proved(x))
+        ruin_some(x, end);
+    x->mostly = x->best.cost == cost;
+}
+
 static void stage_run(struct improve *x, uint64_t end)
 {
-    uint64_t from = work_of(x), stage = end - from, anew = stage * 3 / 10;
+    uint64_t from = work_of(x), stage = end - from;
 
     if (x->lp) {
-        better_anew(x, anew < ANEW_MOST ? anew : ANEW_MOST);
-        if (left_of(x) > 0 && work_of(x) < end)
-            by_program(x, end - work_of(x), end);
-    } else if (end < LEAST_STAGE * x->v.n_items) {
+        stage_with_program(x, stage, end);
+        return;
+    }
+    if (end < LEAST_STAGE * x->v.n_items) {
         memcpy(x->worth, better_anew(x, stage * 6 / 10),
                x->v.n_items * sizeof *x->worth);
         bound_alone(x, stage * 4 / 10);
