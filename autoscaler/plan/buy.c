@@ -216,7 +216,10 @@ static bool cover_buy(struct candidate *d, struct purchase *q)
     d->money = plan.proof.money;
     d->unit = plan.proof.unit;
     d->n_covers++;
-    return !answer_take(d, q, &plan) && d->t->s->n_shares > 0;
+    if (answer_take(d, q, &plan))
+        return false;
+    d->bound = -1; /* it was of a plan that places more */
+    return d->t->s->n_shares > 0;
 }
 
 /* From offers of one priority (or all of them); false: nothing is left to buy

@@ -183,7 +183,7 @@ def main(name, n=5000, seconds=120):
         where.mkdir()
         with Daemon(where, side.text(), env=side.environment) as d:
             d.until(lambda: len([x for x in d.nodes() if x["cloud_id"]]) >= n, 240, "not all machines are seen")
-            time.sleep(20)
+            time.sleep(75)  # offers are asked for again a minute after the first
             before, sent, at = side.calls(), side.sent(), time.monotonic()
             time.sleep(seconds)
             after, sent, took = side.calls(), side.sent() - sent, time.monotonic() - at
