@@ -231,6 +231,19 @@ def test_numbers_of_machines():
         assert any("proved" in b for b in check_plan.check(s, plan))
 
 
+def test_what_money_buys_is_no_limit_of_the_certificate():
+    """Five machines are all that the budget allows; the worths hold for any number."""
+    s = {"now_ms": 1_800_000_000_000, "nodes": [], "limits": {"max_cost_per_hour": 19}, "node_types": [
+        {"name": "t", "provider": "sim", "price": 3.7612, "accelerator_type": "A100", "resources": {"CPU": 2, "GPU": 2}}],
+        "demands": [{"resources": {"CPU": 1, "GPU": .6}, "count": 5, "accelerator_type": "A100"},
+                    {"resources": {"CPU": 2, "GPU": .5}, "count": 5, "accelerator_type": ["T4", "A100"]},
+                    {"resources": {"CPU": .5, "GPU": 1}, "count": 3}]}
+    for budget in ("1ms", "20ms"):
+        plan = json.loads(davit_plan(s, "--budget", budget))
+        assert not check_plan.check(s, plan)
+        assert plan["fleet"]["lower_bound"] == 18.806
+
+
 def test_a_false_certificate_is_seen():
     """A worth that is too high, a bound that is, bundles that are not the plan's."""
     seen = 0

@@ -79,6 +79,25 @@ static double by_program(struct certify *x, uint64_t missing,
     return bound_best(g, NULL);
 }
 
+/* An item is as much of a bin as the smallest of its cluster, at least. */
+static void least_spread(const struct view *v, const struct coarse *coarse,
+                         const struct cover_proof *proof,
+                         struct cover_proof *ret)
+{
+    struct cover_least *least = arena_copy(v->arena, proof->least,
+                                           proof->n_least * sizeof *least);
+
+    for (uint32_t k = 0; k < proof->n_least; k++) {
+        double *share = ARENA_ARRAY(v->arena, double, v->p->n_items);
+
+        for (uint32_t i = 0; i < v->n_items; i++)
+            share[v->item_of[i]] = least[k].share[coarse->of[i]];
+        least[k].share = share;
+    }
+    ret->least = least;
+    ret->n_least = proof->n_least;
+}
+
 static int64_t by_clusters(struct certify *x, uint64_t missing, uint64_t budget,
                            uint64_t *work, struct cover_proof *ret_proof)
 {
@@ -97,6 +116,7 @@ static int64_t by_clusters(struct certify *x, uint64_t missing, uint64_t budget,
         x->worth[i] = proof.worth[coarse.of[i]];
     view_proof(&x->v, x->worth, proof.money, ret_proof);
     ret_proof->unit = proof.unit;
+    least_spread(&x->v, &coarse, &proof, ret_proof);
     return bound;
 }
 
