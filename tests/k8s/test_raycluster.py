@@ -192,11 +192,12 @@ def test_another_writer_is_named(plane, operator, guide, gcs, tmp_path):
     guide()
     with Sidecar(plane, CLUSTER, tmp_path) as s:
         gcs.tasks([({"GPU": 1}, 2)])
-        until(lambda: group(plane)["replicas"] == 2)
         for _ in range(2):
+            # What has no machine yet is looked for a minute before it is asked for again.
+            until(lambda: group(plane)["replicas"] == 2 and len(names(plane)) == 2, 20, "set again, and its pods")
             plane.client.patch(clusters_path(name=CLUSTER) + "?fieldManager=gitops-sync", [
                 {"op": "replace", "path": "/spec/workerGroupSpecs/0/replicas", "value": 0}])
-            until(lambda: group(plane)["replicas"] == 2, 20, "set again")
+        until(lambda: group(plane)["replicas"] == 2, 20, "set again")
         until(lambda: "gitops-sync" in s.text(), 10, "the other writer's name in the log")
 
 

@@ -76,6 +76,8 @@ def old_journal():
     STATE.mkdir(parents=True)
     db = sqlite3.connect(STATE / "davit.db")
     db.executescript(pathlib.Path(DUMP).read_text())
+    db.execute("UPDATE request SET expires_ms = ? WHERE expires_ms > 0", [int(time.time() * 1000) + 36000000])  # as on its day
+    db.commit()
     db.close()
     with open(CONFIG) as f:
         text = f.read()
