@@ -59,6 +59,7 @@ struct cloud_machine {
                              * few others */
     int64_t noted_ms;       /* a watcher's own */
     uint32_t noted;         /* likewise */
+    int64_t noted_end_ms;   /* likewise */
     struct head_machine node; /* what it is as a node */
 };
 

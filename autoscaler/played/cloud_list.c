@@ -55,14 +55,15 @@ static bool is_going(const struct cloud_machine *m)
     return m->asked_ms || m->end_unsure_ms || m->gone_ms != INT64_MAX;
 }
 
-/* Of those behind the first `shown`. */
+/* Of those behind the first `shown`; what no list had yet is not missed. */
 static uint32_t staying(const struct handle *h, uint32_t shown)
 {
     const struct cloud *c = h->cloud;
     uint32_t n = 0;
 
     for (uint32_t i = shown; i < c->there.n; i++)
-        n += list_has(h, c->there.v[i]) && !is_going(c->there.v[i]);
+        n += list_has(h, c->there.v[i]) && c->there.v[i]->first_list_ms &&
+             !is_going(c->there.v[i]);
     return n;
 }
 

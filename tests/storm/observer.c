@@ -35,12 +35,14 @@ void law_broken(struct world *w, enum law law, const char *fmt, ...)
 
 /* ---- 1: nothing with work is ended */
 
-/* Could the daemon know of the node?  The head showed it, or does not answer:
- * then nobody knows what is there. */
+/* Could the daemon know of the node?  The head showed it, or does not answer
+ * any more: then nobody knows what is there. */
 static bool could_know(const struct world *w, const struct head_node *n)
 {
-    int64_t since = n->shown_ms ? n->shown_ms : n->joined_ms;
+    int64_t silent = head_silent_ms(w->head), since = n->shown_ms;
 
+    if (!since)
+        since = silent > n->joined_ms ? silent : n->joined_ms;
     return (n->shown_ms || !head_answers(w->head)) &&
            world_now(w) - since > KNOWN_MS;
 }
@@ -401,6 +403,18 @@ static bool is_ending(const struct status_page *page,
     return false;
 }
 
+/* It may have been tried long ago, and be taken for a new one since: this end
+ * may have been decided just now. */
+static bool ends_for_long(const struct world *w, const struct status_page *page,
+                          struct cloud_machine *m)
+{
+    if (!is_ending(page, m))
+        m->noted_end_ms = 0;
+    else if (!m->noted_end_ms)
+        m->noted_end_ms = world_now(w);
+    return m->noted_end_ms && world_now(w) - m->noted_end_ms > ASKED_MS;
+}
+
 static bool is_overdue(const struct daemon *d, int64_t since_ms)
 {
     int64_t now = world_now(d->world);
@@ -440,16 +454,18 @@ static void ends_check(struct daemon *d, const struct status_page *page)
     if ((w->head && !head_answers(w->head)) || disk_is_bad(w->disk) ||
         (w->lease && !lease_is_well(w->lease)))
         w->ills_ms = world_now(w);
-    for (uint32_t i = 0; (m = world_machine(w, i, &c)); i++)
-        if (m->end_tried_ms && m->gone_ms == INT64_MAX &&
-            m->daemon == d->number && !m->added && was_well(d, c) &&
-            world_now(w) - m->end_tried_ms > ASKED_MS && !is_up(w, m) &&
-            is_ending(page, m))
+    for (uint32_t i = 0; (m = world_machine(w, i, &c)); i++) {
+        if (m->daemon != d->number || m->added)
+            continue;
+        if (ends_for_long(w, page, m) && m->end_tried_ms &&
+            m->gone_ms == INT64_MAX && was_well(d, c) &&
+            world_now(w) - m->end_tried_ms > ASKED_MS && !is_up(w, m))
             law_broken(w, LAW_WEDGE,
                        "cloud %s: %s is to end, and that was asked for %lld s "
                        "ago",
                        cloud_title(c), m->id,
                        (long long)(world_now(w) - m->end_tried_ms) / 1000);
+    }
 }
 
 static void stops_check(struct daemon *d, const struct status_page *page)
