@@ -18,6 +18,7 @@ enum {
     GRACE_MS = 90 * SECOND,     /* from unknown to known */
     END_COMES_MS = 11 * MINUTE, /* after a restart: an end that was asked for */
     ASKED_MS = 20 * MINUTE,     /* between two calls for the same end */
+    SEEN_MS = 20 * SECOND, /* what is ready later is seen by the next list */
 };
 
 void law_broken(struct world *w, enum law law, const char *fmt, ...)
@@ -231,7 +232,7 @@ static bool of_use(const struct world *w, const struct cloud_machine *m)
 {
     return !end_unsure(w, m) && m->gone_ms == INT64_MAX && !m->failed &&
            !m->asked_ms && !m->added && !was_hidden(w, m) &&
-           m->ready_ms - m->launched_ms <
+           m->ready_ms - m->launched_ms + SEEN_MS <
                w->settings.v[0].conf->start_timeout_ms;
 }
 
@@ -345,13 +346,14 @@ static bool is_known(const struct status_page *page,
     return false;
 }
 
-/* One that is not known must be after some good lists and a grace. */
+/* One that is not known must be after some good lists and a grace; what lists hid,
+ * as anybody would think gone, when they have had it again. */
 static void owner_check(struct daemon *d, const struct status_page *page,
                         const struct cloud *c, struct cloud_machine *m)
 {
     int64_t now = world_now(d->world);
 
-    if (is_known(page, m)) {
+    if (is_known(page, m) || was_hidden(d->world, m)) {
         m->noted_ms = 0;
         return;
     }
