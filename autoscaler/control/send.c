@@ -41,15 +41,20 @@ static bool backs_off(const struct send *s, const struct machine *m)
 
 /* One that may have left before, in another process too, is sent again only for
  * what is needed now, all of it: the same request can ask for no less. */
-static bool is_needed(const struct send *s, const char *request_id)
+static bool is_needed(const struct send *s, const struct machine *first)
 {
     const struct fleet *f = &s->ledger->fleet;
+    uint32_t n = 0;
 
-    for (uint32_t i = 0; i < f->n; i++)
-        if (f->v[i]->state == STATE_INTENDED && !f->v[i]->needed &&
-            strcmp(f->v[i]->request_id, request_id) == 0)
+    for (uint32_t i = 0; i < f->n; i++) {
+        if (strcmp(f->v[i]->request_id, first->request_id) != 0)
+            continue;
+        if (f->v[i]->state == STATE_INTENDED && !f->v[i]->needed)
             return false;
-    return true;
+        n++;
+    }
+    return n ==
+           first->launch_count; /* of the others it is known that they are gone */
 }
 
 static void launch_mark(const struct send *s, const char *request_id)
@@ -76,7 +81,7 @@ static void launch_send(struct send *s, const struct machine *first)
     if (!provider_is_read(p) ||
         !calls_room(s->providers, p->provider, CALL_LAUNCH) ||
         launch_waits(s, first->request_id) || backs_off(s, first) ||
-        (first->maybe.doubt && !is_needed(s, first->request_id)))
+        (first->maybe.doubt && !is_needed(s, first)))
         return;
     call = call_new(p->provider, CALL_LAUNCH, MAIL_CALL);
     call->type = arena_strdup(&call->arena, first->type);

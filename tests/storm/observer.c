@@ -261,8 +261,8 @@ static void launched(void *arg, struct cloud *c, struct cloud_machine *m)
     w->launched++;
     w->digest = hash_text(hash_number(w->digest, (uint64_t)world_now(w)),
                           m->request_id);
-    if (m->daemon)
-        return; /* its settings are not noted */
+    if (m->daemon || m->added)
+        return; /* its settings are not noted; nobody's purchase */
     if (w->plain && !m->failed)
         once_check(w, m);
     if (b.of_type > max_of(w, m->type))
@@ -405,12 +405,20 @@ static bool is_ending(const struct status_page *page,
     return false;
 }
 
-/* It may have been tried long ago, and be taken for a new one since: this end
- * may have been decided just now. */
+/* It has a raylet, whose work may be given time first. */
+static bool is_up(const struct world *w, const struct cloud_machine *m)
+{
+    struct head_node n;
+
+    return w->head && head_node_of(w->head, m->id, &n) && n.alive;
+}
+
+/* It may have been tried long ago, and be taken for a new one since, or have had
+ * a raylet again, whose work was given time: this end may be due just now. */
 static bool ends_for_long(const struct world *w, const struct status_page *page,
                           struct cloud_machine *m)
 {
-    if (!is_ending(page, m))
+    if (!is_ending(page, m) || is_up(w, m))
         m->noted_end_ms = 0;
     else if (!m->noted_end_ms)
         m->noted_end_ms = world_now(w);
@@ -438,14 +446,6 @@ static bool was_well(const struct daemon *d, const struct cloud *c)
     return cloud_well_ms(c) && world_now(w) - since > ASKED_MS;
 }
 
-/* It has a raylet, whose work may be given time first. */
-static bool is_up(const struct world *w, const struct cloud_machine *m)
-{
-    struct head_node n;
-
-    return w->head && head_node_of(w->head, m->id, &n) && n.alive;
-}
-
 /* A call that hangs stops no end: another one is sent. */
 static void ends_check(struct daemon *d, const struct status_page *page)
 {
@@ -461,7 +461,7 @@ static void ends_check(struct daemon *d, const struct status_page *page)
             continue;
         if (ends_for_long(w, page, m) && m->end_tried_ms &&
             m->gone_ms == INT64_MAX && was_well(d, c) &&
-            world_now(w) - m->end_tried_ms > ASKED_MS && !is_up(w, m))
+            world_now(w) - m->end_tried_ms > ASKED_MS)
             law_broken(w, LAW_WEDGE,
                        "cloud %s: %s is to end, and that was asked for %lld s "
                        "ago",
@@ -526,9 +526,9 @@ void observer_step(struct daemon *d)
     if (news && d->number == 0)
         requests_check(d, page);
     d->tick = page->tick;
-    if ((world_now(w) - w->checked_ms >= CHECK_MS || (news && w->unknown)) &&
+    if ((world_now(w) - d->checked_ms >= CHECK_MS || (news && w->unknown)) &&
         world_now(w) - d->started_ms > GRACE_MS) {
-        w->checked_ms = world_now(w);
+        d->checked_ms = world_now(w);
         owners_check(d, page);
         stops_check(d, page);
         if (d->number == 0)

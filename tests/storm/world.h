@@ -35,7 +35,8 @@ struct daemon { /* a process on the machine, or none */
     char *settings;          /* its file as it is now; heap */
     uint32_t number;
     int64_t started_ms, event;
-    uint64_t tick; /* of the page looked at last */
+    uint64_t tick;      /* of the page looked at last */
+    int64_t checked_ms; /* laws 4 and 7 were */
     uint32_t starts;
 };
 
@@ -90,11 +91,10 @@ struct world {
     uint32_t edits;  /* files that were saved */
     uint64_t faults; /* beside those of clouds and head */
     uint32_t acknowledged, ended, tasks_lost, launched;
-    uint32_t adopters;  /* daemons whose person adopted all: bits */
-    bool unknown;       /* law 4: some machine is */
-    int64_t checked_ms; /* law 4 was */
-    int64_t ills_ms;    /* head or disk were not well then, at a look */
-    int64_t slept_ms;   /* the computer woke up then; 0 never slept */
+    uint32_t adopters; /* daemons whose person adopted all: bits */
+    bool unknown;      /* law 4: some machine is */
+    int64_t ills_ms;   /* head or disk were not well then, at a look */
+    int64_t slept_ms;  /* the computer woke up then; 0 never slept */
     uint64_t digest, steps;
     int law; /* that was broken first; 0 none */
     char violation[512];
