@@ -111,7 +111,7 @@ def mutant_try(tree, mutant, seeds, known):
 
 
 def main(argv):
-    seeds, names = "1-300", argv[1:]
+    seeds, names = "1-3000", argv[1:]
     if names[:1] == ["--seeds"]:
         seeds, names = names[1], names[2:]
     mutants = [m for m in MUTANTS if not names or m[1] in names]
