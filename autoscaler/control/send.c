@@ -40,7 +40,8 @@ static bool backs_off(const struct send *s, const struct machine *m)
 }
 
 /* One that may have left before, in another process too, is sent again only for
- * what is needed now, all of it: the same request can ask for no less. */
+ * what is needed now, all of it: the same request can ask for no less.  Of those
+ * that the ledger has no more it is known that they are gone. */
 static bool is_needed(const struct send *s, const struct machine *first)
 {
     const struct fleet *f = &s->ledger->fleet;
@@ -53,8 +54,7 @@ static bool is_needed(const struct send *s, const struct machine *first)
             return false;
         n++;
     }
-    return n ==
-           first->launch_count; /* of the others it is known that they are gone */
+    return n == first->launch_count;
 }
 
 static void launch_mark(const struct send *s, const char *request_id)
