@@ -68,6 +68,7 @@ static void launch_mark(const struct send *s, const char *request_id)
         if (m->state != STATE_INTENDED)
             continue;
         m->maybe.sent_ms = m->progress_ms = s->env->now_ms;
+        m->maybe.unlisted = false;
     }
 }
 

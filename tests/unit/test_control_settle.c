@@ -62,6 +62,11 @@ static void test_asked(void **state)
     (void)state;
     m.maybe.doubt = true;
     m.maybe.sent_ms = T + 10000;
+    /* until a list could have it, nothing is bought in its place */
+    assert_false(absent(&m, 10000 + SETTLE - 1));
+    assert_false(m.maybe.unlisted);
+    assert_false(absent(&m, 10000 + SETTLE));
+    assert_true(m.maybe.unlisted);
     assert_false(absent(&m, 100000)); /* it is still sent again */
     m.maybe.given_up = true;
     assert_true(standing_lost_sight(&m));
