@@ -80,7 +80,9 @@ bool settle_absent(struct machine *m, int64_t list_begun_ms, int64_t settle_ms)
         return false;
     switch (standing_of(m)) {
     case STANDING_ASKED:
-    case STANDING_ACCEPTED: return m->maybe.given_up && !m->busy;
+    case STANDING_ACCEPTED:
+        return m->maybe.given_up && !m->busy &&
+               missed_twice(m, list_begun_ms, settle_ms);
     case STANDING_ENDED:
         return list_begun_ms >= m->maybe.ended_ms ||
                missed_twice(m, list_begun_ms, settle_ms);

@@ -4,10 +4,11 @@
  *
  *   standing    state                 billed  room   is forgotten by
  *   PLANNED     intended, not sent    no      yes    the plan, any time
- *   ASKED       intended, sent        yes     (*)    a good list begun a settle
- *                                                    time and a minute after
- *                                                    the last send, no call being
- *                                                    under way
+ *   ASKED       intended, sent        yes     (*)    two good lists without it,
+ *                                                    a settle time apart, begun
+ *                                                    a settle time and a minute
+ *                                                    after the last send, no
+ *                                                    call being under way
  *   ACCEPTED    requested             yes     until  the same, after
  *                                             late   start_timeout
  *   THERE       starting, ready,      yes     yes    two good lists without it,
