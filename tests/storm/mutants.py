@@ -42,9 +42,10 @@ MUTANTS = [
     (4, "strangers_overlooked", C + "providers/machines.c", "    else if (cm->phase != DAVIT_STOPPING)\n        m = adopt(",
      "    else if (cm->phase != DAVIT_STOPPING && *cm->request_id)\n        m = adopt("),
     (4, "others_ended", C + "send.c", "!machine_is_anothers(m) &&", ""),
-    (5, "asked_is_forgotten", C + "settle.c", "    case STANDING_ACCEPTED: return m->maybe.given_up && !m->busy;",
-     "    case STANDING_ACCEPTED: return !m->busy;"),
-    (5, "no_settle_time", C + "settle.c", "return list_begun_ms >= since + settle_ms;", "return list_begun_ms >= since + 0 * settle_ms;"),
+    (5, "asked_is_forgotten", C + "settle.c", "return m->maybe.given_up && !m->busy &&", "return !m->busy ||"),
+    (5, "no_settle_time", C + "settle.c", ("return list_begun_ms >= since + settle_ms;", "list_begun_ms >= sent_last(m) + settle_ms"),
+     ("return list_begun_ms >= since + 0 * settle_ms;", "list_begun_ms >= sent_last(m) + 0 * settle_ms")),
+    (5, "bought_before_a_list", C + "snapshot_nodes.c", "return !m->maybe.unlisted &&", "return !*m->id && !m->maybe.unlisted &&"),
     (5, "never_listed_is_lost", C + "settle.c", "           list_begun_ms - m->maybe.missing_ms >= settle_ms;",
      "           list_begun_ms - m->maybe.missing_ms >= 0 * settle_ms;"),
     (6, "idle_for_ever", C + "snapshot_nodes.c", "n.idle_ms = idle_of(k, seen);", "n.idle_ms = idle_of(k, seen) * 0 - 1;"),
@@ -57,6 +58,8 @@ MUTANTS = [
     (7, "hung_end_for_ever", C + "providers/answers.c",
      ("enum status s = call->job.abandoned ? ST_RETRY : call->done[i];", "            m->busy = false;\n            m->maybe.end_doubt_ms"),
      ("enum status s = call->done[i];\n\n        if (call->job.abandoned)\n            continue;", "            m->maybe.end_doubt_ms")),
+    (7, "renamed_end_lost", C + "providers/answers.c", "return m && strcmp(m->cloud_id, call->ids[i]) == 0 &&",
+     "return m && strcmp(m->cloud_id, call->ids[i]) == 0 && strcmp(m->provider, provider_name(call->provider)) == 0 &&"),
     (7, "stop_unseen", C + "publish.c", ".ready = provider_is_read(s),", ".ready = s->listed_ms > 0,"),
 ]
 # A wedge shows as a world that does not settle, a forgotten machine as one that
