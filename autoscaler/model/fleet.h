@@ -90,6 +90,8 @@ struct machine {
                           * provider; "": not known */
     struct maybe maybe;     /* what is not known for sure: ledger's table */
     char cloud_holds[160];  /* why the cloud will not end it now; "": it may */
+    int64_t awaits_ms;      /* another's running work was to come here then,
+                             * wall; 0: never */
     uint32_t refused;       /* drains in a row */
     uint32_t tries;         /* calls made for it in this state */
     int64_t retry_ms;       /* no call for it before, wall */

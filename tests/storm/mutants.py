@@ -48,7 +48,7 @@ MUTANTS = [
     (5, "bought_before_a_list", C + "snapshot_nodes.c", "return !m->maybe.unlisted &&", "return !*m->id && !m->maybe.unlisted &&"),
     (5, "never_listed_is_lost", C + "settle.c", "           list_begun_ms - m->maybe.missing_ms >= settle_ms;",
      "           list_begun_ms - m->maybe.missing_ms >= 0 * settle_ms;"),
-    (6, "idle_for_ever", C + "snapshot_nodes.c", "n.idle_ms = idle_of(k, seen);", "n.idle_ms = idle_of(k, seen) * 0 - 1;"),
+    (6, "idle_for_ever", C + "snapshot_nodes.c", "n.idle_ms = idle_of(k, m, seen);", "n.idle_ms = idle_of(k, m, seen) * 0 - 1;"),
     (6, "end_asked_once", C + "providers/answers.c", "        m->retry_ms = retry_at(p, m, e);\n        return false;",
      "        m->retry_ms = e ? INT64_MAX : 0;\n        return false;"),
     (6, "joins_overlooked", C + "sources/joins.c", "if (h != source_of_machines(s))", "if (h != source_of_machines(s) || h->view->n_nodes > 2)"),
