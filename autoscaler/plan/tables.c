@@ -144,29 +144,82 @@ bool tables_fits(const struct tables *t, uint32_t shape, uint32_t type)
 {
     int8_t *fits = &t->fits[(size_t)shape * t->s->n_types + type];
 
-    *fits = room_fit(t->s, &t->room[type], &t->needs[shape], 1) > 0 &&
+    *fits = room_holds(&t->room[type], &t->needs[shape]) &&
             !tables_unhelped(t, shape, type);
     return *fits > 0;
 }
 
-void tables_could_each(const struct tables *t, uint32_t shape,
-                       const uint32_t *offers, uint32_t n, uint64_t *bits,
-                       uint32_t at)
+/* Offers as sets: of each type, and of those that match a selector. */
+struct offer_sets {
+    const uint32_t *offers;
+    uint32_t n, words, at;
+    uint32_t *types, n_types; /* those that have an offer */
+    uint64_t *of_type;        /* per place in types[] */
+    uint64_t **matching;      /* per selector; NULL: not asked for yet */
+};
+
+static void set_bit(uint64_t *set, uint32_t bit)
+{
+    set[bit / 64] |= UINT64_C(1) << (bit % 64);
+}
+
+static void sets_make(const struct tables *t, struct offer_sets *x)
 {
     const struct problem *s = t->s;
-    const uint32_t selector = s->shapes[shape].selector;
-    const int8_t *fits = t->fits + (size_t)shape * s->n_types;
-    const int8_t *match = t->match + (size_t)selector * t->n_places;
+    uint32_t *place = ARENA_ARRAY(t->arena, uint32_t, s->n_types);
 
-    for (uint32_t k = 0; k < n; k++, at++) {
-        const uint32_t i = offers[k], type = s->offers[i].type;
-        int8_t m = selector == 0 ? 1 : match[t->place_as[i]];
+    x->types = ARENA_ARRAY(t->arena, uint32_t, s->n_types);
+    x->of_type = ARENA_ARRAY(t->arena, uint64_t, (size_t)s->n_types * x->words);
+    x->matching = ARENA_ARRAY(t->arena, uint64_t *, s->n_selectors + 1);
+    for (uint32_t k = 0; k < x->n; k++) {
+        const uint32_t type = s->offers[x->offers[k]].type;
 
-        if (fits[type] == 0 || m == 0 ||
-            (fits[type] < 0 && !tables_fits(t, shape, type)) ||
-            (m < 0 && !tables_match_offer(t, selector, i)))
-            continue;
-        bits[at / 64] |= UINT64_C(1) << (at % 64);
+        if (place[type] == 0) {
+            x->types[x->n_types++] = type;
+            place[type] = x->n_types;
+        }
+        set_bit(x->of_type + (size_t)(place[type] - 1) * x->words, x->at + k);
+    }
+}
+
+static const uint64_t *matching(const struct tables *t, struct offer_sets *x,
+                                uint32_t selector)
+{
+    uint64_t *set = x->matching[selector];
+
+    if (set)
+        return set;
+    set = x->matching[selector] = ARENA_ARRAY(t->arena, uint64_t, x->words);
+    for (uint32_t k = 0; k < x->n; k++)
+        if (tables_match_offer(t, selector, x->offers[k]))
+            set_bit(set, x->at + k);
+    return set;
+}
+
+void tables_could_each(const struct tables *t, const uint32_t *shapes,
+                       uint32_t n, const uint32_t *offers, uint32_t n_offers,
+                       uint64_t *bits, uint32_t words, uint32_t at)
+{
+    const struct problem *s = t->s;
+    struct offer_sets x = {
+        .offers = offers, .n = n_offers, .words = words, .at = at};
+
+    sets_make(t, &x);
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t shape = shapes[i];
+        const int8_t *fits = t->fits + (size_t)shape * s->n_types;
+        const uint64_t *match = matching(t, &x, s->shapes[shape].selector);
+        uint64_t *row = bits + (size_t)i * words;
+
+        for (uint32_t k = 0; k < x.n_types; k++) {
+            const uint64_t *set = x.of_type + (size_t)k * words;
+
+            if (fits[x.types[k]] == 0 ||
+                (fits[x.types[k]] < 0 && !tables_fits(t, shape, x.types[k])))
+                continue;
+            for (uint32_t w = 0; w < words; w++)
+                row[w] |= set[w] & match[w];
+        }
     }
 }
 

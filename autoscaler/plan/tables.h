@@ -103,11 +103,11 @@ static inline bool tables_could(const struct tables *t, uint32_t shape,
     return selector == 0 || tables_match_offer(t, selector, offer);
 }
 
-/* tables_could() for each of n offers: sets bit `at`, at + 1, ... of those that
- * could. */
-void tables_could_each(const struct tables *t, uint32_t shape,
-                       const uint32_t *offers, uint32_t n, uint64_t *bits,
-                       uint32_t at);
+/* tables_could() for each of n shapes and n_offers offers: sets bit `at`, at + 1, ...
+ * of those offers that could in the shape's row of `words` words. */
+void tables_could_each(const struct tables *t, const uint32_t *shapes,
+                       uint32_t n, const uint32_t *offers, uint32_t n_offers,
+                       uint64_t *bits, uint32_t words, uint32_t at);
 
 /* May a new node of this offer be bought for the shape, limits aside? */
 bool tables_may_buy(const struct tables *t, uint32_t shape, uint32_t offer);
