@@ -140,13 +140,44 @@ bool tables_unhelped(const struct tables *t, uint32_t shape, uint32_t type)
     return false;
 }
 
-bool tables_fits(const struct tables *t, uint32_t shape, uint32_t type)
+/* Types that have too little of a column for the shape do not fit; has: of the
+ * column, per type. */
+static void fits_narrow(const struct problem *s, const struct need *need,
+                        const int64_t *has, bool *fits)
 {
-    int8_t *fits = &t->fits[(size_t)shape * t->s->n_types + type];
+    const bool part = s->columns[need->column].device &&
+                      need->amount < AMOUNT_ONE;
+    const int64_t least = part ? AMOUNT_ONE : need->amount;
 
-    *fits = room_holds(&t->room[type], &t->needs[shape]) &&
-            !tables_unhelped(t, shape, type);
-    return *fits > 0;
+    for (uint32_t k = 0; k < s->n_types; k++)
+        fits[k] = fits[k] & (has[k] >= least);
+}
+
+/* For all shapes and types at once, column by column: new nodes have no devices that
+ * are used in part. */
+static void fits_find(struct tables *t)
+{
+    const struct problem *s = t->s;
+    int64_t *has = ARENA_ARRAY(t->arena, int64_t,
+                               (size_t)s->n_columns * s->n_types);
+
+    for (uint32_t c = 0; c < s->n_columns; c++)
+        for (uint32_t k = 0; k < s->n_types; k++)
+            has[(size_t)c * s->n_types + k] = t->room[k].row[c];
+    t->fits = ARENA_ARRAY(t->arena, bool, (size_t)s->n_shapes * s->n_types);
+    for (uint32_t i = 0; i < s->n_shapes; i++) {
+        const struct needs *needs = &t->needs[i];
+        bool *fits = t->fits + (size_t)i * s->n_types;
+
+        if (needs->never)
+            continue;
+        memset(fits, true, s->n_types);
+        for (uint32_t k = 0; k < needs->n; k++)
+            fits_narrow(s, &needs->v[k],
+                        has + (size_t)needs->v[k].column * s->n_types, fits);
+        for (uint32_t k = 0; s->n_unhelped && k < s->n_types; k++)
+            fits[k] = fits[k] && !tables_unhelped(t, i, k);
+    }
 }
 
 /* Offers as sets: of each type, and of those that match a selector. */
@@ -207,17 +238,14 @@ void tables_could_each(const struct tables *t, const uint32_t *shapes,
     sets_make(t, &x);
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t shape = shapes[i];
-        const int8_t *fits = t->fits + (size_t)shape * s->n_types;
+        const bool *fits = t->fits + (size_t)shape * s->n_types;
         const uint64_t *match = matching(t, &x, s->shapes[shape].selector);
         uint64_t *row = bits + (size_t)i * words;
 
         for (uint32_t k = 0; k < x.n_types; k++) {
             const uint64_t *set = x.of_type + (size_t)k * words;
 
-            if (fits[x.types[k]] == 0 ||
-                (fits[x.types[k]] < 0 && !tables_fits(t, shape, x.types[k])))
-                continue;
-            for (uint32_t w = 0; w < words; w++)
+            for (uint32_t w = 0; fits[x.types[k]] && w < words; w++)
                 row[w] |= set[w] & match[w];
         }
     }
@@ -302,10 +330,9 @@ void tables_make(const struct problem *s, struct arena *arena,
     places_find(t);
     t->match = ARENA_ARRAY(arena, int8_t, (size_t)s->n_selectors * t->n_places);
     memset(t->match, -1, (size_t)s->n_selectors * t->n_places);
-    t->fits = ARENA_ARRAY(arena, int8_t, (size_t)s->n_shapes * s->n_types);
-    memset(t->fits, -1, (size_t)s->n_shapes * s->n_types);
     shapes_measure(t);
     offers_rank(t);
+    fits_find(t);
     offers_tried(t);
     tables_demand(t);
 }
