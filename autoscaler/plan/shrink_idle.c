@@ -172,6 +172,7 @@ void shrink_idle(const struct candidate *d, const struct verdict *verdicts,
         } else if (verdicts[i].taking && n->state == STATE_READY &&
                    n->idle_ms >= 0 && !needed_by[i]) {
             p->why = REASON_KEEP_DEMAND;
+            p->demand = NONE;
         } else if (judge(d, i, needed_by[i], p)) {
             idle[n_idle++] = i;
         }
