@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "../base/rare.h"
+
 enum { CALL_TIMEOUT_MS = 120000, TERMINATE_BATCH = 500 };
 
 static bool is_due(const struct send *s, const struct machine *m)
@@ -180,7 +182,7 @@ static void terminates_send(struct send *s, const struct provider_state *p)
         call->consoles[call->n_ids] = console_wanted(m);
         m->busy = m->maybe.end_sent = true;
         ids[call->n_ids++] = arena_strdup(&call->arena, m->cloud_id);
-        if (call->n_ids == TERMINATE_BATCH) {
+        if (call->n_ids == TERMINATE_BATCH || RARE(BATCH_SMALL)) {
             call_send(s->providers, call, CALL_TIMEOUT_MS);
             call = NULL;
         }
