@@ -168,10 +168,17 @@ static enum reason unjoined_hold(const struct known *k, const struct machine *m)
     return REASON_NONE;
 }
 
+/* Its launch may have worked, and no list could tell yet. */
+static bool is_awaited(const struct known *k, const struct machine *m)
+{
+    return !m->maybe.unlisted &&
+           provider_is_read(provider_find(k->providers, m->provider));
+}
+
 static void hold_take(const struct known *k, const struct machine *m,
                       struct snap_node *n)
 {
-    if (standing_lost_sight(m)) {
+    if (standing_lost_sight(m) && !is_awaited(k, m)) {
         n->hold = REASON_KEEP_UNANSWERED;
     } else if (m->protected || m->unread) {
         n->hold = REASON_KEEP_PROTECTED;

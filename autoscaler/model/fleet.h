@@ -40,6 +40,7 @@ struct maybe {
                            * it may still come */
     bool doubt;    /* a call for its launch was not answered: it may exist */
     bool given_up; /* its launch is not sent again; a list tells */
+    bool unlisted; /* a list that could know of its last send lacks it */
     bool taken;    /* the cloud takes it back: its list says so */
     bool leaving;  /* it will: its node says so */
     int64_t leaves_ms; /* about then; 0: nothing is known of a time */
