@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "../base/rare.h"
+
 enum { CALL_TIMEOUT_MS = 120000, TERMINATE_BATCH = 500 };
 
 static bool is_due(const struct send *s, const struct machine *m)
@@ -196,7 +198,7 @@ static void terminates_send(struct send *s, const struct provider_state *p)
             b = batch_new(p);
         share.most--;
         batch_add(&b, m);
-        if (b.call->n_ids == TERMINATE_BATCH) {
+        if (b.call->n_ids == TERMINATE_BATCH || RARE(BATCH_SMALL)) {
             call_send(s->providers, b.call, CALL_TIMEOUT_MS);
             b.call = NULL;
         }

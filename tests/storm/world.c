@@ -508,6 +508,7 @@ void world_begin(struct world *w, const struct world_opts *o)
     w->digest = HASH_SEED;
     w->pause_ms = o->pause_ms;
     w->player = player_new(o->seed, BEGIN_MS);
+    rare_begin(&o->rare, o->seed);
     player_busy(w->player, o->busy);
     w->disk = disk_new("played");
     if (o->head)

@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "lease.h"
 #include "played/cloud.h"
+#include "rare.h"
 
 enum {
     SECOND = 1000,
@@ -118,6 +119,7 @@ struct world_opts {
     uint32_t clouds;   /* their names: "a", "b", "c" */
     uint32_t pause_ms; /* see control/outside.h: what waits must say so */
     uint32_t busy;     /* see player_busy() */
+    struct rare_ways rare;
 };
 
 void world_begin(struct world *w, const struct world_opts *o);
