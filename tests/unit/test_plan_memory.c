@@ -7,6 +7,7 @@
  * PLAN_SEED=n: other worlds.
  */
 #include "../../autoscaler/codec/codec.h"
+#include "../../autoscaler/model/amount.h"
 #include "../../autoscaler/plan/memory.h"
 #include "../../autoscaler/plan/planner.h"
 
@@ -336,6 +337,49 @@ static void test_forgets(void **state)
     json_decref(world);
 }
 
+/* A memory that is full answers as none does, and keeps nothing. */
+static void test_full(void **state)
+{
+    enum { ITEMS = 3 };
+    const struct pb_column column = {0};
+    const int64_t need[ITEMS] = {AMOUNT_ONE, 3 * AMOUNT_ONE, 5 * AMOUNT_ONE};
+    const int64_t has = 8 * AMOUNT_ONE;
+    const struct cover_bin bin = {.has = &has, .price = 1000, .max = UNLIMITED};
+    const uint32_t family_max = UNLIMITED;
+    struct cover_item items[ITEMS];
+    const struct cover_problem p = {.columns = &column,
+                                    .n_columns = 1,
+                                    .items = items,
+                                    .n_items = ITEMS,
+                                    .bins = &bin,
+                                    .n_bins = 1,
+                                    .family_max = &family_max,
+                                    .n_families = 1,
+                                    .max_bins = UNLIMITED,
+                                    .max_cost = -1};
+    struct memory full = {.bytes = (size_t)1 << 30};
+    struct arena arena = {0};
+    struct cover_plan a, b;
+    struct cover_proof proof;
+    uint64_t work = 0, again = 0;
+
+    (void)state;
+    for (uint32_t i = 0; i < ITEMS; i++)
+        items[i] = (struct cover_item){&need[i], 1777 + i, NULL};
+    memory_first(NULL, &p, &arena, &a);
+    memory_first(&full, &p, &arena, &b);
+    assert_int_equal(a.cost, b.cost);
+    assert_int_equal(a.bound, b.bound);
+    assert_int_equal(a.work, b.work);
+    assert_int_equal(
+        memory_bound(NULL, &p, 0, NULL, 0, &arena, &work, &proof),
+        memory_bound(&full, &p, 0, NULL, 0, &arena, &again, &proof));
+    assert_int_equal(work, again);
+    assert_true(!full.first && full.known == 0 && full.asked > 2);
+    memory_done(&full);
+    arena_done(&arena);
+}
+
 /* A plan does not lie in the memory that it was made with. */
 static void test_plan_outlives_memory(void **state)
 {
@@ -383,6 +427,7 @@ int main(void)
         cmocka_unit_test(test_nothing_changed),
         cmocka_unit_test(test_base_is_known),
         cmocka_unit_test(test_forgets),
+        cmocka_unit_test(test_full),
         cmocka_unit_test(test_plan_outlives_memory),
     };
 
