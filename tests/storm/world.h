@@ -98,7 +98,8 @@ struct world {
     uint32_t adopters; /* daemons whose person adopted all: bits */
     bool unknown;      /* law 4: some machine is */
     int64_t ills_ms;   /* head or disk were not well then, at a look */
-    int64_t slept_ms;  /* the computer woke up then; 0 never slept */
+    int64_t slept_ms;  /* the computer woke up then, or the leader that stood
+                        * still; 0 never slept */
     uint64_t digest, steps;
     int law; /* that was broken first; 0 none */
     char violation[512];
