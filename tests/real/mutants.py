@@ -37,8 +37,6 @@ RAY_MUTANTS = [
     MUTANTS[0],
     ({1}, "silence_is_consent", C + "sources/drain.c", "    m->tries++;\n    if (j->err.retry_after_ms > wait)",
      "    machine_to(s->ledger, m, STATE_STOPPING);\n    if (j->err.retry_after_ms > wait)"),
-    ({1}, "refusal_is_consent", C + "sources/drain.c", "        drain_refused(s, source_of_machines(s), m, d->why);",
-     "        machine_to(s->ledger, m, STATE_STOPPING);"),
     ({1}, "deadline_at_once", C + "observe.c", "    if (o->env->now_ms < until) {\n", "    until = 0;\n    if (o->env->now_ms < until) {\n"),
 ]
 
