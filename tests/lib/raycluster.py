@@ -458,11 +458,13 @@ class RayCluster:
 
     def kill_raylet(self, name, sig=signal.SIGKILL):
         """Only the raylet process of a worker."""
-        for pid in self._family(self.workers[name].process.pid):
-            if _comm(pid) == "raylet":
-                os.kill(pid, sig)
-                return pid
-        raise RuntimeError(f"worker {name} has no raylet")
+        pid = self._process(self.workers[name].process.pid, "raylet")
+        os.kill(pid, sig)
+        return pid
+
+    def gcs(self):
+        """The head's process that answers an autoscaler."""
+        return self._process(self.head.pid, "gcs_server")
 
     # -- what it says
 
@@ -586,6 +588,12 @@ class RayCluster:
                                  start_new_session=True, preexec_fn=_die_with_parent)
         self.sessions.add(p.pid)
         return p
+
+    def _process(self, above, name):
+        for pid in self._family(above):
+            if _comm(pid) == name:
+                return pid
+        raise RuntimeError(f"there is no {name} below process {above}")
 
     def _family(self, pid):
         """pid and what it started, however far down."""

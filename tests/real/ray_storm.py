@@ -1,66 +1,53 @@
 #!/usr/bin/env python3
 """A storm with real Ray: no task on a healthy node is lost.
 
-ray_storm.py [--seconds N] [--seed N]     exits with 1 when a law was broken
+ray_storm.py [--seconds N] [--seed N] [--keep DIR]     exits with 1 when a law was broken; DIR gets the logs
 
-A real head, raylets of the `local` provider, and a driver whose tasks run for seconds with
-max_retries=0: Ray starts none of them again.  Meanwhile the daemon is killed with `kill -9`, put to
-sleep, reloaded and given other limits; raylets do not start, start late, or are killed.  A task may
-be lost with the raylet it ran on, when that was killed here.  Ends with a calm: all tasks are done,
-and every machine goes.  Run it through tests/netns.sh.
+A real head, raylets of the `local` provider, and the tasks of ray_driver.py with max_retries=0: Ray
+starts none of them again, and they begin when nodes are about to be ended.  Meanwhile the daemon is
+killed with `kill -9`, put to sleep, reloaded and given limits below what works; the head falls silent
+at that moment; raylets do not start, start late, or are killed.  A task may be lost with the raylet
+it ran on, when that was killed here.  Ends with a calm: all tasks are done, and every machine goes.
+Run it through tests/netns.sh.
 """
 import argparse
 import collections
 import json
 import os
+import pathlib
 import random
+import shutil
 import signal
 import sys
 import time
+import typing
 
 from lib import raycluster, until
 from lib.raydaemon import RayDaemon
 
-MOST, NOTICED_S = 3, 40     # machines; seconds until the head has noticed that a raylet is dead
+DRIVER = pathlib.Path(__file__).with_name("ray_driver.py")
+MOST, IDLE_S, NOTICED_S = 3, 2, 60  # machines; seconds until the head has noticed that a raylet is dead
+PATIENCE_S = 40                     # seconds: a busy machine runs a task in so many
+WRITE_S, END_S = 10, 5              # seconds: an unanswered drain has failed; a machine that is to end is gone
 TYPES = {"one": {"resources": {"CPU": 1, "GPU": 1}, "price": 0.3, "max": 2, "boot": "5s"},
          "two": {"resources": {"CPU": 1, "GPU": 2}, "price": 0.5, "max": 1, "boot": "5s"}}
-
-DRIVER = """
-import json, os, random, time, ray
-ray.init(log_to_driver=False)
-chance = random.Random({seed})
-
-@ray.remote(num_gpus=1, num_cpus=0, max_retries=0)
-def work(n, seconds):
-    with open({started!r}, "a") as f:
-        f.write(json.dumps([n, ray.get_runtime_context().get_node_id()]) + "\\n")
-    time.sleep(seconds)
-    return n
-
-todo, n = {{}}, 0
-while not os.path.exists({stop!r}) or todo:
-    if not os.path.exists({stop!r}) and len(todo) < 4 and chance.random() < 0.3:
-        for _ in range(chance.randint(1, 3)):
-            todo[work.remote(n, chance.uniform(2, 20))] = n  # longer than a raylet takes to end
-            n += 1
-    done = ray.wait(list(todo), timeout=0.3)[0] if todo else time.sleep(0.3) or []
-    for x in done:
-        try:
-            ray.get(x)
-            error = ""
-        except ray.exceptions.RayError as e:
-            error = f"{{type(e).__name__}}: {{e}}"
-        print(json.dumps([todo.pop(x), time.time(), error]), flush=True)
-"""
-# Stands in for ray(1): now and then it does not start, or late.
+# Stands in for ray(1): now and then it does not start, or late.  Told to end, it is gone at once and
+# the provider kills its raylet, as a cloud does: no work has time to end with its machine.
 START = """#!/bin/bash
 read -r fault < {file} || fault=
 case $fault in
     dies) echo > {file}; exit 1;;
     late) echo > {file}; sleep 6;;
 esac
-exec {ray} "$@"
+{ray} "$@" & wait
 """
+
+
+class Task(typing.NamedTuple):
+    """One that began."""
+    node: str
+    at: float       # when, wall
+    seconds: float  # so long it runs
 
 
 class RayStorm:
@@ -68,13 +55,13 @@ class RayStorm:
         self.ray, self.seed, self.chance = ray, seed, random.Random(seed)
         self.began, self.violations = time.monotonic(), []
         self.faults, self.killed, self.asked = collections.Counter(), [], {}
-        self.most, self.until, self.done = 0, [], []
+        self.most, self.end, self.done = 0, 0, []
         self.fault, self.program = ray.dir / "fault", ray.dir / "start"
         self.stop, self.started = ray.dir / "stop", ray.dir / "started"
         self.fault.write_text("\n")
         self.program.write_text(START.format(file=self.fault, ray=raycluster.ray_bin() / "ray"))
         self.program.chmod(0o755)
-        self.daemon = RayDaemon(ray, types=TYPES, options={"ray": str(self.program)}, max_nodes=MOST, idle_timeout="2s",
+        self.daemon = RayDaemon(ray, types=TYPES, options={"ray": str(self.program)}, max_nodes=MOST, idle_timeout=f"{IDLE_S}s",
                                 start_timeout="60s", max_ends="unlimited")
 
     def says(self, law, text):
@@ -92,11 +79,20 @@ class RayStorm:
                 found[n] = at, error
         return found
 
+    def begun(self):
+        """{n: Task}; a line that is being written is none yet."""
+        lines = self.started.read_text().splitlines() if self.started.exists() else []
+        return {x[0]: Task(*x[1:]) for x in (json.loads(line) for line in lines if line.endswith("]"))}
+
+    def working(self, least_s, types):
+        """Living nodes of these types with a task that runs for so many seconds still."""
+        ended, now = self.tasks(), time.time()
+        busy = {t.node for n, t in self.begun().items() if n not in ended and t.at + t.seconds - now > least_s}
+        return [n for n in self.daemon.ray_nodes().values() if n.type in types and n.id in busy] if busy else []
+
     def judge(self):
         """Law 1: a task fails with a raylet that was killed here, or not at all."""
-        where = {}
-        if self.started.exists():
-            where = dict(json.loads(x) for x in self.started.read_text().splitlines())
+        where = {n: t.node for n, t in self.begun().items()}
         for n, (at, error) in self.tasks().items():
             if not error or n in self.done:
                 continue
@@ -137,16 +133,34 @@ class RayStorm:
     def reload(self):
         self.daemon.p.send_signal(signal.SIGHUP)
 
+    def busy(self, least_s, types=tuple(TYPES)):
+        """Nodes at work for so many seconds still, when there are some before long."""
+        patience, found = min(self.end, time.monotonic() + PATIENCE_S), []
+        while not found and time.monotonic() < patience:
+            time.sleep(0.2)
+            found = self.working(least_s, types)
+        return found
+
     def edit(self):
         """A max below what works, when something does: one of them is drained, with its task.  Else the old max."""
-        text, patience = json.loads(self.daemon.path.read_text()), time.monotonic() + 20
-        old, busy = text["node_types"]["one"]["max"], 0
-        while old == 2 and not busy and time.monotonic() < patience:
-            time.sleep(0.2)
-            busy = sum(n.type == "one" and n.status == "RUNNING" for n in self.daemon.ray_nodes().values())
-        self.faults["max below what works"] += busy > 0
-        text["node_types"]["one"]["max"] = busy - 1 if busy else 2
+        text = json.loads(self.daemon.path.read_text())
+        busy = self.busy(END_S, ["one"]) if text["node_types"] == TYPES else []
+        self.faults["max below what works"] += bool(busy)
+        text["node_types"]["one"]["max"] = len(busy) - 1 if busy else TYPES["one"]["max"]
         self.write(text)
+
+    def head_silent(self):
+        """It takes questions and says nothing, while a node that works is to go: silence is no consent."""
+        busy, gcs = self.busy(WRITE_S + END_S), self.ray.gcs()
+        if not busy:
+            return
+        os.kill(gcs, signal.SIGSTOP)
+        try:
+            asked = self.daemon.call("POST", f"/v1/nodes/{busy[0].instance_id}/drain")[0]
+            self.faults["drained while the head is silent"] += asked == 200
+            time.sleep(WRITE_S + self.chance.uniform(-2, 2))
+        finally:
+            os.kill(gcs, signal.SIGCONT)
 
     def write(self, text):
         self.daemon.write(json.dumps(text, indent=1))
@@ -173,12 +187,14 @@ class RayStorm:
             self.killed.append((time.time(), nodes[instance].id))
             os.kill(pid, signal.SIGKILL)
 
-    HAPPENINGS = [("kill", 3), ("sleep", 1), ("reload", 1), ("edit", 3), ("ask", 3), ("bad_start", 1), ("raylet_dies", 1)]
+    HAPPENINGS = [("kill", 3), ("sleep", 1), ("reload", 1), ("edit", 4), ("head_silent", 1), ("ask", 2), ("bad_start", 1), ("raylet_dies", 1)]
 
     def storm(self, seconds):
-        end = time.monotonic() + seconds
-        while time.monotonic() < end and not self.violations:
-            name = self.chance.choices([n for n, _ in self.HAPPENINGS], [w for _, w in self.HAPPENINGS])[0]
+        """First each kind once, in an order by chance; then as often as they weigh."""
+        self.end, names = time.monotonic() + seconds, [n for n, _ in self.HAPPENINGS]
+        first = self.chance.sample(names, len(names))
+        while time.monotonic() < self.end and not self.violations:
+            name = first.pop() if first else self.chance.choices(names, [w for _, w in self.HAPPENINGS])[0]
             self.faults[name] += 1
             getattr(self, name)()
             time.sleep(self.chance.uniform(0.2, 3))
@@ -200,14 +216,16 @@ class RayStorm:
             self.says(0, f"the driver ended with {self.driver.returncode}:\n{self.driver.log.read_text()[-2000:]}")
 
     def run(self, seconds):
-        self.driver = self.ray.spawn(DRIVER.format(seed=self.seed, started=str(self.started), stop=str(self.stop)))
+        self.driver = self.ray.spawn(DRIVER.read_text(), LOAD_SEED=str(self.seed), LOAD_IDLE=str(IDLE_S), LOAD_STARTED=str(self.started),
+                                     LOAD_STOP=str(self.stop))
+        until(lambda: self.begun() or self.driver.poll() is not None, 120, "no task ever began")
         self.storm(seconds)
+        if self.violations:
+            return
         try:
             self.calm()
         except AssertionError as e:
             self.says(6, str(e)[:4000])
-        if not self.tasks():
-            self.says(0, "no task ever ran")
 
     def report(self):
         ended = self.tasks()
@@ -215,6 +233,11 @@ class RayStorm:
                 ", ".join(f"{k} {n}" for k, n in sorted(self.faults.items())) +
                 f"\n{sum(not e for _, e in ended.values())} of {len(ended)} tasks done, {len(set(self.ever()))} machines, "
                 f"{self.most} at once\n{len(self.violations)} violations")
+
+    def keep(self, to):
+        to.mkdir(parents=True, exist_ok=True)
+        for file in (self.daemon.dir / "log", self.driver.log, self.started):
+            shutil.copy(file, to)
 
     def ever(self):
         return [e["text"] for e in self.daemon.logged("node.ready")]
@@ -237,6 +260,7 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("--seconds", type=float, default=60)
     p.add_argument("--seed", type=int, default=int(os.environ.get("SEED", time.time() * 1000 % 1000000)))
+    p.add_argument("--keep", metavar="DIR")
     a = p.parse_args()
     print(f"SEED {a.seed}", flush=True)
     raycluster.enter_namespace()
@@ -244,6 +268,8 @@ def main():
         storm = RayStorm(ray, a.seed)
         with storm.daemon:
             storm.run(a.seconds)
+            if a.keep:
+                storm.keep(pathlib.Path(a.keep))
             print(storm.report(), flush=True)
     print(f"{int(not storm.violations)} passed, {int(bool(storm.violations))} failed")
     sys.exit(1 if storm.violations else 0)

@@ -2,27 +2,15 @@
  * test_loop_offers.c - what a provider offers changes, and the loop plans with
  * it at once: the real loop, a played cloud that makes offers, played time.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "../played/disk.h"
 #include "base/log.h"
 #include "cloud/cloud.h"
-#include "control/control.h"
 #include "played/cloud_inside.h"
+#include "played_rig.h"
 
-enum { SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE };
 enum { AT_ONCE = 2 * SECOND }; /* a step and a call in played time */
-#define BEGIN_MS INT64_C(1790000000000)
-
-static const char *settings;
 
 /* ---- a played cloud that makes offers */
 
@@ -103,24 +91,9 @@ struct world {
     struct control *control;
 };
 
-static enum status settings_read(void *arg, const char *path,
-                                 struct config **ret, struct buf *errors)
-{
-    (void)arg;
-    return config_parse(path, settings, strlen(settings), ret, errors);
-}
-
 static void world_begin(struct world *w)
 {
-    struct control_opts o = {.config_path = "played.yaml",
-                             .outside = {.workers = player_workers,
-                                         .vfs = "played",
-                                         .config = settings_read}};
-    struct config *conf;
-    struct buf errors;
-
     player = player_new(1, BEGIN_MS);
-    o.outside.arg = player;
     w->cloud = cloud_new(player, &(struct cloud_opts){.boot_least_ms = SECOND,
                                                       .boot_most_ms = SECOND});
     offering = *cloud_provider();
@@ -130,11 +103,8 @@ static void world_begin(struct world *w)
     plugin_builtin(&offering);
     asked = 0;
     w->disk = disk_new("played");
-    buf_init(&errors, 65536);
-    if (settings_read(NULL, "played.yaml", &conf, &errors) != ST_OK ||
-        control_new(&o, conf, &w->control, &errors) != ST_OK)
-        fail_msg("%s", errors.s);
-    buf_done(&errors);
+    w->control = daemon_new(
+        (struct outside){.arg = player, .workers = player_workers});
 }
 
 static void world_end(struct world *w)

@@ -3,18 +3,10 @@
  * played time on one thread (autoscaler/played/): a day in a moment, the same for
  * the same seed, with crashes that lose nothing.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
-
-#include "../played/disk.h"
 #include "api/request.h"
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -23,10 +15,9 @@
 #include "codec/codec.h"
 #include "plan/planner.h"
 #include "played/cloud.h"
-#include "played/player.h"
+#include "played_rig.h"
 
-enum { OWNERS = 8, SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE };
-#define BEGIN_MS INT64_C(1790000000000)
+enum { OWNERS = 8 };
 
 #define SETTINGS(consolidate) \
     "cluster: played\n" \
@@ -40,8 +31,6 @@ enum { OWNERS = 8, SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE };
     "       accelerator_type: T4, price: 0.7, max: 60, zones: [a, b]}\n" \
     "  v100: {provider: played, resources: {CPU: 32, GPU: 4},\n" \
     "         accelerator_type: V100, price: 9.9, max: 20}\n"
-
-static const char *settings = SETTINGS("off");
 
 static const char *const bodies[] = {
     "{\"num_cpus\": 12}",
@@ -75,28 +64,10 @@ struct world {
 
 /* ---- the daemon */
 
-static enum status settings_read(void *arg, const char *path,
-                                 struct config **ret, struct buf *errors)
-{
-    (void)arg;
-    return config_parse(path, settings, strlen(settings), ret, errors);
-}
-
 static void daemon_start(struct world *w)
 {
-    struct control_opts o = {.config_path = "played.yaml",
-                             .outside = {.arg = w->player,
-                                         .workers = player_workers,
-                                         .vfs = "played",
-                                         .config = settings_read}};
-    struct config *conf;
-    struct buf errors;
-
-    buf_init(&errors, 65536);
-    if (settings_read(NULL, "played.yaml", &conf, &errors) != ST_OK ||
-        control_new(&o, conf, &w->control, &errors) != ST_OK)
-        fail_msg("%s", errors.s);
-    buf_done(&errors);
+    w->control = daemon_new(
+        (struct outside){.arg = w->player, .workers = player_workers});
 }
 
 /* The process and the machine's power are gone: what it still does while its
@@ -544,5 +515,6 @@ int main(void)
     };
 
     log_setup(LOG_ERROR, false);
+    settings = SETTINGS("off");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,24 +3,14 @@
  * submit, nodes come, work runs, idle nodes are drained and go; no work is lost
  * unless somebody takes a machine away.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "../played/disk.h"
 #include "base/log.h"
 #include "model/amount.h"
 #include "played/cloud.h"
+#include "played_rig.h"
 
-enum { SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE };
-#define BEGIN_MS INT64_C(1790000000000)
-
-static const char settings[] =
+static const char the_settings[] =
     "cluster: played\n"
     "state: /played/davit.db\n"
     "head: {ray: {address: \"played:6379\"}}\n"
@@ -40,13 +30,6 @@ struct world {
     uint32_t began, done, again, lost;
     uint32_t ended, ended_busy;
 };
-
-static enum status settings_read(void *arg, const char *path,
-                                 struct config **ret, struct buf *errors)
-{
-    (void)arg;
-    return config_parse(path, settings, strlen(settings), ret, errors);
-}
 
 static struct workers *workers(void *arg, unsigned n, unsigned stuck,
                                struct mailbox *answers)
@@ -89,15 +72,6 @@ static void ending(void *arg, struct cloud *c, struct cloud_machine *m)
 
 static void world_begin(struct world *w, bool waits)
 {
-    struct control_opts o = {.config_path = "played.yaml",
-                             .outside = {.arg = w,
-                                         .workers = workers,
-                                         .vfs = "played",
-                                         .config = settings_read,
-                                         .sources = sources}};
-    struct config *conf;
-    struct buf errors;
-
     memset(w, 0, sizeof *w);
     w->player = player_new(5, BEGIN_MS);
     w->head = head_new(w->player, &(struct head_opts){.waits = waits,
@@ -110,11 +84,9 @@ static void world_begin(struct world *w, bool waits)
     w->disk = disk_new("played");
     head_watch(w->head, told, w);
     cloud_watch(w->cloud, &(struct cloud_watch){.arg = w, .ending = ending});
-    buf_init(&errors, 65536);
-    if (settings_read(NULL, "played.yaml", &conf, &errors) != ST_OK ||
-        control_new(&o, conf, &w->control, &errors) != ST_OK)
-        fail_msg("%s", errors.s);
-    buf_done(&errors);
+    settings = the_settings;
+    w->control = daemon_new(
+        (struct outside){.arg = w, .workers = workers, .sources = sources});
 }
 
 static void world_end(struct world *w)
