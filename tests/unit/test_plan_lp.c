@@ -178,6 +178,36 @@ static void test_other_rhs(void **state)
     }
 }
 
+/* A basis that was kept is that of its own right-hand sides again. */
+static void test_kept_basis(void **state)
+{
+    uint64_t seed = 7;
+
+    (void)state;
+    for (int k = 0; k < 300; k++) {
+        struct arena arena = {0};
+        struct small s;
+        struct lp *lp;
+        double rhs[ROWS + 1], value;
+
+        make(&s, &seed);
+        lp = build(&arena, &s);
+        assert_int_equal(lp_primal(lp, 1000), LP_OPTIMAL);
+        value = lp_value(lp);
+        lp_keep(lp);
+        for (uint32_t r = 0; r < ROWS + 1; r++)
+            rhs[r] = next(&seed) % 20;
+        lp_set_rhs(lp, rhs);
+        lp_dual(lp, 1000);
+        lp_set_rhs(lp, s.rhs);
+        lp_recall(lp);
+        near_to(lp_value(lp), value);
+        assert_int_equal(lp_primal(lp, 1000), LP_OPTIMAL);
+        near_to(lp_value(lp), value);
+        arena_done(&arena);
+    }
+}
+
 static void test_later_column(void **state)
 {
     struct arena arena = {0};
@@ -239,9 +269,8 @@ static void test_long(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_optimum),
-        cmocka_unit_test(test_other_rhs),
-        cmocka_unit_test(test_later_column),
+        cmocka_unit_test(test_optimum),    cmocka_unit_test(test_other_rhs),
+        cmocka_unit_test(test_kept_basis), cmocka_unit_test(test_later_column),
         cmocka_unit_test(test_long),
     };
 

@@ -3,9 +3,11 @@
  *
  * More budget is never worse, by construction: the budget only says when the
  * work ends, nothing that is done before depends on it.  The work is divided
- * into stages that end at fixed marks.  In each the worst bins are bought anew
- * for three tenths of it, or for most of it when the rest gained nothing in the
- * stage before.  Of the rest column generation goes on for four tenths,
+ * into stages that end at fixed marks.  In each, for seven tenths of it but no
+ * longer than 400 ms, the worst bins are bought anew, and the linear program of
+ * all good fills that this met is solved and dived into, in turn; where that is
+ * too short for the program, they are only bought anew, for three tenths.  Of
+ * the rest column generation goes on for four tenths,
  * a fifth (a quarter when the program is solved) goes to proving its bound;
  * dives may use it up to 17/20, ruin and recreate has what is left.
  * With too many shapes for the linear program it gets clusters of like ones, or
@@ -13,7 +15,7 @@
  */
 #include "bound.h"
 #include "coarse.h"
-#include "dive.h"
+#include "dive/dive.h"
 #include "greedy.h"
 #include "rebuy.h"
 #include "ruin.h"
@@ -39,11 +41,18 @@
  * so many tries of no use are enough. */
 #define DEARER 0.005
 #define USELESS 300
-/* Where the program gained nothing in the stage before: of a stage, and tries. */
-#define MOSTLY_MOST (400 * COVER_STEPS_PER_MS)
-#define MOSTLY_USELESS 5000
-/* In longer stages the program is of more use. */
-#define ANEW_MOST (120 * COVER_STEPS_PER_MS)
+/* Rounds of buying anew and a dive by what that met: so much of a stage in all,
+ * and to buying anew in each.  In longer stages the program with columns of its
+ * own is of more use. */
+#define ROUNDS_TENTHS 7
+#define ROUNDS_MOST (400 * COVER_STEPS_PER_MS)
+/* In a stage of less than so many steps, times the square of the shapes, the
+ * dives come to nothing. */
+#define ROUNDS_FROM UINT64_C(800)
+#define ANEW_TENTHS 3
+#define ANEW_MOST (100 * COVER_STEPS_PER_MS)
+/* Columns to begin with, for each shape. */
+#define FIRST_COLUMNS 2
 
 static const unsigned SIZES = 1u << BY_SUM | 1u << BY_LARGEST | 1u << BY_SCARCE;
 
@@ -51,6 +60,7 @@ struct improve {
     struct view v;
     struct generate g;
     struct dive dive;
+    struct pool pool;
     struct ruin *ruin;
     struct greedy *greedy, *again; /* again: its fills are filled anew */
     struct partial trial, best, from;
@@ -59,8 +69,8 @@ struct improve {
     uint64_t used;  /* work that g does not count */
     uint64_t stop;  /* the budget */
     bool lp, begun; /* a linear program; it has columns */
+    bool fed;       /* some of the pool's */
     int n_dives;
-    bool mostly; /* the last stage's program was of no use for the plan */
     /* Without a linear program: clusters in place of many shapes, and a bound. */
     struct coarse coarse;
     struct cover_plan coarse_first;
@@ -140,8 +150,9 @@ static const double *better_anew(struct improve *x, uint64_t budget)
         .space = &x->space,
         .weight = arena_copy(x->v.arena, x->worth,
                              x->v.n_items * sizeof *x->worth),
+        .pool = x->lp ? &x->pool : NULL,
         .dearer = DEARER,
-        .useless = x->mostly ? MOSTLY_USELESS : USELESS,
+        .useless = USELESS,
     };
 
     x->used += rebuy_run(&rebuy, budget, left_of(x));
@@ -155,12 +166,12 @@ static void resume(struct improve *x)
 {
     struct generate *g = &x->g;
 
-    if (x->n_dives > 0)
+    if (x->begun) {
         dive_undo(&x->dive);
-    if (x->begun)
         return;
+    }
     generate_begin(g, x->worth);
-    dive_make(g, x->greedy, &x->dive);
+    dive_make(g, x->greedy, x->again, &x->pool, &x->dive);
     x->begun = true;
 }
 
@@ -292,21 +303,53 @@ static void ruin_some(struct improve *x, uint64_t end)
         partial_copy(&x->best, &x->trial);
 }
 
-/* With a linear program.  Where its dives and what follows gained nothing in one
- * stage, buying anew has most of the next. */
+/* The best plan's fills, and at first some of the best that were met. */
+static void feed(struct improve *x)
+{
+    struct master *m = &x->g.master;
+    uint64_t had = x->pool.work;
+
+    master_add_partial(m, &x->best);
+    if (!x->fed)
+        pool_feed(&x->pool, m, x->worth, 0, FIRST_COLUMNS * x->v.n_items, NULL);
+    x->g.extra += x->pool.work - had;
+    x->fed = true;
+}
+
+/* Buying anew and a dive by what it met, in turn, up to `end`. */
+static void rounds(struct improve *x, uint64_t stage, uint64_t end)
+{
+    uint64_t anew = stage * ANEW_TENTHS / 10, now;
+
+    if (anew > ANEW_MOST)
+        anew = ANEW_MOST;
+    while ((now = work_of(x)) < end && left_of(x) > 0 && !proved(x)) {
+        memcpy(x->worth, better_anew(x, anew < end - now ? anew : end - now),
+               x->v.n_items * sizeof *x->worth);
+        now = work_of(x);
+        if (now >= end || left_of(x) == 0)
+            return;
+        x->g.stop = generate_work(&x->g) + left_of(x);
+        resume(x);
+        feed(x);
+        dive_by_pool(&x->dive, generate_work(&x->g) + end - now, &x->best);
+    }
+}
+
 static void stage_with_program(struct improve *x, uint64_t stage, uint64_t end)
 {
-    uint64_t anew = x->mostly ? stage / 5 * 4 : stage * 3 / 10;
-    uint64_t most = x->mostly ? MOSTLY_MOST : ANEW_MOST;
-    int64_t cost;
+    uint64_t most = stage * ROUNDS_TENTHS / 10;
+    uint64_t anew = stage * ANEW_TENTHS / 10, n = x->v.n_items;
 
-    better_anew(x, anew < most ? anew : most);
-    cost = x->best.cost;
+    if (stage >= ROUNDS_FROM * n * n)
+        rounds(x, stage,
+               work_of(x) + (most < ROUNDS_MOST ? most : ROUNDS_MOST));
+    else
+        better_anew(x, anew < ANEW_MOST ? anew : ANEW_MOST);
     if (left_of(x) > 0 && work_of(x) < end)
         by_program(x, end - work_of(x), end);
     if (left_of(x) > 0 && !proved(x))
         ruin_some(x, end);
-    x->mostly = x->best.cost == cost;
 }
 
 static void stage_run(struct improve *x, uint64_t end)
@@ -347,6 +390,8 @@ static void prepare(struct improve *x)
     x->greedy = greedy_make(v, x->g.price, 0);
     x->again = greedy_make(v, NULL, ANEW);
     x->ruin = ruin_make(v, x->g.price);
+    if (x->lp)
+        pool_make(v, &x->pool);
     partial_make(v, &x->trial);
     partial_make(v, &x->best);
     partial_make(v, &x->from);

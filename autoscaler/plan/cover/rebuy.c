@@ -80,6 +80,12 @@ static uint64_t buy_anew(struct rebuy *x, double share, double most,
     uint32_t kept = x->trial->pattern.n, more;
 
     work += greedy_run(x->greedy, x->weight, SIZES, false, x->trial);
+    if (x->pool) {
+        uint64_t had = x->pool->work;
+
+        pool_keep(x->pool, x->trial, kept, x->weight, price);
+        work += x->pool->work - had;
+    }
     partial_downgrade(x->trial, kept, x->space);
     more = x->trial->pattern.n - kept;
     work += (uint64_t)more * x->trial->v->n_bins / 2;

@@ -7,6 +7,7 @@
 #ifndef PLAN_COVER_REBUY_H
 #define PLAN_COVER_REBUY_H
 
+#include "dive/pool.h"
 #include "greedy.h"
 
 /* For greedy_make(): twice as often gains less than twice as many tries. */
@@ -17,6 +18,7 @@ struct rebuy {
     struct partial *best;         /* what is bettered */
     struct partial *trial, *from; /* scratch */
     struct space *space;          /* scratch */
+    struct pool *pool;            /* gets the good fills; may be NULL */
     double *weight;               /* learns from every trial */
     double dearer; /* what may be gone on from: as a part of the best's cost, at
                      * first; less and less */

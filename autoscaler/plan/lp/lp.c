@@ -84,6 +84,48 @@ void lp_set_rhs(struct lp *lp, const double *rhs)
         basis_recompute(lp);
 }
 
+void lp_keep(struct lp *lp)
+{
+    const size_t m = lp->m;
+    struct kept *k = &lp->kept;
+
+    if (!lp->started)
+        return;
+    if (!k->inv) {
+        k->inv = ARENA_ARRAY(lp->arena, double, m *m);
+        k->basis = ARENA_ARRAY(lp->arena, uint32_t, m);
+        k->slack_of = ARENA_ARRAY(lp->arena, uint32_t, m);
+    }
+    memcpy(k->inv, lp->inv, m * m * sizeof *k->inv);
+    memcpy(k->basis, lp->basis, m * sizeof *k->basis);
+    memcpy(k->slack_of, lp->slack_of, m * sizeof *k->slack_of);
+    k->pivots = lp->pivots;
+    lp->work += m * m / 8;
+}
+
+void lp_recall(struct lp *lp)
+{
+    const size_t m = lp->m;
+    const struct kept *k = &lp->kept;
+
+    if (!k->inv)
+        return;
+    lp_restart(lp);
+    memcpy(lp->inv, k->inv, m * m * sizeof *k->inv);
+    memcpy(lp->basis, k->basis, m * sizeof *k->basis);
+    memcpy(lp->slack_of, k->slack_of, m * sizeof *k->slack_of);
+    for (uint32_t r = 0; r < m; r++) {
+        if (lp->basis[r] == SLACK)
+            lp->slack_basic[lp->slack_of[r]] = true;
+        else
+            lp->col.v[lp->basis[r]].basic = true;
+    }
+    lp->pivots = k->pivots;
+    lp->started = true;
+    basis_recompute(lp);
+    lp->work += m * m / 8;
+}
+
 void lp_restart(struct lp *lp)
 {
     for (uint32_t j = 0; j < lp->col.n; j++)

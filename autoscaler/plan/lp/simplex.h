@@ -37,6 +37,13 @@ struct ratio {
     double size, reduced;
 };
 
+/* A basis and its inverse. */
+struct kept {
+    double *inv;
+    uint32_t *basis, *slack_of;
+    uint32_t pivots;
+};
+
 struct lp {
     struct arena *arena;
     uint32_t m, n_cover;
@@ -62,6 +69,7 @@ struct lp {
     bool *taken;        /* scratch */
     uint32_t pivots;    /* since the inverse was made anew */
     bool started;       /* there is a basis */
+    struct kept kept;   /* inv NULL: none */
     uint64_t work;
 };
 

@@ -3,16 +3,18 @@
  *
  * Private to plan/cover/.
  */
-#ifndef PLAN_COVER_DIVE_H
-#define PLAN_COVER_DIVE_H
+#ifndef PLAN_COVER_DIVE_DIVE_H
+#define PLAN_COVER_DIVE_DIVE_H
 
-#include "generate.h"
-#include "greedy.h"
+#include "../generate.h"
+#include "../greedy.h"
+#include "pool.h"
 
 struct dive {
     const struct view *v;
     struct generate *g;
-    struct greedy *greedy;
+    struct greedy *greedy, *again; /* again: its fills are filled anew */
+    struct pool *pool;
     struct partial partial, trial;
     struct space space;
     double *worth;    /* duals of the present residual */
@@ -24,7 +26,9 @@ struct dive {
     bool dived; /* before: the program is at some residual */
 };
 
-void dive_make(struct generate *g, struct greedy *greedy, struct dive *ret);
+/* greedy: one that can sort BY_PRICED; again: one that fills anew. */
+void dive_make(struct generate *g, struct greedy *greedy, struct greedy *again,
+               struct pool *pool, struct dive *ret);
 
 /* The program is for the whole demand again, not for what a dive has left. */
 void dive_undo(struct dive *x);
@@ -36,5 +40,9 @@ void dive_undo(struct dive *x);
  * most that part of what is left. */
 void dive_run(struct dive *x, uint64_t until, double worthy, double steps,
               struct partial *best);
+
+/* The same with no columns but those of the pool, and what the greedy meets on the
+ * way: a tenth of the work. */
+void dive_by_pool(struct dive *x, uint64_t until, struct partial *best);
 
 #endif

@@ -18,12 +18,23 @@
 /* Steps of a dive when little work is left. */
 #define FEWEST 4
 
-void dive_make(struct generate *g, struct greedy *greedy, struct dive *ret)
+/* A dive by the pool: the worth of a bin whose content had to be changed, the
+ * least number of steps, the rounds of columns at first and in each step. */
+#define POOL_WORTHY 0.96
+#define POOL_STEPS 5
+enum { POOL_ROUNDS = 30, POOL_ROUNDS_STEP = 2 };
+/* A fill of the pool becomes a column if it is worth so much of its price. */
+#define POOL_PAYS (1 + 1e-5)
+
+void dive_make(struct generate *g, struct greedy *greedy, struct greedy *again,
+               struct pool *pool, struct dive *ret)
 {
     memset(ret, 0, sizeof *ret);
     ret->v = g->v;
     ret->g = g;
     ret->greedy = greedy;
+    ret->again = again;
+    ret->pool = pool;
     partial_make(g->v, &ret->partial);
     partial_make(g->v, &ret->trial);
     space_make(g->v, &ret->space);
@@ -198,14 +209,47 @@ static double steps_left(uint64_t last, uint64_t now, uint64_t until,
     return n < FEWEST ? FEWEST : n > 3 * least ? 3 * least : n;
 }
 
-void dive_undo(struct dive *x)
+/* The program is for what the partial solution has left. */
+static void follow(struct dive *x)
 {
     struct master *m = &x->g->master;
 
-    partial_clear(&x->partial);
     master_residual(m, &x->partial);
     if (lp_dual(m->lp, 5000) != LP_OPTIMAL)
         lp_restart(m->lp);
+}
+
+void dive_undo(struct dive *x)
+{
+    if (!x->dived)
+        return;
+    partial_clear(&x->partial);
+    master_residual(&x->g->master, &x->partial);
+    lp_recall(x->g->master.lp);
+    x->dived = false;
+}
+
+/* What items are worth by the program's duals. */
+static void read_worth(struct dive *x)
+{
+    const double *y = lp_duals(x->g->master.lp);
+
+    for (uint32_t i = 0; i < x->v->n_items; i++)
+        x->worth[i] = y[i] > 0 ? y[i] : 0;
+}
+
+/* Buys what is whole, and more of what the program still costs until it is one of
+ * so many steps; how many bins. */
+static uint32_t step(struct dive *x, double steps)
+{
+    double cost = (double)x->partial.cost + lp_value(x->g->master.lp) / steps;
+    uint32_t bought;
+
+    read_flows(x);
+    bought = buy_whole(x);
+    if ((double)x->partial.cost < cost)
+        bought += buy_largest(x, cost);
+    return bought;
 }
 
 void dive_run(struct dive *x, uint64_t until, double worthy, double least,
@@ -224,31 +268,82 @@ void dive_run(struct dive *x, uint64_t until, double worthy, double least,
     }
     x->dived = true;
     x->g->maker->dives = 2;
-    lp_primal(m->lp, 20000);
+    if (!generate_solve(x->g, until))
+        return;
+    lp_keep(m->lp);
     while (x->partial.n_left && !generate_over(x->g, until)) {
-        const double *y = lp_duals(m->lp);
-        double cost = (double)x->partial.cost + lp_value(m->lp) / steps;
-        uint32_t bought;
-
-        for (uint32_t i = 0; i < x->v->n_items; i++)
-            x->worth[i] = y[i] > 0 ? y[i] : 0;
+        read_worth(x);
         complete(x, best);
-        read_flows(x);
-        bought = buy_whole(x);
-        if ((double)x->partial.cost < cost)
-            bought += buy_largest(x, cost);
-        if (!bought)
+        if (!step(x, steps))
             break;
         if (first)
             complete(x, best);
         first = false;
-        master_residual(m, &x->partial);
-        if (lp_dual(m->lp, 2000) != LP_OPTIMAL)
-            lp_restart(m->lp);
+        follow(x);
         generate_run(x->g, x->partial.left, until, 1e-4, 1, false);
         steps = steps_left(last, generate_work(x->g), until, least);
         last = generate_work(x->g);
     }
     if (!generate_stopped(x->g))
         complete(x, best);
+}
+
+/* ---- by the pool */
+
+/* As complete(); what it buys joins the pool. */
+static void complete_anew(struct dive *x, struct partial *best)
+{
+    uint64_t had = x->pool->work;
+    uint32_t kept;
+
+    partial_copy(&x->trial, &x->partial);
+    kept = x->trial.pattern.n;
+    x->g->extra += greedy_run(
+        x->again, x->worth, 1u << BY_SUM | 1u << BY_LARGEST, false, &x->trial);
+    pool_keep(x->pool, &x->trial, kept, x->worth, greedy_prices(x->again));
+    partial_downgrade(&x->trial, 0, &x->space);
+    x->g->extra += x->pool->work - had;
+    if (partial_better(&x->trial, best))
+        partial_copy(best, &x->trial);
+}
+
+/* Solves the program again and again, each time with the best columns of the
+ * pool; worth: its duals. */
+static bool solve_by_pool(struct dive *x, uint64_t until, int rounds,
+                          const uint32_t *left)
+{
+    uint32_t added = 1;
+
+    while (generate_solve(x->g, until)) {
+        uint64_t had = x->pool->work;
+
+        read_worth(x);
+        if (added == 0 || rounds-- == 0)
+            return true;
+        added = pool_feed(x->pool, &x->g->master, x->worth, POOL_PAYS,
+                          x->v->n_items / 2 + 1, left);
+        x->g->extra += x->pool->work - had;
+    }
+    return false;
+}
+
+void dive_by_pool(struct dive *x, uint64_t until, struct partial *best)
+{
+    bool solved;
+
+    dive_undo(x);
+    partial_clear(&x->partial);
+    x->worthy = POOL_WORTHY;
+    solved = solve_by_pool(x, until, POOL_ROUNDS, NULL);
+    lp_keep(x->g->master.lp);
+    x->dived = true;
+    while (solved && x->partial.n_left && !generate_over(x->g, until)) {
+        complete_anew(x, best);
+        if (!step(x, POOL_STEPS))
+            break;
+        follow(x);
+        solved = solve_by_pool(x, until, POOL_ROUNDS_STEP, x->partial.left);
+    }
+    if (solved && !generate_stopped(x->g))
+        complete_anew(x, best);
 }
