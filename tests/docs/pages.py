@@ -8,6 +8,7 @@ import json
 import pathlib
 import shutil
 import time
+import urllib.request
 
 import aids
 import blocks
@@ -25,6 +26,16 @@ def environment(tree, folder, path):
     local = tree / "usr/local"
     return {**without(*HIDE), "HOME": str(folder), "PATH": f"{local}/bin:{path}",
             "PKG_CONFIG_PATH": f"{local}/share/pkgconfig", "PKG_CONFIG_SYSROOT_DIR": str(tree), "TERM": "dumb", "LC_ALL": "C.UTF-8"}
+
+
+def ready(address, patience=20):
+    """A reader types his next command when the daemon has its first answers of clouds and heads.  One may never be ready."""
+    end, opener = time.monotonic() + patience, urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    while time.monotonic() < end:
+        try:
+            return opener.open(f"http://{address}/readyz", timeout=patience).close()
+        except OSError:
+            time.sleep(0.05)
 
 
 class Run:
@@ -151,4 +162,7 @@ class Run:
             if time.monotonic() > end:
                 raise Mistake(f"`{command.text}` did not print what is shown:\n{file.read_text(errors='replace')}")
             time.sleep(0.05)
+        for line in command.output or ():
+            if " listening on " in line:
+                ready(line.split()[-1])
         self.ran += 1

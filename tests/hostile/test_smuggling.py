@@ -88,7 +88,7 @@ FIRST = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 def finish(s, text):
     """All that comes back until the connection is closed."""
     with s:
-        s.settimeout(4)
+        s.settimeout(20)
         s.sendall(text)
         got = b""
         try:
@@ -129,7 +129,9 @@ def kept(where, opened=plain):
     s.sendall(FIRST)
     got = b""
     while not re.search(rb"\r\n\r\n{.*}\s*$", got, re.S):
-        got += s.recv(65536)
+        part = s.recv(65536)
+        assert part, got
+        got += part
     assert got.startswith(b"HTTP/1.1 200"), got
     return s
 

@@ -8,6 +8,8 @@ import time
 
 import pytest
 
+from lib import crowded
+
 
 class Authority:
     """A CA in a folder."""
@@ -114,9 +116,9 @@ def test_renewed_without_a_dropped_stream(served, ca):
     assert lines.readline() == b"retry: 2000\n"
     began = time.monotonic()
     put(ca.make("two"), d.dir)
-    d.until(lambda: serial(d.port, ctx) != first, 20)
+    d.until(lambda: serial(d.port, ctx) != first)
     took = time.monotonic() - began
-    assert took < 3, took       # two seconds, and one for this machine
+    assert took < 3 * crowded(), took       # two seconds, and one for this machine
     get(d.port, ctx, "/v1/request_resources/none", "DELETE")
     c = http.client.HTTPSConnection("127.0.0.1", d.port, timeout=20, context=ctx)
     c.request("POST", "/v1/request_resources", '{"num_cpus":1}')
@@ -201,4 +203,4 @@ def test_half_a_handshake_ends(served):
             assert s.recv(100) == b""
         except ConnectionError:
             pass
-        assert time.monotonic() - began < 14
+        assert time.monotonic() - began < 18

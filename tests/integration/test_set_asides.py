@@ -28,7 +28,7 @@ def test_all_are_tried_before_one_is_tried_again(tmp_path):
     first is cheaper and its rest is over.  When the third fails too it is the first one's turn again."""
     with Daemon(tmp_path, CONFIG % ", fail: {nth: [1, 2, 3], as: RETRY}" + MORE) as d:
         d.post({"bundles": [T4]})
-        d.until(lambda: d.ready() == 1, 20)
+        d.until(lambda: d.ready() == 1)
         assert launches(d) == ["first", "second", "third", "first"]
         assert d.ready("first") == 1
 
@@ -37,7 +37,7 @@ def test_a_quota_splits_the_launch(tmp_path):
     """The cloud gives all or nothing and has room for five: 8 and no more of them, 4, of the other four none, 2 none, 1."""
     with Daemon(tmp_path, CONFIG % ", quota: 5, all_or_nothing: true") as d:
         d.post({"bundles": [{**T4, "count": 8}]})
-        d.until(lambda: d.ready("first") == 5, 20)
+        d.until(lambda: d.ready("first") == 5)
         d.stays(lambda: len(cloud(d)) == 5, 1)
         failed = [e["text"] for e in d.events("launch.failed")]
         assert [t.split(":")[0].rsplit(", ", 1)[1] for t in failed] == ["8 of 8", "4 of 4", "2 of 2", "1 of 1"], failed

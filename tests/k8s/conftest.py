@@ -54,4 +54,4 @@ def clean(p):
         if service["metadata"]["name"] != "kubernetes":
             p.client.delete(f"/api/v1/namespaces/default/services/{service['metadata']['name']}")
     until(lambda: not p.client.get("/api/v1/namespaces/default/pods")["items"] and
-          not p.client.get("/api/v1/nodes")["items"], 30, "the plane is not empty after the test")
+          not p.client.get("/api/v1/nodes")["items"], 120, "the plane is not empty after the test")

@@ -7,7 +7,7 @@ import time
 import pytest
 import yaml
 
-from lib import ROOT
+from lib import ROOT, crowded
 from lib.daemon import Daemon
 from lib.kube import SOON, until
 
@@ -164,7 +164,7 @@ def test_no_answer_is_no_yes(plane, world):
     try:
         began = time.monotonic()
         r = ask(d, fresh, "GET", "/v1/status")
-        assert r.code == 503 and "cannot be asked" in r.text and time.monotonic() - began < 25
+        assert r.code == 503 and "cannot be asked" in r.text and time.monotonic() - began < 25 * crowded()
         assert ask(d, fresh, "POST", "/v1/request_resources", {"num_cpus": 1}).code in (503, 429)
         assert code(d, "test2", "GET", "/v1/status") == 200 and d.get("/healthz")[0] == 200
         assert "api.kubernetes" in ask(d, "test2", "GET", "/readyz").text

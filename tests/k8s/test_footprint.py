@@ -48,9 +48,9 @@ def test_1000_workers_by_one_patch_and_footprint(plane, operator, tmp_path):
         gcs.tasks([({"GPU": 1}, TASKS - 600), ({"GPU": 1, "CPU": 1}, 400), ({"GPU": 0.5}, 200)])
         until(lambda: s.patches(mark), SOON, "a patch", every=0.005)
         took = time.monotonic() - began
-        until(lambda: operator.created == NODES, 150, lambda: f"{operator.created} pods, {operator.errors[-3:]}", 0.2)
+        until(lambda: operator.created == NODES, 300, lambda: f"{operator.created} pods, {operator.errors[-3:]}", 0.2)
         made = time.monotonic() - began
-        until(lambda: len(gcs.alive()) == NODES + 1, 60, lambda: f"{len(gcs.alive())} nodes at the head", every=0.5)
+        until(lambda: len(gcs.alive()) == NODES + 1, 150, lambda: f"{len(gcs.alive())} nodes at the head", every=0.5)
         grew = [p for p in s.patches(mark) if p["code"] == 200 and "replicas" in str(p["body"])]
         figure(f"0 -> {NODES} workers: patch after {took * 1000:.0f} ms, pods after {made:.1f} s, {len(grew)} patch(es)")
         assert len(grew) == 1, [p["body"] for p in grew]

@@ -5,6 +5,7 @@ import signal
 import time
 
 import pytest
+from lib import PATIENCE, crowded
 from lib.kube import SOON, until
 from lib.daemon import Daemon
 
@@ -107,7 +108,7 @@ def test_killed_in_the_middle_of_a_scale_up(plane, kubeconfig, tmp_path):
         took = time.monotonic() - killed
         until(lambda: p.b.ready("t4") == 300, SOON, "not all 300 are there")
         print(f"takeover {took:.1f} s with a lease of 2 s")
-        assert took < 6
+        assert took < 6 * crowded()
         assert len(living(p.machines())) == 300
         assert plane.client.get(LEASE)["spec"]["leaseTransitions"] == 2
         time.sleep(1.5)
@@ -131,10 +132,10 @@ def test_stopped_leader_hands_over_at_once(plane, kubeconfig, tmp_path):
         p.a.post({"owner": "me", "bundles": [{"GPU": 1}] * 3})
         p.a.until(lambda: p.a.ready("t4") == 3, SOON)
         p.a.p.send_signal(signal.SIGTERM)
-        p.a.p.wait(10)
+        p.a.p.wait(PATIENCE)
         began = time.monotonic()
         until(lambda: leads(p.b), SOON, "no hand-over")
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 5 * crowded()  # a lease of 30 s
         assert p.b.ready("t4") == 3
         assert len(living(p.machines())) == 3
 

@@ -7,6 +7,7 @@ import pytest
 from ray.core.generated import autoscaler_pb2 as pb
 
 import manifests
+from lib import crowded
 from lib.kube import SOON, clusters_path, pods_path, stays, until
 from figures import figure
 from lib.gcs import Gcs, PodNodes
@@ -50,7 +51,7 @@ def cluster(plane, operator):
 
 def test_ready_in_ten_seconds(plane):
     figure(f"the plane is up in {plane.took:.1f} s")
-    assert plane.took < 25  # 10 s where the machine is not shared
+    assert plane.took < 25 * crowded()  # 10 s where the machine is not shared
 
 
 def test_gpu_pod_pending_then_bound_when_its_node_comes(plane):
@@ -71,7 +72,7 @@ def test_machines_become_nodes_and_their_gpus_come_late(plane, tmp_path):
     machine = {"id": "sim-1-1", "type": "t4", "zone": "a", "cluster": "c", "request": "r", "created_ms": now,
                "running_ms": now + 300}
     plane.apply(manifests.pod("p1", gpus=1))
-    with SimNodes(plane, state, {"t4": Template(gpus=1, labels={"x": "y"}, device_delay=1.5)}) as nodes:
+    with SimNodes(plane, state, {"t4": Template(gpus=1, labels={"x": "y"}, device_delay=4)}) as nodes:
         state.write_text(json.dumps({"machines": [machine]}))
         node = until(lambda: plane.api("GET", "/api/v1/nodes/sim-1-1")[1].get("spec"))
         assert node["providerID"] == "sim://sim-1-1"

@@ -7,6 +7,7 @@ import time
 import pytest
 
 import manifests
+from lib import crowded
 from lib.kube import SOON, pods_path, stays, until
 from figures import figure
 from kwoknodes import add_node
@@ -69,7 +70,7 @@ def test_400_pods_of_6_shapes_on_3_pools(plane, tmp_path):
         began = time.monotonic()
         create(plane, six_shapes())
         created = time.monotonic() - began
-        until(lambda: not [n for n in unbound(plane) if not n.startswith("agent")], 90,
+        until(lambda: not [n for n in unbound(plane) if not n.startswith("agent")], 240,
               lambda: f"{len(unbound(plane))} pods unbound, nodes {d.count()}", every=0.3)
         took = time.monotonic() - began
         until(lambda: len(d.machines()) == 3)
@@ -83,7 +84,7 @@ def test_400_pods_of_6_shapes_on_3_pools(plane, tmp_path):
             if not name.startswith("agent") and name not in ("a-0", "c-0", "e-0"):
                 plane.client.delete(pods_path(name=name))
         began = time.monotonic()
-        until(lambda: d.count() == {"t4": 1, "a100": 1, "cpu": 1}, 60, lambda: f"shrinks; nodes {d.count()}", every=0.3)
+        until(lambda: d.count() == {"t4": 1, "a100": 1, "cpu": 1}, 150, lambda: f"shrinks; nodes {d.count()}", every=0.3)
         figure(f"shrunk {time.monotonic() - began:.1f} s after the pods ended (idle_timeout 3 s)")
         assert {n["metadata"]["name"] for n in plane.client.get("/api/v1/nodes")["items"]} == keep
         assert all(running(plane, n) for n in ("a-0", "c-0", "e-0"))
@@ -101,7 +102,7 @@ def test_pending_pod_to_launch_within_100_ms(plane, tmp_path):
             took.append(launched - at * 1000)  # below 0: it was faster than we
             until(lambda: running(plane, f"p-{i}"), SOON)
         figure(f"unschedulable to launch call: median {statistics.median(took):.0f} ms, all {[round(t) for t in took]}")
-        assert statistics.median(took) < 100
+        assert statistics.median(took) < 100 * crowded()
 
 
 def test_late_gpus_buy_no_second_node(plane, tmp_path):

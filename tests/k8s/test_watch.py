@@ -16,7 +16,7 @@ import manifests
 from lib.kube import SOON, pods_path, until
 from lib.plane import Plane
 from pools import RULES, account
-from lib import ROOT
+from lib import ROOT, crowded
 
 
 
@@ -95,7 +95,7 @@ class Probe:
     def last(self):
         return (self.views() or [None])[-1]
 
-    def until(self, what, seconds=15, why="no such view"):
+    def until(self, what, seconds=SOON, why="no such view"):
         return until(lambda: (lambda v: v if v and what(v) else None)(self.last()), seconds,
                      lambda: f"{why}\n{json.dumps(self.all()[-2:])[:3000]}")
 
@@ -139,7 +139,7 @@ def test_sees_what_changes(api, probe_bin):
         assert v["nodes"]["n1"]["available"] == {"CPU": 6, "GPU": 0, "memory": 2**35 - 2**26, "pods": 109}
         api.client.patch(pods_path(name="first") + "/status", {"status": {"phase": "Succeeded"}})
         v = p.until(lambda v: v["nodes"]["n1"]["status"] == "idle")
-        assert v["nodes"]["n1"]["available"]["GPU"] == 1 and v["nodes"]["n1"]["idle_ms"] < 2000
+        assert v["nodes"]["n1"]["available"]["GPU"] == 1 and v["nodes"]["n1"]["idle_ms"] < 20000
         api.client.patch("/api/v1/nodes/n1", {"spec": {"unschedulable": True}})
         p.until(lambda v: v["nodes"]["n1"]["unschedulable"])
         api.client.delete("/api/v1/nodes/n1")
@@ -284,7 +284,7 @@ def test_latency(api, probe_bin):
     took.sort()
     print(f"status update sent -> pod in a view: p50 {statistics.median(took):.1f} ms, p95 {took[56]:.1f} ms, "
           f"most {took[-1]:.1f} ms")
-    assert took[56] < 50
+    assert took[56] < 50 * crowded()
 
 
 def test_two_apis_of_one_call(api, probe_bin):

@@ -39,6 +39,11 @@ def stays(what, seconds, why="it changed"):
         time.sleep(0.05)
 
 
+def crowded():
+    """How many times as long as alone a thing may take here: what wants to run, by core, in the last minute."""
+    return max(1, os.getloadavg()[0] / os.cpu_count())
+
+
 def free_ports(n):
     """Below the ephemeral range: nobody's outgoing connection takes one meanwhile."""
     found = set()

@@ -45,7 +45,7 @@ def path_of(group, namespace, resource, name="", **query):
 
 
 class Client:
-    def __init__(self, server, ca, token=None, timeout=30):
+    def __init__(self, server, ca, token=None, timeout=90):
         url = urllib.parse.urlsplit(server)
         self.host, self.port, self.token, self.timeout = url.hostname, url.port, token, timeout
         self.context = ssl.create_default_context(cafile=str(ca))

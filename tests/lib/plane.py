@@ -118,7 +118,7 @@ class Server:
 
 
 class Plane:
-    def __init__(self, scheduler=True, kcm=True, kwok=True, admission=(), apiserver=(), seconds=60):
+    def __init__(self, scheduler=True, kcm=True, kwok=True, admission=(), apiserver=(), seconds=150):
         self.bins = binaries()
         self.parts = [name for name, on in zip(PARTS, (scheduler, kcm, kwok)) if on]
         self.admission, self.more, self.wait = list(admission), list(apiserver), seconds

@@ -1,7 +1,7 @@
 """What the page shows is what the API says."""
+import datetime
 import json
 import re
-import time
 
 
 def money(v):
@@ -32,7 +32,7 @@ def test_money_and_nodes(settled, look):
 
 
 def days(month):
-    return (time.mktime(time.strptime(month["to"][:10], "%Y-%m-%d")) - time.mktime(time.strptime(month["from"][:10], "%Y-%m-%d"))) / 86400
+    return (datetime.date.fromisoformat(month["to"][:10]) - datetime.date.fromisoformat(month["from"][:10])).days
 
 
 def test_what_waits_and_why(settled, look):

@@ -9,6 +9,8 @@ import time
 
 import pytest
 
+from lib import crowded
+
 CONFIG = """
 cluster: big
 api: {listen: "127.0.0.1:{port}"}
@@ -62,7 +64,7 @@ def test_first_load(daemon_of, look):
     print(f"first load {weight} bytes, first paint {paint:.0f} ms, figures {figures:.0f} ms, load {os.getloadavg()[0]:.0f}; "
           f"the page's thread worked {worked * 1000:.0f} ms for all of it")
     assert weight < 100_000
-    assert paint < 2000 and figures < 4000
+    assert paint < 2000 * crowded() and figures < 4000 * crowded()
     assert worked < 0.2  # so a core of its own paints sooner than that
 
 

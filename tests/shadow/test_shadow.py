@@ -167,13 +167,13 @@ def test_both_sides_add_up(shadow, gcs):
     gcs.leave("i-1")
     theirs.down("i-1")
     r = shadow.until(lambda: (r := report(shadow))["present"]["nodes"] == 0 and r)
-    assert r["present"]["spent"] == pytest.approx(theirs.end(), rel=0.1)
-    assert r["davit"]["spent"] == pytest.approx(davits_dollars(shadow, {"small": 0.75}), rel=0.1)
+    assert r["present"]["spent"] == pytest.approx(theirs.end(), rel=0.1, abs=2 * 4 / 3600)
+    assert r["davit"]["spent"] == pytest.approx(davits_dollars(shadow, {"small": 0.75}), rel=0.1, abs=2 * 0.75 / 3600)
     assert r["saved"] == pytest.approx(r["present"]["spent"] - r["davit"]["spent"], abs=2e-6)
     assert r["would_launch"] == 3 and r["would_end"] == 3
     # three bundles for five seconds and more; with Davit for a boot of two
-    assert r["present"]["waited_bundle_s"] == pytest.approx(3 * waited, rel=0.2, abs=1)
-    assert 5 < r["davit"]["waited_bundle_s"] < 3 * 4, r["davit"]
+    assert r["present"]["waited_bundle_s"] == pytest.approx(3 * waited, rel=0.2, abs=3)
+    assert 5 < r["davit"]["waited_bundle_s"] < r["present"]["waited_bundle_s"], r["davit"]
     assert sum(h["davit"]["spent"] for h in r["hours"]) == pytest.approx(r["davit"]["spent"], abs=1e-5)
 
 

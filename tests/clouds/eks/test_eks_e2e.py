@@ -87,13 +87,13 @@ def test_a_node_type_that_is_taken_out_leaves_no_machine_behind(world):
     cloud, d = world
     d.start()
     d.post({"owner": "x", "bundles": [T4]})
-    d.until(lambda: d.ready("t4") == 1, 40)
+    d.until(lambda: d.ready("t4") == 1)
     assert len(held(cloud)) == 1
     text = d.path.read_text()
     d.kill()
     d.write(text[:text.index("  t4:")])
     d.start()
-    d.until(lambda: not held(cloud) and not d.nodes(), 40, "nobody ends it")
+    d.until(lambda: not held(cloud) and not d.nodes(), why="nobody ends it")
     assert not d.events("node.lost")
     assert [cloud.at(p)["target"] for p in ("cpu", "t4_a", "t4_b")] == [0, 0, 0]
 
@@ -108,6 +108,6 @@ def test_a_group_with_room_for_some_buys_no_machine_twice(world):
     cloud.late(pool=cloud.names["t4_a"], seconds=3)
     d.start()
     d.post({"owner": "x", "bundles": [T4] * 3})
-    d.until(lambda: d.ready() == 3, 60)
+    d.until(lambda: d.ready() == 3)
     d.stays(lambda: len(cloud.bought()) <= 3, 6)
     assert [cloud.at(p)["target"] for p in ("cpu", "t4_a", "t4_b")] == [0, 2, 1], "a machine was bought twice"

@@ -96,15 +96,15 @@ def test_a_pool_of_at_most_one_takes_one_and_says_so_of_the_other(side, davit):
     first, second = side.zones
     side.takes(0.2)
     d = davit(t4_max=1)
-    d.until(lambda: d.ready("cpu") == 1, 60)
+    d.until(lambda: d.ready("cpu") == 1)
     side.sold_out(first)
     r = d.post({"owner": "resnet", "bundles": [T4, T4]})
     assert sum(x["count"] for x in r["launches"]) == 1
-    d.until(lambda: d.ready("t4") == 1 and same(d, side), 60)
+    d.until(lambda: d.ready("t4") == 1 and same(d, side))
     assert side.held(second) and not side.held(first) and side.target(first) == 0
     text = d.get("/v1/why/resnet")[1]["text"][0]
     assert f"t4 in {first} is in back-off until" in text and text.endswith("after STOCKOUT; t4 is at its max of 1."), text
     d.stays(lambda: sum(side.target(z) for z in side.zones) == 1, 2.5)
     d.post({"owner": "resnet", "bundles": []})
-    d.until(lambda: not d.nodes("t4") and same(d, side), 60)
+    d.until(lambda: not d.nodes("t4") and same(d, side))
     assert side.target(first) == side.target(second) == 0 and side.bought() == 2
