@@ -411,17 +411,12 @@ double assign_money(const struct assign *a)
     return a->best_money;
 }
 
-int64_t assign_try(const struct view *v, uint64_t missing, uint64_t steps,
-                   uint64_t *work, double *worth, double *ret_money)
+const struct view *assign_view(const struct assign *a)
 {
-    struct assign *a;
+    return a->v;
+}
 
-    if (!v->n_items || !v->n_bins)
-        return 0;
-    a = assign_make(v, missing);
-    assign_run(a, steps);
-    *work += a->work;
-    memcpy(worth, a->worth, v->n_items * sizeof *worth);
-    *ret_money = a->best_money;
-    return a->bound > 0 ? view_whole(v, a->bound) : 0;
+const double *assign_part(const struct assign *a)
+{
+    return a->part;
 }

@@ -30,9 +30,9 @@ double assign_bound(const struct assign *a);
 const double *assign_worth(const struct assign *a);
 double assign_money(const struct assign *a);
 
-/* The same at once, rounded up as relax_bound() does.  Adds what it took to *work.  *ret_money: what
- * each micro of max_cost is worth. */
-int64_t assign_try(const struct view *v, uint64_t missing, uint64_t steps,
-                   uint64_t *work, double *worth, double *ret_money);
+/* What it was made for; its last prices: of all that a bin has of each column
+ * (sums.h), as parts of the bin's price. */
+const struct view *assign_view(const struct assign *a);
+const double *assign_part(const struct assign *a);
 
 #endif

@@ -8,8 +8,8 @@
  */
 #include "bound.h"
 #include "coarse.h"
+#include "exact/exact.h"
 #include "greedy.h"
-#include "prices.h"
 #include "stage.h"
 #include "weight.h"
 
@@ -20,6 +20,8 @@
 /* Of so few the program comes first: when it is solved, prices prove no more. */
 #define FEW_SHAPES 16
 #define PRICES_PART 4
+/* With less work an item clusters are not worth theirs. */
+#define CLUSTERS_FROM UINT64_C(40000)
 #define TIGHT 1e-7
 #define STARTS 3 /* greedy plans whose patterns are the first columns */
 
@@ -168,7 +170,7 @@ int64_t cover_bound(const struct cover_problem *p, uint64_t missing,
         return 0;
     x->worth = ARENA_ARRAY(arena, double, x->v.n_items);
     if (x->v.n_items > GENERATE_ROWS) /* clusters are mostly worse */
-        steps = budget - steps;
+        steps = budget < CLUSTERS_FROM * x->v.n_items ? budget : budget - steps;
     budget -= steps;
     if (x->v.n_items < least / PRICES_SHAPE)
         least = PRICES_SHAPE * x->v.n_items;
@@ -176,8 +178,8 @@ int64_t cover_bound(const struct cover_problem *p, uint64_t missing,
     if (few)
         better = by_duals(x, missing, hint, budget, work, &other);
     if (!few || !all_proved(x, better))
-        bound = prices_bound(&x->v, missing, steps < least ? least : steps,
-                             work, &proof);
+        bound = exact_bound(&x->v, missing, steps < least ? least : steps, work,
+                            &proof);
     if (!few && budget > 0)
         better = by_duals(x, missing, hint, budget, work, &other);
     if (ret_proof)

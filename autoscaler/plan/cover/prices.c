@@ -44,19 +44,18 @@ void prices_first(struct prices *x)
 void prices_better(struct prices *x)
 {
     const struct view *v = x->v;
-    double *worth, money = 0;
-    int64_t bound;
+    double bound;
 
     if (!v->n_items || !v->n_bins || few(x))
         return;
-    worth = ARENA_ARRAY(v->arena, double, v->n_items);
-    bound = assign_try(v, x->missing,
-                       x->used < x->steps ? x->steps - x->used : 0, &x->used,
-                       worth, &money);
-    if (bound <= x->bound)
+    x->assign = assign_make(v, x->missing);
+    assign_run(x->assign, x->used < x->steps ? x->steps - x->used : 0);
+    x->used += assign_work(x->assign);
+    bound = assign_bound(x->assign);
+    if (bound <= 0 || view_whole(v, bound) <= x->bound)
         return;
-    x->bound = bound;
-    view_proof(v, worth, money, &x->proof);
+    x->bound = view_whole(v, bound);
+    view_proof(v, assign_worth(x->assign), assign_money(x->assign), &x->proof);
 }
 
 int64_t prices_bound(const struct view *v, uint64_t missing, uint64_t steps,

@@ -8,6 +8,8 @@
 
 #include "view.h"
 
+struct assign;
+
 /* The better bound of relax.h and assign.h (micros an hour, >= 0) on the cost of
  * any plan that leaves at most `missing` items of the view out.  Not lower with
  * more counted steps; adds what it took to *work.  ret_proof: for the demand as a
@@ -23,6 +25,7 @@ struct prices {
     uint64_t used; /* of the steps */
     int64_t bound;
     struct cover_proof proof;
+    struct assign *assign; /* prices_better()'s; NULL: not tried */
 };
 
 void prices_first(struct prices *x);
