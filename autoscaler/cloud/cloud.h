@@ -100,7 +100,8 @@ struct call {
     const char *type, *zone, *request_id; /* LAUNCH */
     uint32_t count;
     bool spot;
-    const char *const *ids; /* TERMINATE */
+    const char *const *ids;   /* TERMINATE: the cloud's */
+    const char *const *names; /* and the caller's of the same machines */
     uint32_t n_ids;
     bool *consoles; /* TERMINATE: of these ids the console is wanted; NULL none */
     /* answer */

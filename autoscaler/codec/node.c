@@ -23,6 +23,7 @@ static const struct field fields[] = {
     {"outdated", FIELD_BOOL, AT(outdated)},
     {"cordoned", FIELD_BOOL, AT(cordoned)},
     {"asked_to_end", FIELD_BOOL, AT(asked_to_end)},
+    {"moves", FIELD_BOOL, AT(moves)},
     {"end_void", FIELD_BOOL, AT(end_void)},
     {"host_group", FIELD_TEXT, AT(host_group)},
     {"progress_ms", FIELD_I64, AT(progress_ms), .max = TIME_MAX},

@@ -233,6 +233,8 @@ static void node_act(struct act *a, struct machine *m,
                   (p->why == REASON_KEEP_REQUEST || p->why == REASON_KEEP_MIN ||
                    p->why == REASON_KEEP_DEMAND);
 
+    if (p->why == REASON_KEEP_DEMAND && p->demand == NONE)
+        m->awaits_ms = a->env->now_ms;
     if (p->until_ms)
         env_wake_wall(a->env, p->until_ms + 1);
     if (p->action == NODE_END) {

@@ -35,10 +35,9 @@ static void machine_written(void *arg, const struct machine *m,
  * machines look late or idle, nor a list older than they are. */
 static void machine_loaded(struct machine *m, int64_t now_ms)
 {
-    if (m->state == STATE_INTENDED) {
+    if (m->state == STATE_INTENDED)
         m->maybe.doubt = true; /* for all we know its launch has left */
-        m->maybe.sent_ms = now_ms;
-    }
+    m->maybe.sent_ms = now_ms; /* lists may lag it as long from here */
     if (m->state == STATE_STOPPING)
         m->maybe.end_doubt_ms = now_ms;
     m->progress_ms = m->needed_ms = now_ms;

@@ -68,6 +68,8 @@ static void launch_mark(const struct send *s, const char *request_id)
         if (m->state != STATE_INTENDED)
             continue;
         m->maybe.sent_ms = m->progress_ms = s->env->now_ms;
+        m->maybe.unlisted = false;
+        m->maybe.missing_ms = 0;
     }
 }
 
@@ -111,15 +113,32 @@ static bool console_wanted(const struct machine *m)
            !m->maybe.end_sent && !m->tries;
 }
 
-static struct call *terminate_new(const struct provider_state *p,
-                                  const char ***ret_ids)
+struct batch { /* of ends that leave together */
+    struct call *call;
+    const char **ids, **names; /* of the call */
+};
+
+static struct batch batch_new(const struct provider_state *p)
 {
     struct call *call = call_new(p->provider, CALL_TERMINATE, MAIL_CALL);
+    struct batch b = {call,
+                      ARENA_ARRAY(&call->arena, const char *, TERMINATE_BATCH),
+                      ARENA_ARRAY(&call->arena, const char *, TERMINATE_BATCH)};
 
-    *ret_ids = ARENA_ARRAY(&call->arena, const char *, TERMINATE_BATCH);
-    call->ids = *ret_ids;
+    call->ids = b.ids;
+    call->names = b.names;
     call->consoles = ARENA_ARRAY(&call->arena, bool, TERMINATE_BATCH);
-    return call;
+    return b;
+}
+
+static void batch_add(struct batch *b, struct machine *m)
+{
+    struct call *call = b->call;
+
+    call->consoles[call->n_ids] = console_wanted(m);
+    m->busy = m->maybe.end_sent = true;
+    b->names[call->n_ids] = arena_strdup(&call->arena, m->id);
+    b->ids[call->n_ids++] = arena_strdup(&call->arena, m->cloud_id);
 }
 
 static bool end_due(const struct send *s, const struct provider_state *p,
@@ -161,8 +180,7 @@ static struct share share_of(const struct send *s,
 static void terminates_send(struct send *s, const struct provider_state *p)
 {
     struct share share;
-    struct call *call = NULL;
-    const char **ids = NULL;
+    struct batch b = {0};
 
     if (may_be_back(s))
         return;
@@ -172,21 +190,19 @@ static void terminates_send(struct send *s, const struct provider_state *p)
 
         if (m->tries > share.tries || !end_due(s, p, m))
             continue;
-        if (!call && !ends_may_leave(s->providers, p))
+        if (!b.call && !ends_may_leave(s->providers, p))
             return;
-        if (!call)
-            call = terminate_new(p, &ids);
+        if (!b.call)
+            b = batch_new(p);
         share.most--;
-        call->consoles[call->n_ids] = console_wanted(m);
-        m->busy = m->maybe.end_sent = true;
-        ids[call->n_ids++] = arena_strdup(&call->arena, m->cloud_id);
-        if (call->n_ids == TERMINATE_BATCH) {
-            call_send(s->providers, call, CALL_TIMEOUT_MS);
-            call = NULL;
+        batch_add(&b, m);
+        if (b.call->n_ids == TERMINATE_BATCH) {
+            call_send(s->providers, b.call, CALL_TIMEOUT_MS);
+            b.call = NULL;
         }
     }
-    if (call)
-        call_send(s->providers, call, CALL_TIMEOUT_MS);
+    if (b.call)
+        call_send(s->providers, b.call, CALL_TIMEOUT_MS);
 }
 
 /* ---- drains */

@@ -42,13 +42,17 @@ bool settle_end_void(const struct machine *m, int64_t now_ms)
             now_ms - m->maybe.end_doubt_ms >= END_COMES_MS);
 }
 
+static int64_t sent_last(const struct machine *m)
+{
+    return m->maybe.sent_ms > m->created_ms ? m->maybe.sent_ms : m->created_ms;
+}
+
 /* Could the list have it already?  One that was never listed may be newer than
  * what the list knows. */
 static bool list_could_know(const struct machine *m, int64_t list_begun_ms,
                             int64_t settle_ms)
 {
-    int64_t since = m->maybe.sent_ms > m->created_ms ? m->maybe.sent_ms
-                                                     : m->created_ms;
+    int64_t since = sent_last(m);
 
     if (m->seen_ms)
         return list_begun_ms > m->seen_ms;
@@ -70,11 +74,15 @@ static bool missed_twice(struct machine *m, int64_t list_begun_ms,
 
 bool settle_absent(struct machine *m, int64_t list_begun_ms, int64_t settle_ms)
 {
+    if (!m->seen_ms && list_begun_ms >= sent_last(m) + settle_ms)
+        m->maybe.unlisted = true;
     if (!list_could_know(m, list_begun_ms, settle_ms))
         return false;
     switch (standing_of(m)) {
     case STANDING_ASKED:
-    case STANDING_ACCEPTED: return m->maybe.given_up && !m->busy;
+    case STANDING_ACCEPTED:
+        return m->maybe.given_up && !m->busy &&
+               missed_twice(m, list_begun_ms, settle_ms);
     case STANDING_ENDED:
         return list_begun_ms >= m->maybe.ended_ms ||
                missed_twice(m, list_begun_ms, settle_ms);

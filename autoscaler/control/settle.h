@@ -4,10 +4,11 @@
  *
  *   standing    state                 billed  room   is forgotten by
  *   PLANNED     intended, not sent    no      yes    the plan, any time
- *   ASKED       intended, sent        yes     while  a good list begun a settle
- *                                             it is  time and a minute after
- *                                             sent   the last send, no call being
- *                                                    under way
+ *   ASKED       intended, sent        yes     (*)    two good lists without it,
+ *                                                    a settle time apart, begun
+ *                                                    a settle time and a minute
+ *                                                    after the last send, no
+ *                                                    call being under way
  *   ACCEPTED    requested             yes     until  the same, after
  *                                             late   start_timeout
  *   THERE       starting, ready,      yes     yes    two good lists without it,
@@ -16,6 +17,10 @@
  *                                             void
  *   ENDED       stopping, confirmed   yes     no     one good list begun after
  *                                                    the confirmation
+ *
+ * (*) While it is sent; then, as long as its provider can be read, until a good
+ * list lacks it that was begun a settle time after the last send.  Who bought in
+ * its place before might pay twice; when lists fail, work is not kept waiting.
  *
  * Billed: it counts towards max, max_nodes, max_launching and cost.  Room: the
  * plan may put work on it.  A good list is one that went well, is not short (see
@@ -42,14 +47,16 @@ enum standing {
 
 enum standing standing_of(const struct machine *m);
 /* Nobody knows whether it exists, and its launch is not sent again: it counts,
- * and no plan relies on it. */
+ * and no plan relies on it but while m->maybe.unlisted is false: the next good
+ * lists may have it. */
 bool standing_lost_sight(const struct machine *m);
 /* Its end was never sent, or is refused for sure: nothing has happened to it,
  * and it may be used again.  Of machines that no demand source was asked to
  * drain; now_ms is wall. */
 bool settle_end_void(const struct machine *m, int64_t now_ms);
 /* A good list that was begun then lacks the machine.  True: it is not there.
- * Remembers when it was missed first (m->maybe.missing_ms). */
+ * Remembers when it was missed first (m->maybe.missing_ms), and that lists do
+ * not have what its launch may have led to (m->maybe.unlisted). */
 bool settle_absent(struct machine *m, int64_t list_begun_ms, int64_t settle_ms);
 
 #endif

@@ -89,15 +89,19 @@ static struct qtys with_coming(struct arena *a, struct qtys have,
     return (struct qtys){v, n};
 }
 
-/* A view that is as it was has nodes that are idle for longer. */
-static int64_t idle_of(const struct known *k, const struct source_node *n)
+/* A view that is as it was has nodes that are idle for longer.  One that work
+ * was to come to may have it a moment after that can be seen no more. */
+static int64_t idle_of(const struct known *k, const struct machine *m,
+                       const struct source_node *n)
 {
     const struct source *h = source_of_machines(k->sources);
+    int64_t idle, awaited = k->env->now_ms - m->awaits_ms;
 
     if ((n->status != SOURCE_IDLE && n->status != SOURCE_UNREADY) ||
         n->idle_ms < 0)
         return -1;
-    return n->idle_ms + (h->ops->waits ? k->env->now_ms - h->view_ms : 0);
+    idle = n->idle_ms + (h->ops->waits ? k->env->now_ms - h->view_ms : 0);
+    return m->awaits_ms && awaited < idle ? awaited : idle;
 }
 
 int64_t devices_until_ms(const struct known *k, const struct machine *m)
@@ -164,10 +168,17 @@ static enum reason unjoined_hold(const struct known *k, const struct machine *m)
     return REASON_NONE;
 }
 
+/* Its launch may have worked, and no list could tell yet. */
+static bool is_awaited(const struct known *k, const struct machine *m)
+{
+    return !m->maybe.unlisted &&
+           provider_is_read(provider_find(k->providers, m->provider));
+}
+
 static void hold_take(const struct known *k, const struct machine *m,
                       struct snap_node *n)
 {
-    if (standing_lost_sight(m)) {
+    if (standing_lost_sight(m) && !is_awaited(k, m)) {
         n->hold = REASON_KEEP_UNANSWERED;
     } else if (m->protected || m->unread) {
         n->hold = REASON_KEEP_PROTECTED;
@@ -254,6 +265,7 @@ static struct snap_node ledger_take(const struct taking *t,
         .progress_ms = m->progress_ms,
         .cordoned = m->cordoned,
         .asked_to_end = m->asked_to_end,
+        .moves = m->state == STATE_DRAINING && m->why == REASON_END_CONSOLIDATE,
         .asked_by = arena_strdup(a, m->asked_by ? m->asked_by : ""),
         .because = arena_strdup(a, m->because ? m->because : ""),
         .previous = previous_of(previous, m),
@@ -293,7 +305,7 @@ static struct snap_node machine_take(const struct taking *t,
         room_take(t, m, type, seen, &n);
         n.labels = labels_take(t->arena, seen->labels, node_ids);
         n.taints = taints_take(t->arena, seen, m->cordoned);
-        n.idle_ms = idle_of(k, seen);
+        n.idle_ms = idle_of(k, m, seen);
         n.activity = seen->activity;
     }
     return n;

@@ -40,6 +40,7 @@ struct maybe {
                            * it may still come */
     bool doubt;    /* a call for its launch was not answered: it may exist */
     bool given_up; /* its launch is not sent again; a list tells */
+    bool unlisted; /* a list that could know of its last send lacks it */
     bool taken;    /* the cloud takes it back: its list says so */
     bool leaving;  /* it will: its node says so */
     int64_t leaves_ms; /* about then; 0: nothing is known of a time */
@@ -89,6 +90,8 @@ struct machine {
                           * provider; "": not known */
     struct maybe maybe;     /* what is not known for sure: ledger's table */
     char cloud_holds[160];  /* why the cloud will not end it now; "": it may */
+    int64_t awaits_ms;      /* another's running work was to come here then,
+                             * wall; 0: never */
     uint32_t refused;       /* drains in a row */
     uint32_t tries;         /* calls made for it in this state */
     int64_t retry_ms;       /* no call for it before, wall */

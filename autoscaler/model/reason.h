@@ -68,7 +68,8 @@
     X(KEEP_IDLE_WAIT, "idle_wait", "idle, but not yet for its timeout") \
     X(KEEP_MIN, "min_kept", "needed for the node type's min") \
     X(KEEP_REQUEST, "needed_by_request", "a request counts on it") \
-    X(KEEP_DEMAND, "needed_by_demand", "pending work will run on it") \
+    X(KEEP_DEMAND, "needed_by_demand", \
+      "pending work will run on it, or work of a node that is consolidated") \
     X(KEEP_STALE, "stale_view", \
       "the last read of it failed: nothing is ended on old data") \
     X(KEEP_REFUSED, "drain_refused", "the head refused to drain it") \

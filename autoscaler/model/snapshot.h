@@ -204,6 +204,8 @@ struct snap_node {
     bool cordoned;     /* nothing new is placed on it: of its room there is what
                       * is in use */
     bool asked_to_end; /* it is drained and ended, whatever runs on it */
+    bool moves;        /* it drains since its running work fits cheaper
+                        * elsewhere, and that place is kept until it is gone */
     enum machine_state state;
     bool end_void; /* its end was asked for, and nothing has come of that: it
                     * can be taken back, as a drain can */

@@ -1,9 +1,9 @@
 /*
  * memory.c - see memory.h.
  *
- * A question is written down as numbers, all of the problem in a fixed order; an
- * answer is a copy.  Two arenas take turns: what is asked for again moves from
- * the last plan's to this one's, the rest goes with its arena.
+ * Problems that differ in counts alone are of one kind; it has their layout, and
+ * answers by counts.  A kind and an answer have an arena each and go when a whole
+ * plan has not asked for them.
  */
 #include "memory.h"
 
@@ -11,41 +11,96 @@
 
 #include "../base/hash.h"
 
-/* Of one plan's answers; what is more is not kept. */
-#define MOST_BYTES ((size_t)8 << 20)
+#define MOST_BYTES ((size_t)16 << 20)
 
-enum what { FIRST, BASE, IMPROVED, BOUND };
+enum what { FIRST, BASE, IMPROVED, BOUND, DUALS };
 
-struct question {
-    uint64_t hash;
-    const uint64_t *v;
-    size_t n;
+struct question { /* of a problem of the kind */
+    enum what what;
+    uint64_t missing, budget;
+    const struct cover_item *items; /* their counts */
+    const double *hint;             /* per item, or NULL */
 };
 
 struct memory_answer {
     struct memory_answer *next;
-    struct question asked;
-    struct cover_plan plan; /* of a bound: bound, proof and work alone */
+    struct arena arena; /* of all of it */
+    uint64_t plan;      /* that asked for it last */
+    enum what what;
+    uint64_t missing, budget;
+    const uint32_t *counts;
+    const double *hint;
+    struct cover_plan said; /* of a bound: bound, proof and work alone */
+    struct cover_duals duals;
 };
+
+struct memory_kind {
+    struct memory_kind *next;
+    struct arena arena; /* of all of it but the answers */
+    uint64_t plan;      /* that asked for it last */
+    uint64_t hash;
+    const uint64_t *v; /* all of the problem but its counts */
+    size_t n;
+    uint32_t n_items;
+    const struct cover_layout *layout; /* NULL: not asked for yet */
+    struct memory_answer *answers;
+};
+
+/* ---- what is forgotten */
+
+static void arena_free(struct arena arena)
+{
+    arena_done(&arena); /* what called us lay in it */
+}
+
+/* Those that no plan since `plan` has asked for. */
+static void answers_forget(struct memory *m, struct memory_answer **at,
+                           uint64_t plan)
+{
+    while (*at) {
+        struct memory_answer *a = *at;
+
+        if (a->plan >= plan) {
+            m->bytes += a->arena.used;
+            at = &a->next;
+            continue;
+        }
+        *at = a->next;
+        arena_free(a->arena);
+    }
+}
+
+static void forget(struct memory *m, uint64_t plan)
+{
+    struct memory_kind **at = &m->first;
+
+    m->bytes = 0;
+    while (*at) {
+        struct memory_kind *kind = *at;
+
+        answers_forget(m, &kind->answers, plan);
+        if (kind->plan >= plan) {
+            m->bytes += kind->arena.used;
+            at = &kind->next;
+            continue;
+        }
+        *at = kind->next;
+        arena_free(kind->arena);
+    }
+}
 
 void memory_begin(struct memory *m)
 {
-    struct memory_part old = m->before;
-
-    m->before = m->now;
-    m->now = old;
-    arena_reset(&m->now.arena);
-    m->now.first = NULL;
+    forget(m, m->plan++);
 }
 
 void memory_done(struct memory *m)
 {
-    arena_done(&m->now.arena);
-    arena_done(&m->before.arena);
+    forget(m, UINT64_MAX);
     *m = (struct memory){0};
 }
 
-/* ---- questions */
+/* ---- kinds: a problem but for its counts is written down as numbers */
 
 struct writer {
     uint64_t *v;
@@ -90,7 +145,7 @@ static void put_problem(struct writer *w, const struct cover_problem *p)
     for (uint32_t f = 0; f < p->n_families; f++)
         put(w, p->family_max[f]);
     for (uint32_t i = 0; i < p->n_items; i++) {
-        put(w, p->items[i].count);
+        put(w, p->items[i].count > 0);
         put(w, p->items[i].bins ? 1 : 0);
         put_all(w, p->items[i].need, p->n_columns);
         if (p->items[i].bins)
@@ -108,35 +163,88 @@ static void put_problem(struct writer *w, const struct cover_problem *p)
     }
 }
 
-/* The question with some numbers of its own; hint: one an item, or NULL. */
-static struct question ask(enum what what, const struct cover_problem *p,
-                           uint64_t missing, uint64_t budget,
-                           const double *hint, struct arena *arena)
+/* Over the limit it has no arena, lies in the plan's and is not found again. */
+static struct memory_kind *kind_new(struct memory *m, const struct writer *w,
+                                    uint64_t hash, struct arena *arena)
 {
-    size_t most = size_of(p) + 4 + (hint ? p->n_items : 0);
-    struct writer w = {ARENA_ARRAY(arena, uint64_t, most), 0};
+    const size_t bytes = w->n * sizeof *w->v;
+    const bool kept = m->bytes + 2 * bytes <= MOST_BYTES;
+    struct arena own = {0};
+    struct memory_kind *kind = ARENA_NEW(kept ? &own : arena,
+                                         struct memory_kind);
 
-    put(&w, what);
-    put(&w, missing);
-    put(&w, budget);
-    put(&w, hint ? 1 : 0);
+    kind->hash = hash;
+    kind->v = kept ? arena_copy(&own, w->v, bytes) : w->v;
+    kind->n = w->n;
+    kind->arena = own;
+    if (!kept)
+        return kind;
+    m->bytes += own.used;
+    kind->next = m->first;
+    m->first = kind;
+    return kind;
+}
+
+static struct memory_kind *kind_of(struct memory *m,
+                                   const struct cover_problem *p,
+                                   struct arena *arena)
+{
+    struct writer w = {ARENA_ARRAY(arena, uint64_t, size_of(p)), 0};
+    struct memory_kind *kind = m->first;
+    uint64_t hash;
+
     put_problem(&w, p);
-    if (hint)
-        put_all(&w, hint, p->n_items);
-    return (struct question){hash_bytes(HASH_SEED, w.v, w.n * sizeof *w.v), w.v,
-                             w.n};
+    hash = hash_bytes(HASH_SEED, w.v, w.n * sizeof *w.v);
+    while (kind && !(kind->hash == hash && kind->n == w.n &&
+                     memcmp(kind->v, w.v, w.n * sizeof *w.v) == 0))
+        kind = kind->next;
+    if (!kind)
+        kind = kind_new(m, &w, hash, arena);
+    kind->plan = m->plan;
+    kind->n_items = p->n_items;
+    return kind;
+}
+
+static const struct cover_layout *layout_of(struct memory *m,
+                                            struct memory_kind *kind,
+                                            const struct cover_problem *p,
+                                            struct arena *arena)
+{
+    const size_t used = kind->arena.used;
+
+    if (!kind->layout)
+        kind->layout = cover_layout(p, used ? &kind->arena : arena);
+    m->bytes += kind->arena.used - used;
+    return kind->layout;
 }
 
 /* ---- answers */
 
-static struct memory_answer *find(const struct memory_part *part,
-                                  const struct question *q)
+static bool same(const struct memory_answer *a, const struct question *q,
+                 uint32_t n)
 {
-    struct memory_answer *a = part->first;
+    if (a->what != q->what || a->missing != q->missing ||
+        a->budget != q->budget || !a->hint != !q->hint)
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        if (a->counts[i] != q->items[i].count)
+            return false;
+    return !q->hint || memcmp(a->hint, q->hint, n * sizeof *q->hint) == 0;
+}
 
-    while (a && !(a->asked.hash == q->hash && a->asked.n == q->n &&
-                  memcmp(a->asked.v, q->v, q->n * sizeof *q->v) == 0))
+/* NULL: it was not asked before. */
+static const struct memory_answer *recall(struct memory *m,
+                                          const struct memory_kind *kind,
+                                          const struct question *q)
+{
+    struct memory_answer *a = kind->answers;
+
+    while (a && !same(a, q, kind->n_items))
         a = a->next;
+    m->asked++;
+    m->known += a ? 1 : 0;
+    if (a)
+        a->plan = m->plan;
     return a;
 }
 
@@ -172,94 +280,156 @@ static struct cover_plan copy_plan(const struct cover_plan *x, uint32_t n_items,
     return y;
 }
 
-static struct memory_answer *keep(struct memory *m, const struct question *q,
-                                  const struct cover_plan *plan,
-                                  uint32_t n_items)
+static void keep(struct memory *m, struct memory_kind *kind,
+                 const struct question *q, const struct cover_plan *said,
+                 const struct cover_duals *duals)
 {
-    struct arena *arena = &m->now.arena;
+    const uint32_t n = kind->n_items;
+    struct arena arena = {0};
     struct memory_answer *a;
+    uint32_t *counts;
 
-    if (arena->used + q->n * sizeof *q->v > MOST_BYTES)
-        return NULL;
-    a = ARENA_NEW(arena, struct memory_answer);
-    a->asked = *q;
-    a->asked.v = arena_copy(arena, q->v, q->n * sizeof *q->v);
-    a->plan = copy_plan(plan, n_items, arena);
-    a->next = m->now.first;
-    m->now.first = a;
-    return a;
-}
-
-/* True: *ret is what was said to this question. */
-static bool recall(struct memory *m, const struct question *q, uint32_t n_items,
-                   struct cover_plan *ret)
-{
-    const struct memory_answer *a = find(&m->now, q), *kept;
-
-    m->asked++;
-    if (!a) {
-        a = find(&m->before, q);
-        if (!a)
-            return false;
-        kept = keep(m, q, &a->plan, n_items);
-        a = kept ? kept : a;
+    if (!kind->arena.used || m->bytes > MOST_BYTES)
+        return; /* the kind is not kept either */
+    a = ARENA_NEW(&arena, struct memory_answer);
+    counts = ARENA_ARRAY(&arena, uint32_t, n);
+    for (uint32_t i = 0; i < n; i++)
+        counts[i] = q->items[i].count;
+    *a = (struct memory_answer){.next = kind->answers,
+                                .plan = m->plan,
+                                .what = q->what,
+                                .missing = q->missing,
+                                .budget = q->budget,
+                                .counts = counts};
+    if (q->hint)
+        a->hint = arena_copy(&arena, q->hint, n * sizeof *q->hint);
+    if (said)
+        a->said = copy_plan(said, n, &arena);
+    if (duals) {
+        a->duals = *duals;
+        a->duals.worth = arena_copy(&arena, duals->worth,
+                                    n * sizeof *duals->worth);
     }
-    m->known++;
-    *ret = a->plan;
-    return true;
+    a->arena = arena;
+    m->bytes += arena.used;
+    kind->answers = a;
 }
 
 /* ---- covers */
 
-static void base_of(struct memory *m, const struct cover_problem *base,
-                    struct arena *arena, struct cover_plan *ret)
+static struct cover_plan base_of(struct memory *m, struct memory_kind *kind,
+                                 const struct cover_problem *base,
+                                 struct arena *arena)
 {
-    const struct question q = ask(BASE, base, 0, 0, NULL, arena);
+    const struct question q = {.what = BASE, .items = base->items};
+    const struct memory_answer *a = recall(m, kind, &q);
+    struct cover_plan plan;
 
-    if (recall(m, &q, base->n_items, ret))
+    if (a)
+        return a->said;
+    cover_first_base(base, arena, &plan);
+    keep(m, kind, &q, &plan, NULL);
+    return plan;
+}
+
+static struct cover_duals duals_of(struct memory *m, struct memory_kind *kind,
+                                   const struct cover_problem *rounded,
+                                   const struct cover_layout *layout,
+                                   struct arena *arena)
+{
+    const struct question q = {.what = DUALS, .items = rounded->items};
+    const struct memory_answer *a = recall(m, kind, &q);
+    struct cover_duals duals;
+
+    if (a)
+        return a->duals;
+    cover_duals(rounded, layout, arena, &duals);
+    if (duals.worth)
+        keep(m, kind, &q, NULL, &duals);
+    return duals;
+}
+
+static void first_of(struct memory *m, struct memory_kind *kind,
+                     const struct cover_problem *p, struct arena *arena,
+                     struct cover_plan *ret)
+{
+    struct cover_problem base, rounded;
+    const struct cover_layout *layout;
+    struct cover_duals duals;
+    struct cover_plan plan;
+
+    if (!cover_base(p, arena, &base) || !cover_rounded(p, arena, &rounded)) {
+        cover_first(p, arena, ret);
         return;
-    cover_first_base(base, arena, ret);
-    keep(m, &q, ret, base->n_items);
+    }
+    layout = layout_of(m, kind, p, arena);
+    plan = base_of(m, kind, &base, arena);
+    duals = duals_of(m, kind, &rounded, layout, arena);
+    cover_first_from(p, layout, &plan, &duals, arena, ret);
 }
 
 void memory_first(struct memory *m, const struct cover_problem *p,
                   struct arena *arena, struct cover_plan *ret)
 {
-    struct cover_problem base;
-    struct cover_plan plan;
-    struct question q;
+    const struct question q = {.what = FIRST, .items = p->items};
+    const struct memory_answer *a;
+    struct memory_kind *kind;
 
     if (!m) {
         cover_first(p, arena, ret);
         return;
     }
-    q = ask(FIRST, p, 0, 0, NULL, arena);
-    if (recall(m, &q, p->n_items, ret))
+    kind = kind_of(m, p, arena);
+    a = recall(m, kind, &q);
+    if (a) {
+        *ret = a->said;
         return;
-    if (cover_base(p, arena, &base)) {
-        base_of(m, &base, arena, &plan);
-        cover_first_from(p, &plan, arena, ret);
-    } else {
-        cover_first(p, arena, ret);
     }
-    keep(m, &q, ret, p->n_items);
+    first_of(m, kind, p, arena, ret);
+    keep(m, kind, &q, ret, NULL);
 }
 
 void memory_improve(struct memory *m, const struct cover_problem *p,
                     const struct cover_plan *first, uint64_t budget,
                     struct arena *arena, struct cover_plan *ret)
 {
-    struct question q;
+    const struct question q = {
+        .what = IMPROVED, .budget = budget, .items = p->items};
+    const struct memory_answer *a;
+    struct memory_kind *kind;
 
     if (!m) {
         cover_improve(p, first, budget, arena, ret);
         return;
     }
-    q = ask(IMPROVED, p, 0, budget, NULL, arena);
-    if (recall(m, &q, p->n_items, ret))
+    kind = kind_of(m, p, arena);
+    a = recall(m, kind, &q);
+    if (a) {
+        *ret = a->said;
         return;
+    }
     cover_improve(p, first, budget, arena, ret);
-    keep(m, &q, ret, p->n_items);
+    keep(m, kind, &q, ret, NULL);
+}
+
+static void bound_of(struct memory *m, struct memory_kind *kind,
+                     const struct cover_problem *p, const struct question *q,
+                     struct arena *arena, struct cover_plan *ret)
+{
+    const struct cover_layout *layout;
+    struct cover_problem rounded;
+    struct cover_duals duals;
+
+    *ret = (struct cover_plan){0};
+    if (!cover_rounded(p, arena, &rounded)) {
+        ret->bound = cover_bound(p, q->missing, q->hint, q->budget, arena,
+                                 &ret->work, &ret->proof);
+        return;
+    }
+    layout = layout_of(m, kind, p, arena);
+    duals = duals_of(m, kind, &rounded, layout, arena);
+    ret->bound = cover_bound_from(p, layout, &duals, q->missing, q->hint,
+                                  q->budget, arena, &ret->work, &ret->proof);
 }
 
 int64_t memory_bound(struct memory *m, const struct cover_problem *p,
@@ -267,16 +437,20 @@ int64_t memory_bound(struct memory *m, const struct cover_problem *p,
                      struct arena *arena, uint64_t *work,
                      struct cover_proof *ret_proof)
 {
-    struct cover_plan said = {0};
-    struct question q;
+    const struct question q = {BOUND, missing, budget, p->items, hint};
+    const struct memory_answer *a;
+    struct memory_kind *kind;
+    struct cover_plan said;
 
     if (!m)
         return cover_bound(p, missing, hint, budget, arena, work, ret_proof);
-    q = ask(BOUND, p, missing, budget, hint, arena);
-    if (!recall(m, &q, p->n_items, &said)) {
-        said.bound = cover_bound(p, missing, hint, budget, arena, &said.work,
-                                 &said.proof);
-        keep(m, &q, &said, p->n_items);
+    kind = kind_of(m, p, arena);
+    a = recall(m, kind, &q);
+    if (a) {
+        said = a->said;
+    } else {
+        bound_of(m, kind, p, &q, arena, &said);
+        keep(m, kind, &q, &said, NULL);
     }
     *work += said.work;
     *ret_proof = said.proof;

@@ -4,11 +4,11 @@
  * The answers of cover.h are functions of what is asked, so one that was given to
  * the very same question may be given again: with a memory a plan is the same,
  * bit for bit and to the counted step, as without one.  Questions are told apart
- * by all that is in them, not by a hash alone.  A large demand is asked for as a
- * base and a rest (cover_base()), so that a bundle more or less finds its base
- * here.
+ * by all that is in them, not by a hash alone.  Of a large demand the answer is made
+ * from answers to problems with rounded counts, so that a bundle more or less
+ * finds those here.
  *
- * Kept is what the last plan asked for and what this one does, up to 8 MiB each.
+ * Kept is what the last plan asked for and what this one does, up to 16 MiB.
  * All of it may be thrown away at any time.  Thread: one plan at a time; the
  * owner zeroes it at first and ends it with memory_done().
  */
@@ -17,20 +17,17 @@
 
 #include "cover/cover.h"
 
-struct memory_answer;
-
-struct memory_part { /* of one plan */
-    struct arena arena;
-    struct memory_answer *first;
-};
+struct memory_kind; /* problems that differ in counts alone */
 
 struct memory {
-    struct memory_part now, before;
+    struct memory_kind *first;
+    uint64_t plan; /* counted */
+    size_t bytes;
     uint64_t asked,
         known; /* questions, and those that were answered from here */
 };
 
-/* A new plan begins: what the one before last asked for is forgotten. */
+/* A new plan begins: what the last one did not ask for is forgotten. */
 void memory_begin(struct memory *m);
 void memory_done(struct memory *m);
 

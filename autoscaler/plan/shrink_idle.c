@@ -162,6 +162,7 @@ void shrink_idle(const struct candidate *d, const struct verdict *verdicts,
         } else if (verdicts[i].taking && n->state == STATE_READY &&
                    n->idle_ms >= 0 && !needed_by[i]) {
             p->why = REASON_KEEP_DEMAND;
+            p->demand = NONE;
         } else {
             judge(d, i, needed_by[i],
                   n->type != NONE ? &count[n->type] : &count[s->n_types], p);

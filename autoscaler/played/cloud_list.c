@@ -74,7 +74,7 @@ static void list_lacks(const struct cloud *c, struct cloud_machine *m, bool few)
 
     if (m->again_ms && now - m->again_ms > CLOUD_FOUND_MS) {
         m->absent_most_ms = 0; /* everybody knows it again */
-        m->end_unlisted = false;
+        m->end_unlisted = m->end_unlisted && m->gone_ms != INT64_MAX;
     }
     if (!m->absent_ms)
         m->absent_ms = now;

@@ -83,8 +83,10 @@ def ray(folder):
     aid, short = Aid(), tempfile.mkdtemp(prefix="dr")  # Ray's sockets bear no long path
     aid.env = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_TMPDIR": short,
                "RAY_object_store_memory": "80000000", "PYTHONUNBUFFERED": "1"}
-    yield aid
-    shutil.rmtree(short)
+    try:
+        yield aid
+    finally:
+        shutil.rmtree(short)
 
 
 @contextlib.contextmanager

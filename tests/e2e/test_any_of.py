@@ -14,7 +14,7 @@ ray.init(log_to_driver=False)
 def where():
     return ray.get_runtime_context().get_node_id()
 
-print("RAN", len(ray.get(where.remote(), timeout=40)), flush=True)
+print("RAN", len(ray.get(where.remote(), timeout=150)), flush=True)
 """
 AFTER = 8
 

@@ -15,7 +15,7 @@ class Worker:
 
 named = Worker.options(label_selector={{"davit.io/queue": "fast"}}).remote()
 lost = Worker.options(label_selector={{"davit.io/queue": "nope"}}).remote()
-node = ray.get(named.node.remote(), timeout=60)
+node = ray.get(named.node.remote(), timeout=150)
 print("LABELS", [n["Labels"] for n in ray.nodes() if n["NodeID"] == node][0].get("davit.io/queue"), flush=True)
 {then}
 """

@@ -10,7 +10,7 @@ class Worker:
         return ray.get_gpu_ids(), ray.get_runtime_context().get_node_id()
 
 workers = [Worker.remote() for _ in range({n})]
-print(ray.get([w.where.remote() for w in workers], timeout=60), flush=True)
+print(ray.get([w.where.remote() for w in workers], timeout=150), flush=True)
 time.sleep({stay})
 print("END", time.time(), flush=True)
 """
@@ -70,7 +70,7 @@ def test_3_accelerator_types_are_matched(ray, start):
     for owner in ("default", "ray"):
         why = d.cli("why", owner)
         assert "V100" in why and ("infeasible" in why or "never" in why), why
-    ray.wait(lambda: "V100" in ray.status().partition("Infeasible")[2], 60, "V100 as infeasible in ray status")
+    ray.wait(lambda: "V100" in ray.status().partition("Infeasible")[2], 150, "V100 as infeasible in ray status")
 
 
 def test_4_cpu_tasks_bring_cpu_nodes_only(ray, start):
@@ -82,7 +82,7 @@ ray.init(log_to_driver=False)
 def work():
     time.sleep(3)
     return ray.get_runtime_context().get_node_id()
-print(len(set(ray.get([work.remote() for _ in range(3)], timeout=80))), flush=True)
+print(len(set(ray.get([work.remote() for _ in range(3)], timeout=150))), flush=True)
 """)
     assert set(d.started()) == {"cpu"}
     assert out.strip().endswith(("1", "2", "3")), out
@@ -98,7 +98,7 @@ class Quarter:
     def where(self):
         return ray.get_runtime_context().get_node_id()
 all = [Quarter.remote() for _ in range(8)]
-nodes = ray.get([q.where.remote() for q in all], timeout=60)
+nodes = ray.get([q.where.remote() for q in all], timeout=150)
 assert sorted(nodes.count(n) for n in set(nodes)) == [4, 4], nodes
 """)
     assert d.started() == {"k80": 2}
@@ -109,7 +109,7 @@ import ray
 from ray.util.placement_group import placement_group, placement_group_table
 ray.init(log_to_driver=False)
 group = placement_group({bundles}, strategy="{strategy}")
-ray.get(group.ready(), timeout=60)
+ray.get(group.ready(), timeout=150)
 nodes = placement_group_table(group)["bundles_to_node_id"].values()
 print("nodes", len(set(nodes)), flush=True)
 """

@@ -115,7 +115,7 @@ def test_a_launch_that_hangs_is_given_up_and_bought_elsewhere(aids, tmp_path):
         hang(d, "launch")
         d.post({"bundles": [T4]})
         d.until(lambda: d.nodes("bad", "intended"))
-        for n in range(1, 40):  # the launch is over its time, again and again
+        for n in range(1, 150):  # the launch is over its time, again and again
             clocks.set(mono=n * 130000)
             d.post({"owner": "x", "bundles": []})
             time.sleep(0.4)
@@ -185,7 +185,7 @@ def test_an_intent_that_cannot_be_sent_is_not_a_node_to_come(aids, tmp_path):
                                         "two: {plugin: \"%s\", state: \"{dir}/two.json\"}" % SIM).replace("provider: stuck", "provider: two")
     with Daemon(tmp_path, text, env=clocks.env) as d:
         d.until(lambda: d.get("/readyz")[0] == 200)
-        faults_when_there(d, "two.json", throttle=True)
+        faults(d, "two.json", throttle=True)
         d.post({"bundles": [T4]})
         d.until(lambda: d.events("launch.failed"))
         for n in range(1, 8):
@@ -261,9 +261,9 @@ def test_a_config_map_that_changes_is_seen(tmp_path):
 
 
 def test_a_refusal_of_before_the_reload_says_nothing_after_it(tmp_path):
-    with Daemon(tmp_path, config("latency: 1500ms")) as d:
+    with Daemon(tmp_path, config("latency: 4s")) as d:
         d.until(lambda: d.get("/readyz")[0] == 200)
-        faults_when_there(d, auth=True)
+        faults(d, auth=True)
         d.post({"bundles": [T4]})
         d.until(lambda: d.events("launch"))
         d.write(config("latency: 10ms"))  # repaired, while a launch is under way
@@ -271,15 +271,7 @@ def test_a_refusal_of_before_the_reload_says_nothing_after_it(tmp_path):
         assert not d.events("launch.failed")
         d.until(lambda: d.events("launch.failed"))
         assert [e["reason"] for e in d.events("launch.failed")] == ["AUTH"]
-        faults_when_there(d)
+        faults(d)
         d.until(lambda: d.ready("t4") == 1)
 
 
-def faults_when_there(d, name="cloud.json", **kw):
-    path = d.dir / name
-    c = json.loads(path.read_text()) if path.exists() else {
-        "davit_sim": 1, "machines": [], "requests": {}, "attempts": {}}
-    c["faults"] = kw
-    new = path.with_suffix(".new")
-    new.write_text(json.dumps(c))
-    new.replace(path)

@@ -5,6 +5,7 @@ its file.
 """
 import json
 
+from lib import simcloud
 from lib.daemon import Daemon
 from test_loop import T4, cloud, faults
 V100 = {"GPU": 1, "accelerator_type": "V100"}
@@ -275,17 +276,15 @@ def test_a_drain_is_taken_back(tmp_path):
 def test_a_short_list_is_a_stop(tmp_path):
     """Four of five machines are missing at once: not believed, and it shows; a person says that they are gone."""
     with started(tmp_path, 5, many(8)) as d:
-        c = json.loads((d.dir / "cloud.json").read_text())
-        c["machines"] = dict(list(c["machines"].items())[:1]) if isinstance(c["machines"], dict) else c["machines"][:1]
-        (d.dir / "new").write_text(json.dumps(c))
-        (d.dir / "new").replace(d.dir / "cloud.json")
-        d.until(lambda: stops(d) == {("list_short", "east")}, 60)
+        with simcloud.changed(d.dir / "cloud.json") as c:
+            c["machines"] = dict(list(c["machines"].items())[:1]) if isinstance(c["machines"], dict) else c["machines"][:1]
+        d.until(lambda: stops(d) == {("list_short", "east")})
         stop, = d.status()["stops"]
         assert stop["failing"] and "lacks 4 machines at once" in stop["text"] and "davit release" in stop["text"]
         ready = d.exchange("GET", "/readyz")
         assert ready.code == 503 and "lacks 4 machines" in ready.text and len(d.nodes()) == 5
         d.cli("release")
-        d.until(lambda: not stops(d) and d.ready("t4") == 5 and len(d.events("node.lost")) == 4, 60)
+        d.until(lambda: not stops(d) and d.ready("t4") == 5 and len(d.events("node.lost")) == 4)
 
 
 # ---- stops that end by themselves
@@ -311,9 +310,9 @@ def test_a_launch_is_tried_again_and_one_in_doubt_counts(tmp_path):
         aside, = [b for b in d.status()["backoffs"] if b["provider"] == "east"]
         assert aside["status"] == "AUTH" and aside["until"].startswith("20")
         faults(d)
-        d.until(lambda: d.ready("t4") == 2, 60)  # after 30 s
+        d.until(lambda: d.ready("t4") == 2)  # after 30 s
         d.until(lambda: d.exchange("GET", "/readyz").code == 200)
-        d.until(lambda: d.events("launch.unanswered"), 30)
+        d.until(lambda: d.events("launch.unanswered"))
         faults(d, "west.json", down=True)
         d.until(lambda: "launch_unanswered" in reasons(d))
         assert ("launch_unanswered", "west") in stops(d)

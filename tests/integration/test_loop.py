@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+from lib import simcloud
 from lib.daemon import Daemon
 
 CONFIG = """
@@ -45,12 +46,7 @@ def cloud(d):
 
 
 def faults(d, name="cloud.json", **kw):
-    path = d.dir / name
-    c = json.loads(path.read_text())
-    c["faults"] = kw
-    new = path.with_suffix(".new")
-    new.write_text(json.dumps(c))
-    new.replace(path)
+    simcloud.faults(d.dir / name, **kw)
 
 
 def test_up_and_down(tmp_path):
@@ -82,7 +78,7 @@ def test_owners_add_up_and_do_not_wipe_each_other(tmp_path):
 def test_a_ttl_ends_a_request(tmp_path):
     with Daemon(tmp_path, config()) as d:
         d.post({"bundles": [{"CPU": 1}], "ttl": "1s"})
-        d.until(lambda: d.ready("cpu") == 1)
+        d.until(lambda: d.events("node.ready"))  # it does not stay for long
         d.until(lambda: d.events("request.expired"))
         d.until(lambda: not cloud(d))
 
@@ -92,7 +88,7 @@ def test_a_stockout_is_planned_around_in_the_same_pass(tmp_path):
         began = time.monotonic()
         d.post({"bundles": [T4]})
         d.until(lambda: d.ready("t4") == 1)
-        assert time.monotonic() - began < 10  # its back-off would take minutes
+        assert time.monotonic() - began < 45  # its back-off would take minutes
         assert [m["zone"] for m in cloud(d).values()] == ["b"]
         aside = d.status()["backoffs"]
         assert [(x["type"], x["zone"], x["status"]) for x in aside] == [("t4", "a", "STOCKOUT")]

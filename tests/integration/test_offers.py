@@ -1,11 +1,9 @@
 """What a cloud tells of its machines, against what the configuration says of them; and when it works on them."""
-import fcntl
-import json
 import os
 import subprocess
 import time
 
-from lib import DAVIT
+from lib import DAVIT, simcloud
 from lib.daemon import Daemon
 
 CONFIG = """
@@ -81,12 +79,12 @@ def told(d):
 
 def test_a_difference_is_told_once(tmp_path):
     with Daemon(tmp_path, CONFIG) as d:
-        d.until(lambda: len(told(d)) == 2, 10)
+        d.until(lambda: len(told(d)) == 2)
         assert sorted(told(d)) == [("t4", LESS), ("t4", TAINT)]
         assert "warn  type.differs t4: " + LESS in d.text()
         # Without a Kubernetes head nobody goes by taints: it is bought all the same.
         d.post({"bundles": [{"GPU": 1}]})
-        d.until(lambda: d.ready("t4") == 1, 10)
+        d.until(lambda: d.ready("t4") == 1)
         assert len(told(d)) == 2
 
 
@@ -108,38 +106,27 @@ def test_spot_where_there_is_no_spot_market(tmp_path):
     assert f"{path}:5:3: node type cheap is to be spot, but provider k8s has no spot market" in r.stderr, r.stderr
 
 
-def faults(tmp_path, **kw):
-    """Of the simulated cloud, from now on."""
-    path = tmp_path / "cloud.json"
-    with open(f"{path}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        state = json.loads(path.read_text())
-        state["faults"] = kw
-        (tmp_path / "new.json").write_text(json.dumps(state))
-        (tmp_path / "new.json").rename(path)
-
-
 def test_maintenance_is_neither_bought_into_nor_ended(tmp_path):
     """An idle machine of a pool that is upgraded stays; the next one is bought elsewhere."""
     with Daemon(tmp_path, MAINTAINED) as d:
         d.post({"owner": "a", "bundles": [{"GPU": 1}]})
-        d.until(lambda: d.ready("t4") == 1, 10)
-        faults(tmp_path, maintenance=["t4"])
+        d.until(lambda: d.ready("t4") == 1)
+        simcloud.faults(tmp_path / "cloud.json", maintenance=["t4"])
         d.post({"owner": "b", "bundles": [{"GPU": 1}]})
-        d.until(lambda: d.ready("l4") == 1, 20)
-        d.until(lambda: d.events("node.kept"), 20)
+        d.until(lambda: d.ready("l4") == 1)
+        d.until(lambda: d.events("node.kept"))
         d.post({"owner": "a", "bundles": []})
         d.post({"owner": "b", "bundles": []})
         d.until(lambda: d.ready("l4") == 0, 20)     # idle for longer than idle_timeout
-        d.until(lambda: d.nodes("t4")[0]["why"]["reason"] != "idle_wait", 10)
+        d.until(lambda: d.nodes("t4")[0]["why"]["reason"] != "idle_wait")
         node = d.nodes("t4")[0]
         assert (node["state"], node["why"]["reason"]) == ("ready", "held_by_cloud")
         assert "being upgraded" in node["why"]["text"]
-        offer = d.until(lambda: [o for t in d.status()["types"] if t["name"] == "t4" for o in t["offers"] if o["closed"]], 20)[0]
+        offer = d.until(lambda: [o for t in d.status()["types"] if t["name"] == "t4" for o in t["offers"] if o["closed"]])[0]
         assert offer["note"] == "being upgraded (simulated)"
         assert {e["subject"] for e in d.events("offer.closed")} == {"t4"}
-        faults(tmp_path)
-        d.until(lambda: d.events("node.freed") and d.ready("t4") == 0, 30)
+        simcloud.faults(tmp_path / "cloud.json")
+        d.until(lambda: d.events("node.freed") and d.ready("t4") == 0)
 
 
 def awaited(tmp_path, after):
@@ -157,11 +144,11 @@ def test_nothing_is_bought_before_all_offers_are_known(tmp_path):
 
 
 def test_offers_that_do_not_come_are_waited_for_ten_seconds(tmp_path):
+    begun = time.monotonic()
     with awaited(tmp_path, "600") as d:
-        begun = time.monotonic()
         d.post({"owner": "me", "bundles": [{"CPU": 1}]})
         d.until(lambda: d.ready() == 1)
-        assert time.monotonic() - begun > 7
+        assert time.monotonic() - begun > 9.9
 
 
 QUOTA = """
@@ -213,19 +200,19 @@ def test_no_more_is_bought_than_a_quota_allows(tmp_path):
     """And what has been bought since, or ended, is counted without asking again."""
     with quota(tmp_path, 2) as d:
         d.post({"owner": "a", "bundles": [{"GPU": 1}] * 5})
-        d.until(lambda: d.ready("t4") == 2 and d.ready("l4") == 1, 20)
-        assert d.until(lambda: room(d) == [0], 10)
+        d.until(lambda: d.ready("t4") == 2 and d.ready("l4") == 1)
+        assert d.until(lambda: room(d) == [0])
         assert "t4: only 0 more may be launched now, by its cloud's quota" in d.cli("why", "a")
         d.post({"owner": "a", "bundles": []})
-        d.until(lambda: d.ready("t4") == 0 and room(d) == [2], 20)
+        d.until(lambda: d.ready("t4") == 0 and room(d) == [2])
         d.post({"owner": "a", "bundles": [{"GPU": 1}]})
-        d.until(lambda: d.ready("t4") == 1 and room(d) == [1], 20)
+        d.until(lambda: d.ready("t4") == 1 and room(d) == [1])
 
 
 def test_a_quota_that_is_used_up(tmp_path):
     with quota(tmp_path, 0) as d:
         d.post({"owner": "a", "bundles": [{"GPU": 1}] * 2})
-        d.until(lambda: d.ready("l4") == 1, 20)
+        d.until(lambda: d.ready("l4") == 1)
         assert "t4 is not offered by q now: quota T4: 4 of 4 used" in d.cli("why", "--not-launched", "t4")
         assert [(e["subject"], "quota T4: 4 of 4 used" in e["text"]) for e in d.events("offer.closed")] == [("t4", True)]
         [o] = [o for t in d.status()["types"] if t["name"] == "t4" for o in t["offers"]]

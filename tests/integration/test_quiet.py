@@ -27,21 +27,21 @@ def test_no_plan_without_news(tmp_path):
         gcs.tasks([({"CPU": 64}, 5000)])      # nobody can serve it: it stays
         gcs.join(mine, "t4", GPU)
         gcs.busy(mine)
-        d.until(lambda: d.nodes("t4", "ready"), 15)
+        d.until(lambda: d.nodes("t4", "ready"))
         time.sleep(2)
         ticks, reads = d.status()["tick"], gcs.reads
         time.sleep(4)
-        assert gcs.reads - reads > 8, "it is read as before"
+        d.until(lambda: gcs.reads - reads > 8, 40, "it is read as before")
         assert d.status()["tick"] - ticks <= 3, "planned again for nothing"
         # news are taken at once
         n = bought(d)
         begun = time.monotonic()
         gcs.tasks([({"CPU": 64}, 5000), (GPU, 1)])
-        d.until(lambda: bought(d) == n + 1, 3)
-        assert time.monotonic() - begun < 2.5
+        d.until(lambda: bought(d) == n + 1)
+        assert time.monotonic() - begun < 30, "a plan comes every 60 s anyway"
         # and time passes: the node goes when it has been idle for six seconds
         gcs.tasks([({"CPU": 64}, 5000)])
-        gcs.idle(mine, 0)
         begun = time.monotonic()
-        d.until(lambda: d.events("node.draining"), 12)
-        assert 5 < time.monotonic() - begun < 9
+        gcs.idle(mine, 0)
+        d.until(lambda: d.events("node.draining"))
+        assert 6 <= time.monotonic() - begun < 30, "a plan comes every 60 s anyway"

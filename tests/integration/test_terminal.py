@@ -2,6 +2,7 @@
 `davit status --ray` beside the formatter of Ray itself."""
 import fcntl
 import http.server
+import itertools
 import json
 import os
 import pty
@@ -12,7 +13,6 @@ import struct
 import subprocess
 import termios
 import threading
-import time
 
 import pytest
 
@@ -46,7 +46,21 @@ def busy(tmp_path_factory):
 # ---- a terminal
 
 class Terminal:
-    """A command on a pseudo-terminal of this size; what it painted, frame by frame."""
+    """A command on a pseudo-terminal of this size; what it painted, frame by frame.  It is ended in any case."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.pid:
+            os.kill(self.pid, signal.SIGKILL)
+            self.gone()
+
+    def gone(self):
+        _, status = os.waitpid(self.pid, 0)
+        os.close(self.fd)
+        self.pid = 0
+        return os.waitstatus_to_exitcode(status)
 
     def __init__(self, d, args, columns, rows):
         self.pid, self.fd = pty.fork()
@@ -88,50 +102,43 @@ class Terminal:
 
     def end(self, key=b"q"):
         os.write(self.fd, key)
-        status = None
-
-        def ended():
-            nonlocal status
-            self.read(0.01)
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            return pid
-        until(ended, 10, lambda: "it does not end")
-        os.close(self.fd)
-        return os.waitstatus_to_exitcode(status)
+        until(lambda: not self.read(0.01), why="it does not end")
+        return self.gone()
 
 
 @pytest.mark.parametrize("args", [["status", "--watch"], ["top"]])
 def test_a_live_view_fits_any_terminal(busy, args):
-    t = Terminal(busy, args, 60, 24)
-    until(lambda: t.fits(), 10, lambda: f"{t.frame()}")
-    assert any("train" in line or "t4-" in line for line in t.frame()), t.frame()
-    for columns, rows in ((40, 12), (140, 50), (25, 8)):
-        t.size(columns, rows)
-        t.out = b""
-        until(lambda: t.fits(), 10, lambda: f"{columns}x{rows}: {t.frame()}")
-    assert t.end() == 0 and t.out.endswith(b"\n") and b"\x1b[?1049l" in t.out, "the screen before comes back"
+    with Terminal(busy, args, 60, 24) as t:
+        until(t.fits, why=lambda: f"{t.frame()}")
+        assert any("train" in line or "t4-" in line for line in t.frame()), t.frame()
+        for columns, rows in ((40, 12), (140, 50), (25, 8)):
+            t.size(columns, rows)
+            t.out = b""
+            until(t.fits, why=lambda: f"{columns}x{rows}: {t.frame()}")
+        assert t.end() == 0
+    assert t.out.endswith(b"\n") and b"\x1b[?1049l" in t.out, "the screen before comes back"
 
 
 def test_keys_sort_top(busy):
-    t = Terminal(busy, ["top", "--every", "200ms"], 100, 30)
-    first = lambda: [line.split()[0] for line in t.frame() or [] if re.match(r"(cpu|t4)-", line)]  # noqa: E731
-    until(lambda: len(first()) == 4, 10, lambda: f"{t.frame()}")
-    for key, kind in ((b"p", "t4"), (b"p", "cpu"), (b"n", "cpu")):
-        os.write(t.fd, key)
-        until(lambda: first() and first()[0].startswith(kind + "-"), 10, lambda: f"{key} {t.frame()}")
-    assert t.end(b"\x03") == 0
+    with Terminal(busy, ["top", "--every", "200ms"], 100, 30) as t:
+        first = lambda: [line.split()[0] for line in t.frame() or [] if re.match(r"(cpu|t4)-", line)]  # noqa: E731
+        until(lambda: len(first()) == 4, why=lambda: f"{t.frame()}")
+        for key, kind in ((b"p", "t4"), (b"p", "cpu"), (b"n", "cpu")):
+            os.write(t.fd, key)
+            until(lambda: first() and first()[0].startswith(kind + "-"), why=lambda: f"{key} {t.frame()}")
+        assert t.end(b"\x03") == 0
 
 
 def test_waiting_shows_each_node(tmp_path):
-    with Daemon(tmp_path, CONFIG.replace("boot: 300ms", "boot: 900ms")) as d:
-        t = Terminal(d, ["request", "-o", "wait", "CPU=8", "--wait", "30s"], 50, 24)
-        until(lambda: not t.read(), 30, lambda: f"{t.out}")
-        os.waitpid(t.pid, 0)
+    with Daemon(tmp_path, CONFIG.replace("boot: 300ms", "boot: 2s")) as d:
+        with Terminal(d, ["request", "-o", "wait", "CPU=8", "--wait", "90s"], 50, 24) as t:
+            until(lambda: not t.read(), why=lambda: f"{t.out}")
+            t.gone()
         text = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", t.out.decode()).replace("\r", "")
         bars = [line for line in text.split("\n") if "[" in line and "cpu-" in line]
         assert bars and all(len(b) <= 50 for b in bars), text
         assert any("starting" in b for b in bars) and "ready" in bars[-1] and "." not in bars[-1].split("[")[1], bars
-        out = d.cli("request", "-o", "wait", "CPU=8*2", "--wait", "30s")
+        out = d.cli("request", "-o", "wait", "CPU=8*2", "--wait", "80s")
         assert re.search(r"cpu-\S+ starting", out) and re.search(r"cpu-\S+ ready, made \d+s ago", out), out
 
 
@@ -216,9 +223,14 @@ def test_events_are_chosen(busy):
 def test_events_are_followed(busy):
     p = subprocess.Popen([DAVIT, "events", "-f", "-n", "0", "--owner", "follow", "--url", busy.url], stdout=subprocess.PIPE, text=True)
     try:
-        time.sleep(0.3)
-        busy.post({"owner": "nobody", "bundles": [{"CPU": 1}]})
-        busy.post({"owner": "follow", "bundles": [{"CPU": 1}]})
+        turns = itertools.count(1)
+
+        def heard():
+            """It may not listen yet: told again."""
+            for owner in ("nobody", "follow"):
+                busy.post({"owner": owner, "bundles": [{"CPU": next(turns) / 1000}]})
+            return select.select([p.stdout], [], [], 0.3)[0]
+        until(heard)
         line = p.stdout.readline()
         assert "request.set" in line and "follow" in line, line
     finally:

@@ -77,7 +77,7 @@ def cost(d):
 def test_a_large_purchase_is_thought_over(tmp_path):
     """It waits, says so, is bought as the longer look found, and stays."""
     rec = tmp_path / "rec"
-    with Daemon(tmp_path, config(), args=["--record", str(rec)]) as d:
+    with Daemon(tmp_path, config("40s"), args=["--record", str(rec)]) as d:  # it takes 5 s of CPU: a busy machine needs longer
         d.post({"owner": "small", "bundles": [{"CPU": 3}]})
         small = bought(d)
         assert small == 1      # what is small does not wait
@@ -88,7 +88,7 @@ def test_a_large_purchase_is_thought_over(tmp_path):
         assert bought(d) == small
         d.until(lambda: bought(d) > small)
         d.until(lambda: not d.status()["improving_until"])
-        assert time.monotonic() - begun < 20  # of which 10 s are for thinking
+        assert time.monotonic() - begun < 70  # of which 40 s at most are for thinking
         n = bought(d)
         d.until(lambda: d.ready() == n)
         d.stays(lambda: bought(d) == n and d.ready() == n, 5)
@@ -145,7 +145,7 @@ def test_demand_that_changes_while_it_is_thought_over(tmp_path):
     with Daemon(tmp_path, config(think="2s", boot="300ms")) as d:
         d.post({"owner": "big", "bundles": bundles()})
         d.post({"owner": "big", "bundles": bundles(shapes=40, total=900, seed=5)})
-        d.until(lambda: bought(d) > 0)
+        d.until(lambda: bought(d) > 0 and not d.status()["improving_until"])
         d.until(lambda: d.ready() == bought(d))
         n = bought(d)
         d.stays(lambda: bought(d) == n, 3)
@@ -168,7 +168,7 @@ def test_small_demand_joins_what_is_thought_over(tmp_path):
         gang = d.post({"owner": "gang", "strategy": "STRICT_PACK", "bundles": [{"GPU": 4, "CPU": 40}, {"GPU": 4, "CPU": 40}]})
         assert [(x["count"], x.get("waits")) for x in gang["launches"]] == [(1, None)] and bought(d) == 1
         d.until(lambda: bought(d) > 1)
-        assert time.monotonic() - begun < 12       # of which at most 10 s are for thinking
+        assert time.monotonic() - begun < 30       # of which at most 10 s are for thinking
         n = bought(d)
         d.until(lambda: not d.status()["improving_until"])
         d.until(lambda: d.ready() == n)

@@ -12,7 +12,7 @@ import yaml
 from lib import ROOT, free_port
 from lib.daemon import Daemon
 from lib.hostile import Crowd, Probes, body, crowds, slow, told
-from lib.kube import until
+from lib.kube import SOON, until
 
 LONG = float(os.environ.get("HOSTILE_S", "12"))
 SHIPPED = [o for name in ("rbac.yaml", "davit.yaml") for o in yaml.safe_load_all((ROOT / "configs/kubernetes" / name).read_text())]
@@ -46,7 +46,7 @@ def replicas(plane, tmp_path):
         d.metrics = metrics
         d.start(wait=None)
         made.append(d)
-        until(lambda d=d: "leading" in d.text() or "standby" in d.text(), 30, "neither leads nor waits: " + d.text())
+        until(lambda d=d: "leading" in d.text() or "standby" in d.text(), SOON, "neither leads nor waits: " + d.text())
     yield made
     for d in made:
         d.stop()
@@ -56,7 +56,7 @@ def replicas(plane, tmp_path):
 
 def test_replicas_stay_up(plane, replicas):
     a, b = replicas
-    until(lambda: a.answers("/v1/status"), 30, a.text())
+    until(lambda: a.answers("/v1/status"), SOON, a.text())
     container, = shipped("Deployment")["spec"]["template"]["spec"]["containers"]
     live = container["livenessProbe"]
     assert live["httpGet"] == {"path": "/healthz", "port": "metrics"}

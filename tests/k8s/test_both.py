@@ -5,7 +5,7 @@ import time
 import pytest
 
 import manifests
-from lib.kube import pods_path, stays, until
+from lib.kube import SOON, pods_path, stays, until
 from lib.gcs import Gcs, PodNodes
 from kwoknodes import add_node
 from pools import PRODUCT, TYPES, Pools
@@ -53,11 +53,11 @@ def test_a_pending_worker_pod_and_its_demand_are_one(plane, gcs, tmp_path):
     gcs.tasks([({"GPU": 1}, 8)])
     create(plane, [ray_pod(f"w-{i}", gpus=1, nodeSelector=T4) for i in range(8)])
     with Pools(plane, tmp_path, OPEN, ray=gcs.address) as d:
-        until(lambda: all(running(plane, f"w-{i}") for i in range(8)), 30)
+        until(lambda: all(running(plane, f"w-{i}") for i in range(8)), SOON)
         stays(lambda: d.machines() == {"t4": 2}, 3, lambda: f"bought twice: {d.machines()}")
         # what the pods will not hold is bought, before anybody made a pod for it
         gcs.tasks([({"GPU": 1}, 9)])
-        until(lambda: d.machines() == {"t4": 3}, 10, lambda: f"{d.machines()}")
+        until(lambda: d.machines() == {"t4": 3}, SOON, lambda: f"{d.machines()}")
         # they join and take the tasks: the same count
         with PodNodes(plane, gcs, cluster=CLUSTER):
             until(lambda: len(gcs.alive()) == 9)
@@ -71,10 +71,10 @@ def test_the_demand_came_first(plane, gcs, tmp_path):
     """The pool grows before the first pod is pending; the pods then need nothing more."""
     with Pools(plane, tmp_path, OPEN, ray=gcs.address, limits={"idle_timeout": "20s"}) as d:
         gcs.tasks([({"GPU": 1}, 4)])
-        until(lambda: d.machines() == {"t4": 1}, 10, lambda: f"{d.machines()}")
+        until(lambda: d.machines() == {"t4": 1}, SOON, lambda: f"{d.machines()}")
         until(lambda: d.ready("t4") == 1)
         create(plane, [ray_pod(f"w-{i}", gpus=1, nodeSelector=T4) for i in range(4)])
-        until(lambda: all(running(plane, f"w-{i}") for i in range(4)), 30)
+        until(lambda: all(running(plane, f"w-{i}") for i in range(4)), SOON)
         stays(lambda: d.machines() == {"t4": 1}, 3, lambda: f"bought twice: {d.machines()}")
 
 
@@ -82,7 +82,7 @@ def test_pods_of_another_cluster_are_demand_beside_it(plane, gcs, tmp_path):
     gcs.tasks([({"GPU": 1}, 4)])
     create(plane, [ray_pod(f"w-{i}", cluster="ray-two", gpus=1, nodeSelector=T4) for i in range(4)])
     with Pools(plane, tmp_path, OPEN, ray=gcs.address) as d:
-        until(lambda: d.machines() == {"t4": 2}, 15, lambda: f"{d.machines()}")
+        until(lambda: d.machines() == {"t4": 2}, SOON, lambda: f"{d.machines()}")
         stays(lambda: d.machines() == {"t4": 2}, 2)
 
 
@@ -108,9 +108,9 @@ def test_ray_is_drained_before_its_pod_is_evicted(plane, gcs, tmp_path):
     with PodNodes(plane, gcs, cluster=CLUSTER), Pools(plane, tmp_path, types, ray=gcs.address, limits=OUTDATED) as d:
         create(plane, [ray_pod("w-0", gpus=4, cpu="1"), manifests.pod(
             "other", cpu="3500m", annotations={"cluster-autoscaler.kubernetes.io/safe-to-evict": "true"})])
-        until(lambda: "w-0" in gcs.alive() and running(plane, "other"), 20)
+        until(lambda: "w-0" in gcs.alive() and running(plane, "other"), SOON)
         mark = outdate(plane, d)
-        until(lambda: not d.count().get("t4"), 30, lambda: f"{d.nodes()}")
+        until(lambda: not d.count().get("t4"), SOON, lambda: f"{d.nodes()}")
         assert gcs.drains[0] == ("w-0", True)
         assert min(evictions(d, mark).values()) > gcs.drained_at["w-0"], "a pod was evicted before Ray was asked"
         assert set(evictions(d, mark)) == {"w-0", "other"}
@@ -120,14 +120,14 @@ def test_what_runs_in_ray_is_waited_for(plane, gcs, tmp_path):
     types = {"t4": {k: v for k, v in OPEN["t4"].items() if k != "labels"}}
     with PodNodes(plane, gcs, cluster=CLUSTER), Pools(plane, tmp_path, types, ray=gcs.address, limits=OUTDATED) as d:
         create(plane, [ray_pod("w-0", gpus=4, cpu="1")])
-        until(lambda: "w-0" in gcs.alive(), 20)
+        until(lambda: "w-0" in gcs.alive(), SOON)
         gcs.busy("w-0")
         until(lambda: [n for n in d.nodes() if n["type"] == "t4" and "default/w-0" in str(n)], why=f"{d.nodes()}")
         mark = outdate(plane, d)
-        until(lambda: gcs.drains, 10)
+        until(lambda: gcs.drains, SOON)
         stays(lambda: d.count().get("t4") and not d.evictions(mark), 4, "its work was cut off")
         gcs.ends("w-0")  # what was there is done
-        until(lambda: not d.count().get("t4"), 20, lambda: f"{d.nodes()}")
+        until(lambda: not d.count().get("t4"), SOON, lambda: f"{d.nodes()}")
         assert gcs.drains == [("w-0", True)]
 
 
@@ -160,7 +160,7 @@ def test_a_real_head_is_asked_first(plane, tmp_path):
                 if n.status == "DRAINING":
                     seen.setdefault(n.instance_id, time.time())
             return not d.count().get("t4")
-        until(gone, 40, lambda: f"{d.nodes()}", every=0.1)
+        until(gone, SOON, lambda: f"{d.nodes()}", every=0.1)
         evicted = evictions(d, mark)
         assert evicted["w-0"] - seen["w-0"] > 3, "its work had its time"
 
@@ -169,9 +169,9 @@ def test_the_node_of_the_ray_head_stays(plane, tmp_path):
     types = {"cpu": dict(TYPES["cpu"], price=2.0)}
     with Gcs() as gcs, Pools(plane, tmp_path, types, ray=gcs.address, limits=OUTDATED) as d:
         create(plane, [ray_pod("ray-one-head", "head", cpu="2")])
-        until(lambda: running(plane, "ray-one-head"), 20)
+        until(lambda: running(plane, "ray-one-head"), SOON)
         gcs.join("ray-one-head", "headgroup", {"CPU": 2}, head=True)
         mark = outdate(plane, d)
-        until(lambda: "the Ray head runs on it" in str(d.nodes()), 15, lambda: f"{d.nodes()}")
+        until(lambda: "the Ray head runs on it" in str(d.nodes()), SOON, lambda: f"{d.nodes()}")
         stays(lambda: d.count().get("cpu") == 1 and running(plane, "ray-one-head"), 2)
         assert not d.evictions(mark) and not gcs.drains

@@ -9,7 +9,7 @@ import yaml
 
 from lib import ROOT
 from lib.daemon import Daemon
-from lib.kube import until
+from lib.kube import SOON, until
 
 SHIPPED = [o for name in ("rbac.yaml", "callers.yaml") for o in yaml.safe_load_all((ROOT / "configs/kubernetes" / name).read_text())]
 CONFIG = """
@@ -171,7 +171,7 @@ def test_no_answer_is_no_yes(plane, world):
         assert "api.kubernetes" in d.text() and fresh not in d.text()
     finally:
         plane.apiserver.resume()
-    d.until(lambda: code(d, fresh, "GET", "/v1/status") == 200, 30)
+    d.until(lambda: code(d, fresh, "GET", "/v1/status") == 200, SOON)
     assert "api.kubernetes" not in ask(d, "test2", "GET", "/readyz").text
 
 
@@ -185,7 +185,7 @@ def test_one_client_cannot_take_all_places(plane, world):
         threads = [threading.Thread(target=lambda t=t: codes.append(code(d, t, "GET", "/v1/status"))) for t in tokens]
         for t in threads:
             t.start()
-        until(lambda: codes.count(429) >= 7, 5, f"{codes}")
+        until(lambda: codes.count(429) >= 7, SOON, f"{codes}")
         assert d.get("/healthz")[0] == 200
     finally:
         plane.apiserver.resume()

@@ -8,7 +8,7 @@ import pytest
 
 import manifests
 import pools
-from lib.kube import pods_path, stays, until
+from lib.kube import SOON, pods_path, stays, until
 from figures import figure
 from pools import Pools, TAINT
 
@@ -18,7 +18,7 @@ def deployments_first(plane):
     """Their pods would come back while the plane is emptied."""
     yield
     plane.client.delete("/apis/apps/v1/namespaces/default/deployments", {"propagationPolicy": "Foreground"})
-    until(lambda: not plane.client.get("/apis/apps/v1/namespaces/default/replicasets")["items"], 30)
+    until(lambda: not plane.client.get("/apis/apps/v1/namespaces/default/replicasets")["items"], SOON)
 
 
 OURS = "davit.io/draining"
@@ -68,7 +68,7 @@ def why(d, name):
 def deploy(plane, name, replicas, cpu="500m", **spec):
     one = manifests.pod(name, cpu=cpu, **spec)
     plane.apply(manifests.deployment(name, replicas, one))
-    until(lambda: len(ready(plane, name)) == replicas, 30, f"{name} is not up")
+    until(lambda: len(ready(plane, name)) == replicas, SOON, f"{name} is not up")
     return {p["spec"]["nodeName"] for p in ready(plane, name)}
 
 
@@ -98,13 +98,13 @@ def test_idle_node_goes_and_daemons_are_left_alone(plane, tmp_path):
     mark = plane.audit_mark()
     with Pools(plane, tmp_path, SMALL) as d:
         plane.client.post(pods_path(), manifests.pod("work", cpu="3"))
-        until(lambda: d.count() == {"small": 1} and pods(plane, app="agent"), 30)
+        until(lambda: d.count() == {"small": 1} and pods(plane, app="agent"), SOON)
         name, = nodes(plane)
         plane.client.post(pods_path(), dict(manifests.pod("static", cpu="10m", annotations={
             "kubernetes.io/config.mirror": "h"}, nodeName=name)))
         until(lambda: d.ready("small") == 1)
         plane.client.delete(pods_path(name="work"))
-        until(lambda: d.count() == {}, 30, lambda: f"the idle node stays: {why(d, name)}")
+        until(lambda: d.count() == {}, SOON, lambda: f"the idle node stays: {why(d, name)}")
         until(lambda: not d.nodes(state="ready"))
         assert d.evictions(mark) == [] and d.deletions(mark) == []
         cordon = [e for e in plane.audit(mark, verb="patch", resource="nodes", user="davit")
@@ -115,14 +115,14 @@ def test_idle_node_goes_and_daemons_are_left_alone(plane, tmp_path):
 def test_demand_returns_and_the_node_is_given_back(plane, tmp_path):
     with Pools(plane, tmp_path, SMALL, limits={"idle_timeout": "2s"}) as d:
         plane.client.post(pods_path(), manifests.pod("work", cpu="3"))
-        until(lambda: d.ready("small") == 1, 30)
+        until(lambda: d.ready("small") == 1, SOON)
         name, = nodes(plane)
         plane.client.delete(pods_path(name="work"))
-        until(lambda: tainted(plane, name), 20, "no drain begins")
+        until(lambda: tainted(plane, name), SOON, "no drain begins")
         assert cordoned(plane, name)
         plane.client.post(pods_path(), manifests.pod("again", cpu="3"))
-        until(lambda: not cordoned(plane, name), 10, lambda: f"not given back: {d.nodes()}")
-        until(lambda: [p for p in pods(plane) if p["spec"].get("nodeName") == name], 20)
+        until(lambda: not cordoned(plane, name), SOON, lambda: f"not given back: {d.nodes()}")
+        until(lambda: [p for p in pods(plane) if p["spec"].get("nodeName") == name], SOON)
         settled(plane, d, name)
         assert d.nodes_of.ever == 1 and [e["subject"] for e in d.events("node.undrained")]
 
@@ -135,12 +135,12 @@ def test_budget_that_forbids(plane, tmp_path):
             "status"].get("currentHealthy") == 2)
         before = {p["metadata"]["uid"] for p in ready(plane, "web")}
         change(d, version="2")
-        until(lambda: tainted(plane, name), 15, lambda: f"no drain begins: {d.nodes()}")
-        until(lambda: "web-budget" in why(d, name), 5, lambda: why(d, name))
-        until(lambda: not tainted(plane, name), 20, "the drain is not given up")
+        until(lambda: tainted(plane, name), SOON, lambda: f"no drain begins: {d.nodes()}")
+        until(lambda: "web-budget" in why(d, name), SOON, lambda: why(d, name))
+        until(lambda: not tainted(plane, name), SOON, "the drain is not given up")
         until(lambda: d.events("node.undrained"))
         settled(plane, d, name)
-        until(lambda: "web-budget" in why(d, name), 5, lambda: why(d, name))
+        until(lambda: "web-budget" in why(d, name), SOON, lambda: why(d, name))
         assert "web-budget" in str(d.events("node.undrained"))
         mark = plane.audit_mark()
         stays(lambda: not tainted(plane, name), 4, "asked again at once")
@@ -149,8 +149,8 @@ def test_budget_that_forbids(plane, tmp_path):
         assert d.machines()["small"] >= 1 and name in nodes(plane)
         # once the budget allows it, the drain is asked again and goes through
         plane.client.delete("/apis/policy/v1/namespaces/default/poddisruptionbudgets/web-budget")
-        until(lambda: name not in nodes(plane), 40, lambda: why(d, name))
-        until(lambda: len(ready(plane, "web")) == 2, 20)
+        until(lambda: name not in nodes(plane), SOON, lambda: why(d, name))
+        until(lambda: len(ready(plane, "web")) == 2, SOON)
 
 
 def test_budget_that_allows_one_by_one(plane, tmp_path):
@@ -167,7 +167,7 @@ def test_budget_that_allows_one_by_one(plane, tmp_path):
             low.append(len(ready(plane, "web")))
             return name not in nodes(plane)
         until(moved, 60, lambda: why(d, name))
-        until(lambda: len(ready(plane, "web")) == 3, 20)
+        until(lambda: len(ready(plane, "web")) == 3, SOON)
         got = [e["code"] for e in d.evictions(mark)]
         assert got.count(201) == 3, got
         assert min(low) >= 2, f"the budget was broken: {min(low)} ready"
@@ -179,10 +179,10 @@ def test_do_not_disrupt(plane, tmp_path):
         name, = deploy(plane, "held", 1, annotations={"karpenter.sh/do-not-disrupt": "true"})
         mark = plane.audit_mark()
         change(d, version="2")
-        until(lambda: [e for e in d.events("node.undrained") if "do-not-disrupt" in str(e)], 30,
+        until(lambda: [e for e in d.events("node.undrained") if "do-not-disrupt" in str(e)], SOON,
               lambda: f"{d.nodes()}")
         settled(plane, d, name)
-        until(lambda: "do-not-disrupt" in why(d, name), 5, lambda: why(d, name))
+        until(lambda: "do-not-disrupt" in why(d, name), SOON, lambda: why(d, name))
         assert d.evictions(mark) == [] and ready(plane, "held")[0]["spec"]["nodeName"] == name
 
 
@@ -190,13 +190,13 @@ def test_a_node_may_say_no(plane, tmp_path):
     """An idle node that is annotated is not even touched."""
     with Pools(plane, tmp_path, SMALL, limits={"idle_timeout": "2s"}) as d:
         plane.client.post(pods_path(), manifests.pod("work", cpu="3"))
-        until(lambda: d.ready("small") == 1, 30)
+        until(lambda: d.ready("small") == 1, SOON)
         name, = nodes(plane)
         plane.client.patch(f"/api/v1/nodes/{name}", {"metadata": {"annotations": {
             "cluster-autoscaler.kubernetes.io/scale-down-disabled": "true"}}})
         mark = plane.audit_mark()
         plane.client.delete(pods_path(name="work"))
-        until(lambda: "scale-down-disabled" in why(d, name), 20, lambda: why(d, name))
+        until(lambda: "scale-down-disabled" in why(d, name), SOON, lambda: why(d, name))
         stays(lambda: len(d.events("node.undrained")) == 1, 5, "asked again at once")
         assert plane.audit(mark, verb="patch", resource="nodes", user="davit") == []
         assert name in nodes(plane)
@@ -219,8 +219,8 @@ def test_kill_in_the_middle(plane, tmp_path):
         time.sleep(1)
         assert name in nodes(plane), "nothing ends without the daemon"
         d.start()
-        until(lambda: name not in nodes(plane), 40, lambda: why(d, name))
-        until(lambda: len(ready(plane, "slow")) == 2, 30)
+        until(lambda: name not in nodes(plane), SOON, lambda: why(d, name))
+        until(lambda: len(ready(plane, "slow")) == 2, SOON)
         stays(lambda: len(nodes(plane)) == 1, 2)
         assert int(since) > 0 and d.nodes_of.ever == 2
 
@@ -229,7 +229,7 @@ def test_kill_after_a_drain_was_taken_back(plane, tmp_path):
     """A taint that the ledger knows nothing of is taken off: the node is of use."""
     with Pools(plane, tmp_path, SMALL, limits=KEEP) as d:
         plane.client.post(pods_path(), manifests.pod("work", cpu="3"))
-        until(lambda: d.ready("small") == 1, 30)
+        until(lambda: d.ready("small") == 1, SOON)
         name, = nodes(plane)
         d.kill()
         plane.client.patch(f"/api/v1/nodes/{name}", {
@@ -237,7 +237,7 @@ def test_kill_after_a_drain_was_taken_back(plane, tmp_path):
             "spec": {"unschedulable": True, "taints": [{"key": OURS, "value": str(int(time.time())),
                                                         "effect": "NoSchedule"}]}})
         d.start()
-        until(lambda: not tainted(plane, name), 20, lambda: f"{d.nodes()}")
+        until(lambda: not tainted(plane, name), SOON, lambda: f"{d.nodes()}")
         settled(plane, d, name)
 
 
@@ -246,12 +246,12 @@ def test_without_the_right_to_drain(plane, tmp_path):
     rules = [r for r in pools.RULES if "delete" not in r["verbs"]]
     with Pools(plane, tmp_path, SMALL, limits=dict(idle_timeout="2s")) as d:
         plane.client.post(pods_path(), manifests.pod("work", cpu="3"))
-        until(lambda: d.ready("small") == 1, 30)
+        until(lambda: d.ready("small") == 1, SOON)
         name, = nodes(plane)
         pools.account(plane, rules)
         plane.client.delete(pods_path(name="work"))
-        until(lambda: [e for e in d.events("node.undrained") if "nodes" in str(e)], 30, lambda: f"{d.nodes()}")
-        until(lambda: "no right to patch nodes" in why(d, name), 5, lambda: why(d, name))
+        until(lambda: [e for e in d.events("node.undrained") if "nodes" in str(e)], SOON, lambda: f"{d.nodes()}")
+        until(lambda: "no right to patch nodes" in why(d, name), SOON, lambda: why(d, name))
         assert name in nodes(plane)
 
 

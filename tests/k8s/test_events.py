@@ -3,7 +3,7 @@ import time
 
 import manifests
 import pools
-from lib.kube import pods_path, stays, until
+from lib.kube import SOON, pods_path, stays, until
 from pools import PRODUCT, Pools
 
 EVENTS = "/api/v1/namespaces/default/events"
@@ -24,11 +24,11 @@ def test_scale_up_and_why_not(plane, tmp_path):
     with Pools(plane, tmp_path) as d:
         post(plane, "fits", gpus=1, nodeSelector=T4)
         post(plane, "large", gpus=16, nodeSelector=T4)
-        up, = until(lambda: events(plane, "TriggeredScaleUp", "fits"), 20)
+        up, = until(lambda: events(plane, "TriggeredScaleUp", "fits"), SOON)
         pod = plane.client.get(pods_path(name="fits"))
         assert up["involvedObject"]["uid"] == pod["metadata"]["uid"] and up["involvedObject"]["kind"] == "Pod"
         assert up["type"] == "Normal" and up["source"]["component"] == "davit" and "1 of t4" in up["message"]
-        no, = until(lambda: events(plane, "NotTriggerScaleUp", "large"), 20)
+        no, = until(lambda: events(plane, "NotTriggerScaleUp", "large"), SOON)
         assert no["type"] == "Warning" and "t4 lacks GPU: 16 needed, 4 there" in no["message"], no["message"]
         ticks = d.status()["tick"]
         stays(lambda: len(events(plane, "NotTriggerScaleUp")) == 1, 3)
@@ -42,7 +42,7 @@ def test_one_event_per_pod(plane, tmp_path):
     slow = {"t4": dict(pools.TYPES["t4"], options={"boot": "4s"})}  # all pods are there before the first node is
     with Pools(plane, tmp_path, slow):
         post(plane, *(f"p-{i}" for i in range(30)), gpus=1, nodeSelector=T4)
-        until(lambda: len({e["involvedObject"]["name"] for e in events(plane, "TriggeredScaleUp")}) >= 30, 30)
+        until(lambda: len({e["involvedObject"]["name"] for e in events(plane, "TriggeredScaleUp")}) >= 30, SOON)
         time.sleep(1)
         wrote = plane.audit(mark, verb="create", resource="events", user="davit")
         told = [e["body"]["involvedObject"]["name"] for e in wrote if e["body"]["reason"] == "TriggeredScaleUp"]
@@ -53,17 +53,17 @@ def test_scale_down_and_its_failure_on_the_node(plane, tmp_path):
     small = {"small": {"resources": {"CPU": 4, "memory": "16Gi"}, "price": 0.2, "max": 20}}
     with Pools(plane, tmp_path, small, limits={"idle_timeout": "2s"}) as d:
         post(plane, "work", cpu="3")
-        until(lambda: d.ready("small") == 1, 30)
+        until(lambda: d.ready("small") == 1, SOON)
         name = plane.client.get("/api/v1/nodes")["items"][0]["metadata"]["name"]
         annotate = {"metadata": {"annotations": {"davit.io/do-not-disrupt": "true"}}}
         plane.client.patch(f"/api/v1/nodes/{name}", annotate)
         plane.client.delete(pods_path(name="work"))
-        failed, = until(lambda: events(plane, "ScaleDownFailed", name), 30)
+        failed, = until(lambda: events(plane, "ScaleDownFailed", name), SOON)
         assert "davit.io/do-not-disrupt" in failed["message"] and failed["involvedObject"]["kind"] == "Node"
         annotate["metadata"]["annotations"]["davit.io/do-not-disrupt"] = None
         plane.client.patch(f"/api/v1/nodes/{name}", annotate)
-        until(lambda: events(plane, "ScaleDown", name), 30)
-        until(lambda: d.count() == {}, 40)
+        until(lambda: events(plane, "ScaleDown", name), SOON)
+        until(lambda: d.count() == {}, SOON)
 
 
 def test_without_the_right(plane, tmp_path):
@@ -76,8 +76,8 @@ def test_without_the_right(plane, tmp_path):
         mark = plane.audit_mark()
         d.start()
         post(plane, "a", "b", gpus=1, nodeSelector=T4)
-        until(lambda: d.events("events.off"), 20)
-        until(lambda: d.ready("t4") == 1, 20)
+        until(lambda: d.events("events.off"), SOON)
+        until(lambda: d.ready("t4") == 1, SOON)
         post(plane, "c", gpus=16, nodeSelector=T4)
         time.sleep(2)
         assert len(d.events("events.off")) == 1

@@ -3,7 +3,7 @@ import statistics
 import time
 
 import manifests
-from lib.kube import clusters_path, pods_path, until
+from lib.kube import SOON, clusters_path, pods_path, until
 from figures import figure
 from lib.gcs import Gcs, PodNodes
 from kwoknodes import add_node
@@ -46,7 +46,7 @@ def test_1000_workers_by_one_patch_and_footprint(plane, operator, tmp_path):
         mark, began = plane.audit_mark(), time.monotonic()
         # three shapes that wait, as tasks of one program do; max lets 1,000 run
         gcs.tasks([({"GPU": 1}, TASKS - 600), ({"GPU": 1, "CPU": 1}, 400), ({"GPU": 0.5}, 200)])
-        until(lambda: s.patches(mark), 20, "a patch", every=0.005)
+        until(lambda: s.patches(mark), SOON, "a patch", every=0.005)
         took = time.monotonic() - began
         until(lambda: operator.created == NODES, 150, lambda: f"{operator.created} pods, {operator.errors[-3:]}", 0.2)
         made = time.monotonic() - began

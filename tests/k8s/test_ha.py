@@ -5,7 +5,7 @@ import signal
 import time
 
 import pytest
-from lib.kube import until
+from lib.kube import SOON, until
 from lib.daemon import Daemon
 
 RIGHTS = [{"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get", "create", "update"]},
@@ -55,9 +55,9 @@ class Pair:
             d = Daemon(folder, text, start=False, env=env)
             self.d.append(d)
             d.start(wait=False)
-            until(lambda d=d: "leading" in d.text() or "standby" in d.text(), 20, "neither leads nor waits: " + d.text())
+            until(lambda d=d: "leading" in d.text() or "standby" in d.text(), SOON, "neither leads nor waits: " + d.text())
         self.a, self.b = self.d
-        until(lambda: leads(self.a), 10, "a does not lead: " + self.a.text())
+        until(lambda: leads(self.a), SOON, "a does not lead: " + self.a.text())
 
     def __enter__(self):
         return self
@@ -103,9 +103,9 @@ def test_killed_in_the_middle_of_a_scale_up(plane, kubeconfig, tmp_path):
         p.a.p.kill()          # the request is promised, its launches may be anywhere
         p.a.p.wait()
         killed = time.monotonic()
-        until(lambda: leads(p.b), 20, "the standby does not lead: " + p.b.text())
+        until(lambda: leads(p.b), SOON, "the standby does not lead: " + p.b.text())
         took = time.monotonic() - killed
-        until(lambda: p.b.ready("t4") == 300, 30, "not all 300 are there")
+        until(lambda: p.b.ready("t4") == 300, SOON, "not all 300 are there")
         print(f"takeover {took:.1f} s with a lease of 2 s")
         assert took < 6
         assert len(living(p.machines())) == 300
@@ -122,18 +122,18 @@ def test_killed_at_other_moments(plane, kubeconfig, tmp_path, wait):
         time.sleep(wait)
         p.a.p.kill()
         p.a.p.wait()
-        until(lambda: leads(p.b) and p.b.ready("t4") == 40, 30, "not all 40 are there: " + p.b.text())
+        until(lambda: leads(p.b) and p.b.ready("t4") == 40, SOON, "not all 40 are there: " + p.b.text())
         assert len(living(p.machines())) == 40
 
 
 def test_stopped_leader_hands_over_at_once(plane, kubeconfig, tmp_path):
     with Pair(tmp_path, kubeconfig, head=NO_HEAD, lease="30s") as p:
         p.a.post({"owner": "me", "bundles": [{"GPU": 1}] * 3})
-        p.a.until(lambda: p.a.ready("t4") == 3, 15)
+        p.a.until(lambda: p.a.ready("t4") == 3, SOON)
         p.a.p.send_signal(signal.SIGTERM)
         p.a.p.wait(10)
         began = time.monotonic()
-        until(lambda: leads(p.b), 20, "no hand-over")
+        until(lambda: leads(p.b), SOON, "no hand-over")
         assert time.monotonic() - began < 5
         assert p.b.ready("t4") == 3
         assert len(living(p.machines())) == 3
@@ -142,15 +142,15 @@ def test_stopped_leader_hands_over_at_once(plane, kubeconfig, tmp_path):
 def test_a_sleeping_leader_cannot_write(plane, kubeconfig, tmp_path):
     with Pair(tmp_path, kubeconfig, head=NO_HEAD) as p:
         p.a.post({"owner": "me", "bundles": [{"GPU": 1}] * 2})
-        p.a.until(lambda: p.a.ready("t4") == 2, 15)
+        p.a.until(lambda: p.a.ready("t4") == 2, SOON)
         p.a.p.send_signal(signal.SIGSTOP)
-        until(lambda: leads(p.b), 20, "the standby does not lead")
+        until(lambda: leads(p.b), SOON, "the standby does not lead")
         p.b.post({"owner": "me", "bundles": [{"GPU": 1}] * 4})
         p.a.p.send_signal(signal.SIGCONT)
-        until(lambda: p.a.p.poll() is not None, 10, "the old leader lives on")
+        until(lambda: p.a.p.poll() is not None, SOON, "the old leader lives on")
         assert p.a.p.returncode == 1
         assert "this daemon ends" in p.a.text()
-        p.b.until(lambda: p.b.ready("t4") == 4, 15)
+        p.b.until(lambda: p.b.ready("t4") == 4, SOON)
         assert len(living(p.machines())) == 4
 
 
@@ -163,7 +163,7 @@ def test_a_later_token_ends_the_leader(plane, kubeconfig, tmp_path):
                 "davit.io/fence": "99", "davit.io/holder": "later"}}})
         with pytest.raises((OSError, ConnectionError, AssertionError)):
             p.a.post({"owner": "me", "bundles": [{"GPU": 1}]})
-        until(lambda: p.a.p.poll() is not None, 10, "the old leader lives on")
+        until(lambda: p.a.p.poll() is not None, SOON, "the old leader lives on")
         assert 'another leader, "later" with token 99' in p.a.text()
         assert p.machines() == []
 
@@ -171,14 +171,14 @@ def test_a_later_token_ends_the_leader(plane, kubeconfig, tmp_path):
 def test_both_stopped_nothing_is_forgotten(plane, kubeconfig, tmp_path):
     with Pair(tmp_path, kubeconfig, head=NO_HEAD) as p:
         p.a.post({"owner": "me", "bundles": [{"GPU": 1}] * 2})
-        p.a.until(lambda: p.a.ready("t4") == 2, 15)
+        p.a.until(lambda: p.a.ready("t4") == 2, SOON)
         for d in (p.b, p.a):
             d.p.kill()
             d.p.wait()
         p.b.start(wait=False)
-        until(lambda: leads(p.b), 20, "does not lead")
+        until(lambda: leads(p.b), SOON, "does not lead")
         # that the second of them was ready may not have been in the copy yet
-        p.b.until(lambda: p.b.ready("t4") == 2, 15)
+        p.b.until(lambda: p.b.ready("t4") == 2, SOON)
         assert len(p.machines()) == 2
         requests = p.b.call("GET", "/v1/requests")[1]
         assert "me" in json.dumps(requests)
@@ -199,7 +199,7 @@ def test_without_the_api_server_nothing_is_launched(plane, kubeconfig, tmp_path)
             plane.apiserver.resume()
         t.join(25)
         assert got and got[0][0] in (200, 202)
-        p.a.until(lambda: p.a.ready("t4") == 1, 15)
+        p.a.until(lambda: p.a.ready("t4") == 1, SOON)
 
 
 def test_too_few_rights_are_named(plane, tmp_path):
@@ -208,7 +208,7 @@ def test_too_few_rights_are_named(plane, tmp_path):
     d = Daemon(tmp_path, config(path, tmp_path / "cloud.json", "x"), start=False)
     d.start(wait=False)
     try:
-        until(lambda: "leases" in d.text(), 10, d.text())
+        until(lambda: "leases" in d.text(), SOON, d.text())
         assert "default/davit-demo" in d.text() or "leases" in d.text()
         assert d.p.poll() is None
     finally:

@@ -8,7 +8,7 @@ import time
 from urllib.parse import quote
 
 from lib import ROOT
-from lib.kube import until
+from lib.kube import SOON, until
 from lib.daemon import Daemon
 from lib.clocks import HOUR, Clocks, aids  # noqa: F401 (aids is a fixture)
 from test_ha import LEASE, NO_HEAD, RIGHTS, Pair, config, kubeconfig, leads  # noqa: F401 (kubeconfig is a fixture)
@@ -22,7 +22,7 @@ def one(tmp_path, kubeconfig, text=None, env={}):
 
 def up(d):
     d.start(wait=False)
-    until(lambda: leads(d), 15, "it does not lead: " + d.text())
+    until(lambda: leads(d), SOON, "it does not lead: " + d.text())
 
 
 def test_a_lease_that_was_deleted_by_hand(plane, kubeconfig, tmp_path):
@@ -95,7 +95,7 @@ def test_a_wall_clock_that_is_set_costs_no_lease(plane, kubeconfig, aids, tmp_pa
         after = plane.client.get(LEASE)["spec"]
         assert after["renewTime"] > before["renewTime"] and after["leaseTransitions"] == before["leaseTransitions"]
         renewed = after["renewTime"]
-        until(lambda: plane.client.get(LEASE)["spec"]["renewTime"] != renewed, 2, "it is not renewed any more")
+        until(lambda: plane.client.get(LEASE)["spec"]["renewTime"] != renewed, SOON, "it is not renewed any more")
 
 
 def ask_in_vain(d):
@@ -119,13 +119,13 @@ def test_a_computer_that_slept_does_not_believe_it_leads(plane, kubeconfig, aids
         p.a.p.send_signal(signal.SIGSTOP)
         asleep = time.monotonic()
         client = ask_in_vain(p.a)
-        until(lambda: leads(p.b), 30, "the standby does not lead")
+        until(lambda: leads(p.b), SOON, "the standby does not lead")
         clocks.set(mono=-int((time.monotonic() - asleep) * 1000), boot=0)
         plane.apiserver.pause()  # so that nobody tells it
         try:
             p.a.p.send_signal(signal.SIGCONT)
-            until(lambda: "may be another's" in p.a.text() or p.a.p.poll() is not None, 20, p.a.text)
-            until(lambda: p.a.p.poll() is not None, 20, "the old leader lives on")
+            until(lambda: "may be another's" in p.a.text() or p.a.p.poll() is not None, SOON, p.a.text)
+            until(lambda: p.a.p.poll() is not None, SOON, "the old leader lives on")
         finally:
             plane.apiserver.resume()
         client.join()
@@ -171,9 +171,9 @@ def test_a_copy_that_cannot_be_written_is_not_ready(plane, tmp_path):
         body = json.dumps({"owner": "me", "bundles": [{"GPU": 1}]})
         c = http.client.HTTPConnection("127.0.0.1", d.port)
         c.request("POST", "/v1/request_resources", body)  # answered when it is in the copy
-        d.until(lambda: d.get("/readyz")[0] == 503, 10, "it is ready, and does nothing")
+        d.until(lambda: d.get("/readyz")[0] == 503, SOON, "it is ready, and does nothing")
         may(RIGHTS)
-        d.until(lambda: d.get("/readyz")[0] == 200 and d.ready("t4") == 1, 20)
+        d.until(lambda: d.get("/readyz")[0] == 200 and d.ready("t4") == 1, SOON)
         assert c.getresponse().status in (200, 202)
         c.close()
 
@@ -196,5 +196,5 @@ def test_a_standby_leads_with_the_file_as_it_is_then(plane, kubeconfig, tmp_path
         p.b.path.write_text(p.b.path.read_text() + "  new: {provider: sim, resources: {CPU: 2}, max: 3}\n")
         p.b.p.send_signal(signal.SIGHUP)
         p.a.stop()
-        until(lambda: leads(p.b), 20, "the standby does not lead: " + p.b.text())
-        p.b.until(lambda: "new" in [t["name"] for t in p.b.status()["types"]], 5, "it leads with the old file")
+        until(lambda: leads(p.b), SOON, "the standby does not lead: " + p.b.text())
+        p.b.until(lambda: "new" in [t["name"] for t in p.b.status()["types"]], SOON, "it leads with the old file")

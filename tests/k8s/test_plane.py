@@ -7,7 +7,7 @@ import pytest
 from ray.core.generated import autoscaler_pb2 as pb
 
 import manifests
-from lib.kube import clusters_path, pods_path, stays, until
+from lib.kube import SOON, clusters_path, pods_path, stays, until
 from figures import figure
 from lib.gcs import Gcs, PodNodes
 from kwoknodes import SimNodes, Template, add_node
@@ -167,7 +167,7 @@ def test_operator_waits_for_a_pod_that_ends_slowly(plane, operator, cluster):
     until(lambda: "deletionTimestamp" in plane.client.get(pods_path(name=gone))["metadata"])
     # an autoscaler that takes the name out and raises replicas too early finds the group left alone
     cluster(("replace", "scaleStrategy", {"workersToDelete": []}), ("replace", "replicas", 2))
-    until(lambda: gone not in names(plane), 10)
+    until(lambda: gone not in names(plane), SOON)
     assert time.monotonic() - began > 1.5
     until(lambda: len(names(plane)) == 2)
     assert kept in names(plane)

@@ -7,7 +7,7 @@ import time
 import pytest
 
 import manifests
-from lib.kube import pods_path, stays, until
+from lib.kube import SOON, pods_path, stays, until
 from figures import figure
 from kwoknodes import add_node
 from pools import PRODUCT, TYPES, Pools, PodWatch
@@ -99,7 +99,7 @@ def test_pending_pod_to_launch_within_100_ms(plane, tmp_path):
             launched = max(m["created_ms"] for m in json.loads(d.sim.read_text())["machines"])
             at = until(lambda: seen.unschedulable.get(f"p-{i}"))
             took.append(launched - at * 1000)  # below 0: it was faster than we
-            until(lambda: running(plane, f"p-{i}"), 20)
+            until(lambda: running(plane, f"p-{i}"), SOON)
         figure(f"unschedulable to launch call: median {statistics.median(took):.0f} ms, all {[round(t) for t in took]}")
         assert statistics.median(took) < 100
 
@@ -109,7 +109,7 @@ def test_late_gpus_buy_no_second_node(plane, tmp_path):
         create(plane, [manifests.pod("p", gpus=1, nodeSelector=T4)])
         until(lambda: d.count() == {"t4": 1})
         stays(lambda: d.machines() == {"t4": 1}, 3.5, "a second node while the first has no GPU yet")
-        until(lambda: running(plane, "p"), 10)
+        until(lambda: running(plane, "p"), SOON)
         stays(lambda: d.machines() == {"t4": 1}, 2)
 
 
@@ -119,7 +119,7 @@ def test_daemonsets_are_taken_off_a_new_nodes_room(plane, tmp_path):
         "CPU": 32, "memory": "128Gi"})}
     with Pools(plane, tmp_path, types) as d:
         create(plane, [manifests.pod("p", cpu="15500m")])
-        until(lambda: running(plane, "p"), 20)
+        until(lambda: running(plane, "p"), SOON)
         assert d.count() == {"large": 1}, "on the small one the DaemonSet's pod leaves no room"
 
 
@@ -143,12 +143,12 @@ def test_a_node_that_comes_up_is_room_while_it_is_tainted(plane, tmp_path, taint
         with controllers.paused():  # it takes not-ready off; nobody takes off what an agent put there
             add_node(plane, "comes", cpu=8, memory="32Gi", taints=[STARTS] if taint == STARTS["key"] else [])
             create(plane, [manifests.pod(f"p-{i}", cpu="1") for i in range(3)])
-            until(lambda: all("untolerated taint" in str(p["status"].get("conditions")) for p in pods(plane)), 10,
+            until(lambda: all("untolerated taint" in str(p["status"].get("conditions")) for p in pods(plane)), SOON,
                   "the scheduler minds it")
             stays(lambda: not d.machines(), 3, "bought a node for pods that a node comes up for")
         if taint == STARTS["key"]:
             plane.client.patch("/api/v1/nodes/comes", [{"op": "replace", "path": "/spec/taints", "value": []}])
-        until(lambda: all(running(plane, f"p-{i}") for i in range(3)), 30)
+        until(lambda: all(running(plane, f"p-{i}") for i in range(3)), SOON)
         assert not d.machines()
 
 
@@ -166,7 +166,7 @@ def test_a_pod_no_pool_can_hold_is_told_not_bought_for(plane, tmp_path):
 def test_events_on_pods(plane, tmp_path):
     with Pools(plane, tmp_path):
         create(plane, [manifests.pod("p", gpus=1, nodeSelector=T4)])
-        until(lambda: running(plane, "p"), 20)
+        until(lambda: running(plane, "p"), SOON)
         event = until(lambda: [e for e in plane.client.get("/api/v1/namespaces/default/events")["items"]
                                if e.get("reason") == "TriggeredScaleUp" and e["involvedObject"]["name"] == "p"], 10)
         assert len(event) == 1 and "t4" in event[0]["message"]
@@ -180,11 +180,11 @@ def test_topology_spread_and_hosts_apart(plane, tmp_path):
     with Pools(plane, tmp_path) as d:
         create(plane, [manifests.pod(f"x-{i}", gpus=1, labels={"app": "x"}, nodeSelector=T4, affinity=apart)
                        for i in range(3)])
-        until(lambda: all(running(plane, f"x-{i}") for i in range(3)), 30)
+        until(lambda: all(running(plane, f"x-{i}") for i in range(3)), SOON)
         assert d.count() == {"t4": 3}
         create(plane, [manifests.pod(f"s-{i}", gpus=1, labels={"app": "s"}, nodeSelector=T4,
                                      topologySpreadConstraints=spread) for i in range(6)])
-        until(lambda: all(running(plane, f"s-{i}") for i in range(6)), 30)
+        until(lambda: all(running(plane, f"s-{i}") for i in range(6)), SOON)
         stays(lambda: d.count() == {"t4": 3}, 2, lambda: f"{d.count()}: 9 pods fit the 12 GPUs that are there")
 
 
@@ -211,7 +211,7 @@ def two_half_used_nodes(plane, d, **template):
             {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "f"}}}]}})
         for i in range(2)]
     create(plane, filler)
-    until(lambda: all(running(plane, f"filler-{i}") for i in range(2)), 30)
+    until(lambda: all(running(plane, f"filler-{i}") for i in range(2)), SOON)
     plane.apply(manifests.deployment("w", 2, one))
     until(lambda: len(owned(plane, "w")) == 2 and all(p["status"].get("phase") == "Running" for p in owned(plane, "w")),
           30)
@@ -225,7 +225,7 @@ def two_half_used_nodes(plane, d, **template):
 def test_drain_cordons_evicts_and_ends(plane, tmp_path):
     with Pools(plane, tmp_path, CPU, limits=TIDY) as d:
         mark = two_half_used_nodes(plane, d)
-        until(lambda: d.count() == {"cpu": 1}, 40, lambda: f"two half used nodes become one; {d.count()}")
+        until(lambda: d.count() == {"cpu": 1}, SOON, lambda: f"two half used nodes become one; {d.count()}")
         until(lambda: len(owned(plane, "w")) == 2 and len({p["spec"].get("nodeName") for p in owned(plane, "w")}) == 1)
         assert len(d.evictions(mark)) >= 1 and not d.deletions(mark)
         writes = plane.audit(mark, resource="nodes", user="davit")
@@ -238,8 +238,8 @@ def test_drain_cordons_evicts_and_ends(plane, tmp_path):
 def test_drain_waits_for_the_grace_period(plane, tmp_path):
     with Pools(plane, tmp_path, CPU, limits=TIDY) as d:
         mark = two_half_used_nodes(plane, d, annotations={"davit-test/slow-end": ""}, terminationGracePeriodSeconds=5)
-        evicted = until(lambda: d.evictions(mark), 40)
-        until(lambda: d.count() == {"cpu": 1}, 30)
+        evicted = until(lambda: d.evictions(mark), SOON)
+        until(lambda: d.count() == {"cpu": 1}, SOON)
         name = evicted[0]["name"]
         assert plane.api("GET", pods_path(name=name))[0] == 404
         ended = [e for e in plane.audit(mark, resource="nodes") if e["verb"] == "delete"]
@@ -274,7 +274,7 @@ def test_a_budget_refuses_and_is_a_reason_not_a_loop(plane, tmp_path):
 def test_busy_nodes_stay_whatever_happens_to_the_plane(plane, tmp_path):
     with Pools(plane, tmp_path, CPU) as d:
         create(plane, [manifests.pod(f"p-{i}", cpu="10") for i in range(3)])
-        until(lambda: all(running(plane, f"p-{i}") for i in range(3)), 30)
+        until(lambda: all(running(plane, f"p-{i}") for i in range(3)), SOON)
         plane.apiserver.stop(hard=True)
         stays(lambda: d.machines() == {"cpu": 3}, 6, "machines ended because nodes could not be read")
         plane.compact()
@@ -288,7 +288,7 @@ def test_busy_nodes_stay_whatever_happens_to_the_plane(plane, tmp_path):
             plane.apiserver.resume()
             plane.recover()
         create(plane, [manifests.pod("more", cpu="10")])
-        until(lambda: running(plane, "more"), 40, "it resumes")
+        until(lambda: running(plane, "more"), SOON, "it resumes")
         assert d.machines() == {"cpu": 4}
 
 
@@ -299,11 +299,11 @@ def test_a_taint_known_from_the_offer_only(plane, tmp_path):
     types = {"cpu": dict(TYPES["cpu"], options={"boot": "400ms", "taints": ["team=ml:NoSchedule"]})}
     with Pools(plane, tmp_path, types) as d:
         d.nodes_of.templates["cpu"].taints = [taint]
-        until(lambda: d.events("type.differs"), 10)
+        until(lambda: d.events("type.differs"), SOON)
         create(plane, [manifests.pod("stranger", cpu="1")])
         stays(lambda: d.machines() == {}, 3)
         create(plane, [manifests.pod("friend", cpu="1", tolerations=[{"key": "team", "operator": "Exists"}])])
-        until(lambda: running(plane, "friend"), 20)
+        until(lambda: running(plane, "friend"), SOON)
         stays(lambda: d.machines() == {"cpu": 1}, 2)
         assert not running(plane, "stranger")
 
@@ -315,16 +315,16 @@ def test_what_did_not_help_is_not_bought_again(plane, tmp_path):
     with Pools(plane, tmp_path, {"cpu": dict(TYPES["cpu"], options={"boot": "400ms"})}, limits={"idle_timeout": "4s"}) as d:
         d.nodes_of.templates["cpu"].taints = [taint]
         create(plane, [manifests.pod("stranger", cpu="1")])
-        until(lambda: d.events("demand.unhelped"), 30)
+        until(lambda: d.events("demand.unhelped"), SOON)
         told = d.events("demand.unhelped")[0]["text"]
         assert "and it still waits" in told and "taint" in told and "no other cpu is bought for it for 600 s" in told, told
-        until(lambda: d.machines() == {}, 30)     # it was idle
+        until(lambda: d.machines() == {}, SOON)     # it was idle
         stays(lambda: d.machines() == {}, 6)
         assert len(d.events("launch")) == 1 and len(d.events("demand.unhelped")) == 1
         why = json.dumps(d.get("/v1/status")[1])
         assert "taint_not_tolerated" in why, why
         create(plane, [manifests.pod("friend", cpu="1", tolerations=[{"key": "team", "operator": "Exists"}])])
-        until(lambda: running(plane, "friend"), 20)
+        until(lambda: running(plane, "friend"), SOON)
         assert not running(plane, "stranger")
 
 
@@ -333,11 +333,11 @@ def test_what_is_too_small_is_not_bought_again(plane, tmp_path):
     with Pools(plane, tmp_path, {"cpu": dict(TYPES["cpu"], options={"boot": "400ms"})}) as d:
         d.nodes_of.templates["cpu"].cpu = 4
         create(plane, [manifests.pod("large", cpu="8")])
-        until(lambda: d.events("demand.unhelped"), 30)
+        until(lambda: d.events("demand.unhelped"), SOON)
         assert "too little CPU" in d.events("demand.unhelped")[0]["text"]
-        until(lambda: d.machines() == {}, 30)
+        until(lambda: d.machines() == {}, SOON)
         stays(lambda: d.machines() == {}, 5)
         assert len(d.events("launch")) == 1
         assert "did_not_help" in json.dumps(d.status())
         create(plane, [manifests.pod("small", cpu="1")])
-        until(lambda: running(plane, "small"), 20)
+        until(lambda: running(plane, "small"), SOON)

@@ -2,7 +2,7 @@
 import json
 
 import manifests
-from lib.kube import pods_path, stays, until
+from lib.kube import SOON, pods_path, stays, until
 from pools import Pools
 
 APART = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
@@ -20,12 +20,12 @@ def test_a_zone_that_a_reload_brings_is_bought_in(plane, tmp_path):
     with Pools(plane, tmp_path, TYPES) as d:
         for i in range(2):
             plane.client.post(pods_path(), manifests.pod(f"x-{i}", cpu="1", labels={"app": "x"}, affinity=APART))
-        until(lambda: d.count() == {"cpu": 1}, 20)
+        until(lambda: d.count() == {"cpu": 1}, SOON)
         stays(lambda: d.machines() == {"cpu": 1}, 2)  # the second pod has no zone to go to
         text = json.loads(d.path.read_text())
         text["node_types"]["cpu"]["zones"] = ["a", "b"]
         reload(d, json.dumps(text))
-        until(lambda: d.count() == {"cpu": 2}, 20, "the new zone is not known to pods")
+        until(lambda: d.count() == {"cpu": 2}, SOON, "the new zone is not known to pods")
         assert {n["zone"] for n in d.nodes("cpu")} == {"a", "b"}
 
 
@@ -39,4 +39,4 @@ def test_a_share_for_the_system_is_taken_off_as_the_file_says_now(plane, tmp_pat
         stays(lambda: not d.machines(), 3)
         text["head"]["kubernetes"]["reserve"] = False
         reload(d, json.dumps(text))
-        until(lambda: d.machines() == {"cpu": 1}, 10, "the old share is taken off yet")
+        until(lambda: d.machines() == {"cpu": 1}, SOON, "the old share is taken off yet")

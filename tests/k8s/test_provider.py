@@ -6,7 +6,7 @@ import time
 import pytest
 
 import manifests
-from lib.kube import clusters_path, pods_path, until
+from lib.kube import SOON, clusters_path, pods_path, until
 from kwoknodes import add_node
 from lib import ROOT
 from lib.drive import Drive
@@ -80,13 +80,13 @@ def test_one_patch_for_many_and_exactly_that_pod(plane, operator, cluster, tmp_p
     mark = plane.audit_mark()
     with Group(plane, tmp_path) as d:
         assert d.launch(30, "davit-01")["status"] == "OK"
-        until(lambda: len(d.machines(phase="RUNNING", request="davit-01")) == 30, 40, "30 running workers")
+        until(lambda: len(d.machines(phase="RUNNING", request="davit-01")) == 30, SOON, "30 running workers")
         assert len([a for a in writes(plane, mark) if a["code"] == 200]) == 1
         before = workers(plane)
         ends = sorted(before)[:2]
         assert d.call("terminate", ids=ends)["done"] == {e: "OK" for e in ends}
-        until(lambda: workers(plane) == before - set(ends), 20, "exactly these pods")
-        until(lambda: len(d.machines()) == 28 and not group(plane)["scaleStrategy"]["workersToDelete"], 20,
+        until(lambda: workers(plane) == before - set(ends), SOON, "exactly these pods")
+        until(lambda: len(d.machines()) == 28 and not group(plane)["scaleStrategy"]["workersToDelete"], SOON,
               "finished names are taken out")
         assert group(plane)["replicas"] == 28
         assert d.call("terminate", ids=ends)["done"] == {e: "NOT_FOUND" for e in ends}
@@ -122,7 +122,7 @@ def test_the_role_without_patch(plane, operator, cluster, tmp_path):
         def refused():
             reply = d.launch(1, next(ids))
             return reply["status"] == "AUTH" and reply
-        reply = until(refused, 10, "the right is gone")
+        reply = until(refused, SOON, "the right is gone")
         assert "may not patch rayclusters in namespace default" in reply["text"]
         assert d.call("list")["status"] == "OK"
 
@@ -135,10 +135,10 @@ def test_quota_of_the_namespace(plane, operator, cluster, tmp_path):
     plane.client.patch(clusters_path(name=CLUSTER), [{"op": "replace", "path": "/spec/workerGroupSpecs/0", "value": spec}])
     with Group(plane, tmp_path, gate_timeout="1s") as d:
         d.launch(1, "davit-01")
-        m = until(lambda: d.machines(phase="FAILED"), 10, "held back")[0]
+        m = until(lambda: d.machines(phase="FAILED"), SOON, "held back")[0]
         assert m["failure"] == "STOCKOUT" and "kueue.x-k8s.io/admission" in m["detail"]
         d.call("terminate", ids=[m["id"]])
-        until(lambda: not workers(plane), 20)
+        until(lambda: not workers(plane), SOON)
         assert group(plane)["replicas"] == 0
 
 
@@ -146,5 +146,5 @@ def test_unschedulable_says_the_schedulers_words(plane, operator, cluster, tmp_p
     cluster(nodes=0)
     with Group(plane, tmp_path, unschedulable_timeout="2s") as d:
         d.launch(1, "davit-01")
-        m = until(lambda: d.machines(phase="FAILED"), 20, "no node")[0]
+        m = until(lambda: d.machines(phase="FAILED"), SOON, "no node")[0]
         assert m["failure"] == "STOCKOUT" and "nodes are available" in m["detail"]

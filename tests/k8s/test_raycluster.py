@@ -10,7 +10,7 @@ import urllib.request
 import pytest
 
 import manifests
-from lib.kube import clusters_path, pods_path, stays, until
+from lib.kube import SOON, clusters_path, pods_path, stays, until
 from figures import figure
 from lib.gcs import Gcs, PodNodes
 from kwoknodes import add_node
@@ -92,7 +92,7 @@ def test_gpu_guide_from_a_real_head(plane, operator, guide, tmp_path):
         stays(lambda: not names(plane) and s.lives(), 3, "a worker without demand")
         assert not s.patches()
         one, two = ray.spawn(ACTOR), ray.spawn(ACTOR)
-        until(lambda: len(names(plane)) == 2, 30, "two workers")
+        until(lambda: len(names(plane)) == 2, SOON, "two workers")
         until(lambda: placed(one) and placed(two), 90, "both actors run")
         before = names(plane)
         stays(lambda: names(plane) == before, 7, "a busy worker was ended")  # longer than the timeout
@@ -101,16 +101,16 @@ def test_gpu_guide_from_a_real_head(plane, operator, guide, tmp_path):
         idle, = before - {busy}
         ended = time.monotonic()
         ray.end(one)
-        until(lambda: names(plane) == {busy}, 30, "the idle worker is ended")
+        until(lambda: names(plane) == {busy}, SOON, "the idle worker is ended")
         assert time.monotonic() - ended > 4, "ended before its timeout"
         down = [p for p in s.patches() if "workersToDelete" in str(p["body"]) and idle in str(p["body"])]
         assert down and "replicas" in str(down[0]["body"]), "replicas and workersToDelete in one patch"
-        until(lambda: not doomed(plane), 10, "the finished name is taken out")
+        until(lambda: not doomed(plane), SOON, "the finished name is taken out")
         assert group(plane)["replicas"] == 1
         stays(lambda: names(plane) == {busy}, 3)
         ray.end(two)
-        until(lambda: not names(plane), 30, "the last worker is ended")
-        until(lambda: operator.deleted == 2, 5, "exactly these pods, each once")
+        until(lambda: not names(plane), SOON, "the last worker is ended")
+        until(lambda: operator.deleted == 2, SOON, "exactly these pods, each once")
         assert operator.created == 2
         assert not [p for p in s.patches() if p["code"] not in (200, 409)]
 
@@ -119,7 +119,7 @@ def test_min_replicas_without_demand(plane, operator, guide, gcs, tmp_path):
     guide(idle=1, minReplicas=1, replicas=2)
     with Sidecar(plane, CLUSTER, tmp_path):
         until(lambda: len(gcs.alive()) == 3, why="both workers at the head")
-        until(lambda: len(names(plane)) == 1, 20, "shrunk to minReplicas")
+        until(lambda: len(names(plane)) == 1, SOON, "shrunk to minReplicas")
         stays(lambda: len(names(plane)) == 1, 4, "below minReplicas")
 
 
@@ -167,7 +167,7 @@ def test_a_killed_sidecar_resumes(plane, operator, guide, gcs, tmp_path):
         gcs.idle(idle)
         s.stop(hard=True)
         s.start()
-        until(lambda: names(plane) == {kept}, 20, "the idle one ended by the new process")
+        until(lambda: names(plane) == {kept}, SOON, "the idle one ended by the new process")
         stays(lambda: names(plane) == {kept}, 3)
 
 
@@ -183,7 +183,7 @@ def test_several_hosts_go_together(plane, operator, guide, gcs, tmp_path):
         half, whole = by.values()
         gcs.busy(sorted(half)[0])  # before the others are idle: a slow machine takes as long as they do
         gcs.tasks([])
-        until(lambda: names(plane) == half, 20, "the idle replica is ended")
+        until(lambda: names(plane) == half, SOON, "the idle replica is ended")
         stays(lambda: names(plane) == half, 4, "a replica with one busy host was ended")
         assert operator.created == 4 and group(plane)["replicas"] == 1
 
@@ -194,11 +194,11 @@ def test_another_writer_is_named(plane, operator, guide, gcs, tmp_path):
         gcs.tasks([({"GPU": 1}, 2)])
         for _ in range(2):
             # What has no machine yet is looked for a minute before it is asked for again.
-            until(lambda: group(plane)["replicas"] == 2 and len(names(plane)) == 2, 20, "set again, and its pods")
+            until(lambda: group(plane)["replicas"] == 2 and len(names(plane)) == 2, SOON, "set again, and its pods")
             plane.client.patch(clusters_path(name=CLUSTER) + "?fieldManager=gitops-sync", [
                 {"op": "replace", "path": "/spec/workerGroupSpecs/0/replicas", "value": 0}])
-        until(lambda: group(plane)["replicas"] == 2, 20, "set again")
-        until(lambda: "gitops-sync" in s.text(), 10, "the other writer's name in the log")
+        until(lambda: group(plane)["replicas"] == 2, SOON, "set again")
+        until(lambda: "gitops-sync" in s.text(), SOON, "the other writer's name in the log")
 
 
 def two_groups(guide, **first):
@@ -217,12 +217,12 @@ def in_group(plane, name):
 def moves_to_the_other_group(plane, gcs, seconds):
     gcs.gangs([[{"GPU": 1}] * 2])
     began = time.monotonic()
-    until(lambda: group(plane, "gold")["replicas"] == 2, 10, "the preferred group is tried first")
+    until(lambda: group(plane, "gold")["replicas"] == 2, SOON, "the preferred group is tried first")
     until(lambda: len(gcs.alive()) == 3, seconds, lambda: f"gold {in_group(plane, 'gold')}, other "
           f"{in_group(plane, 'other')}")
     figure(f"the gang has its workers {time.monotonic() - began:.1f} s after it asked, blocked first")
     assert len(in_group(plane, "other")) == 2
-    until(lambda: group(plane, "gold")["replicas"] == 0 and not in_group(plane, "gold"), 20,
+    until(lambda: group(plane, "gold")["replicas"] == 0 and not in_group(plane, "gold"), SOON,
           "nothing is left of the blocked try")
 
 
@@ -265,9 +265,9 @@ def two_busy_one_idle(plane, operator, guide, gcs, tmp_path):
 
 def resumes(plane, gcs, operator, busy, idle):
     """Afterwards: the idle one goes, what is asked for comes, the busy ones stay."""
-    until(lambda: names(plane) == busy, 40, lambda: f"the idle worker is ended; there are {names(plane)}")
+    until(lambda: names(plane) == busy, SOON, lambda: f"the idle worker is ended; there are {names(plane)}")
     gcs.tasks([({"GPU": 1}, 1)])
-    until(lambda: len(names(plane)) == 3 and names(plane) > busy, 40, "a new worker")
+    until(lambda: len(names(plane)) == 3 and names(plane) > busy, SOON, "a new worker")
     assert operator.deleted == 1, "only the idle one was ever ended"
     assert gcs.alive() >= busy
 
@@ -329,12 +329,12 @@ def test_operator_stands_still(plane, operator, gcs, two_busy_one_idle):
     s, busy, idle = two_busy_one_idle
     operator.pause()
     try:
-        until(lambda: idle in doomed(plane), 20, "the idle one named")
+        until(lambda: idle in doomed(plane), SOON, "the idle one named")
         stays(lambda: doomed(plane) == [idle] and group(plane)["replicas"] == 2, 6, "decided again meanwhile")
     finally:
         operator.resume()
     resumes(plane, gcs, operator, busy, idle)
-    until(lambda: not doomed(plane), 10, "the finished name is taken out")
+    until(lambda: not doomed(plane), SOON, "the finished name is taken out")
 
 
 def test_replicas_that_nobody_makes_pods_for_are_not_forgotten(plane, operator, guide, gcs, tmp_path):

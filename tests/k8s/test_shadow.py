@@ -3,7 +3,7 @@ what runs by pods, and leaves DaemonSets out."""
 import manifests
 from kwoknodes import add_node
 from lib.daemon import Daemon
-from lib.kube import pods_path, until
+from lib.kube import SOON, pods_path, until
 from pools import ACCOUNT, PRODUCT, TAINT, account, config, template
 
 LABELS = {PRODUCT: "Tesla-T4"}
@@ -40,18 +40,18 @@ def test_beside_another_autoscaler(plane, tmp_path):
 
         for name in ("a", "b"):
             plane.client.post(pods_path(), manifests.pod(name, gpus=1, cpu="2", nodeSelector=LABELS))
-        until(lambda: sides() == [(0, 0, 2), (2, 1.2, 0)], 40, lambda: f"they wait: {sides()}\n{d.text()[-3000:]}")
+        until(lambda: sides() == [(0, 0, 2), (2, 1.2, 0)], SOON, lambda: f"they wait: {sides()}\n{d.text()[-3000:]}")
         # the other autoscaler brings a node of four
         add_node(plane, "ca-1", template(TYPES["t4"]))
         plane.client.patch("/api/v1/nodes/ca-1", {"metadata": {"labels": {"cloud.google.com/gke-nodepool": "t4-pool"}}})
-        until(lambda: {"a", "b"} <= set(bound(plane)) and len(bound(plane)) == 3, 30, lambda: f"bound: {bound(plane)}")
-        until(lambda: sides() == [(1, 2, 0), (2, 1.2, 0)], 20, lambda: f"they run: {sides()}")
+        until(lambda: {"a", "b"} <= set(bound(plane)) and len(bound(plane)) == 3, SOON, lambda: f"bound: {bound(plane)}")
+        until(lambda: sides() == [(1, 2, 0), (2, 1.2, 0)], SOON, lambda: f"they run: {sides()}")
         d.stays(lambda: sides() == [(1, 2, 0), (2, 1.2, 0)], 4)
         # a pod ends: its machine goes; what the DaemonSet runs holds none
         plane.client.delete(pods_path(name="a"))
-        until(lambda: sides() == [(1, 2, 0), (1, 0.6, 0)], 30, lambda: f"one ended: {sides()}")
+        until(lambda: sides() == [(1, 2, 0), (1, 0.6, 0)], SOON, lambda: f"one ended: {sides()}")
         plane.client.delete(pods_path(name="b"))
-        until(lambda: sides() == [(1, 2, 0), (0, 0, 0)], 30, lambda: f"both ended: {sides()}")
+        until(lambda: sides() == [(1, 2, 0), (0, 0, 0)], SOON, lambda: f"both ended: {sides()}")
         assert not d.events("drain") and len(d.events("would.end")) == 2
     asked = plane.audit(mark, user=ACCOUNT)
     assert asked and {e["verb"] for e in asked} <= {"get", "list", "watch"}, asked
@@ -72,18 +72,18 @@ def test_beside_karpenter(plane, tmp_path):
             return [(r[s]["nodes"], r[s]["cost_per_hour"], r[s]["waiting_bundles"]) for s in ("present", "davit")]
 
         plane.client.post(pods_path(), manifests.pod("a", gpus=1, cpu="2", nodeSelector=LABELS))
-        until(lambda: sides() == [(0, 0, 1), (1, 0.6, 0)], 40, lambda: f"it waits: {sides()}\n{d.text()[-3000:]}")
+        until(lambda: sides() == [(0, 0, 1), (1, 0.6, 0)], SOON, lambda: f"it waits: {sides()}\n{d.text()[-3000:]}")
         made = template(TYPES["t4"])
         made.labels = {**made.labels, **KARPENTER}
         made.taints = [*made.taints, {"key": "karpenter.sh/unregistered", "effect": "NoExecute"}]
         add_node(plane, "karpenter-1", made)
-        until(lambda: sides()[0] == (1, 2, 1), 20, lambda: f"it is not registered: {sides()}")
+        until(lambda: sides()[0] == (1, 2, 1), SOON, lambda: f"it is not registered: {sides()}")
         plane.client.patch("/api/v1/nodes/karpenter-1", {"spec": {"taints": [TAINT]}})
-        until(lambda: sides() == [(1, 2, 0), (1, 0.6, 0)], 30, lambda: f"it runs: {sides()}")
+        until(lambda: sides() == [(1, 2, 0), (1, 0.6, 0)], SOON, lambda: f"it runs: {sides()}")
         plane.client.delete(pods_path(name="a"))
         plane.client.patch("/api/v1/nodes/karpenter-1", {"spec": {"taints": [TAINT, {"key": "karpenter.sh/disrupted", "effect": "NoSchedule"}]}})
-        until(lambda: sides() == [(1, 2, 0), (0, 0, 0)], 30, lambda: f"it ended: {sides()}")
+        until(lambda: sides() == [(1, 2, 0), (0, 0, 0)], SOON, lambda: f"it ended: {sides()}")
         plane.client.delete("/api/v1/nodes/karpenter-1")
-        until(lambda: sides() == [(0, 0, 0), (0, 0, 0)], 30, lambda: f"Karpenter ended its node: {sides()}")
+        until(lambda: sides() == [(0, 0, 0), (0, 0, 0)], SOON, lambda: f"Karpenter ended its node: {sides()}")
         assert len(d.events("would.launch")) == len(d.events("would.end")) == 1
     assert {e["verb"] for e in plane.audit(mark, user=ACCOUNT)} <= {"get", "list", "watch"}

@@ -13,7 +13,7 @@ import time
 import pytest
 
 import manifests
-from lib.kube import pods_path, until
+from lib.kube import SOON, pods_path, until
 from lib.plane import Plane
 from pools import RULES, account
 from lib import ROOT
@@ -158,7 +158,7 @@ def test_pages_and_footprint(api, probe_bin, record_property):
     with Probe(probe_bin, api) as p:
         v = p.until(lambda v: v["pending"] == 300)
         assert v["n_demands"] == 1 and v["demands"][0]["id"] == "Job/default/big" and v["demands"][0]["n_pods"] == 300
-        lists = [a for a in until(lambda: api.audit(mark, verb="list", resource="pods"), 10)]
+        lists = [a for a in until(lambda: api.audit(mark, verb="list", resource="pods"), SOON)]
         assert len(lists) >= 3
         print(f"1,200 pods: {v['rss_kb'] / 1024:.1f} MiB resident, {v['cpu_us'] / 1000:.0f} ms of CPU until the view")
     with Probe(probe_bin, api, "-b") as p:
@@ -181,7 +181,7 @@ def test_api_server_restarts(api, probe_bin):
             name = f"after-{i}"
             api.client.post(pods_path(), manifests.pod(name, gpus=1))
             unschedulable(api, name)
-            p.until(lambda v: v["pending"] == 2 + i, 20)
+            p.until(lambda v: v["pending"] == 2 + i, SOON)
             assert all(v["n_nodes"] == 1 and v["pending"] >= 1 + i for v in p.views()[seen:])
         assert all(e["status"] == "RETRY" for e in p.errors())
 
@@ -192,13 +192,13 @@ def test_api_server_away_for_long(api, probe_bin):
     with Probe(probe_bin, api) as p:
         p.until(lambda v: v["n_nodes"] == 1)
         api.apiserver.stop(hard=True)
-        e = until(lambda: (p.errors() or [None])[-1], 15, "no failure told")
+        e = until(lambda: (p.errors() or [None])[-1], SOON, "no failure told")
         assert e["status"] == "RETRY" and "API server" in e["error"]
         assert all(v["n_nodes"] == 1 for v in p.views())
         api.apiserver.start()
         seen = len(p.views())
         api.client.post("/api/v1/nodes", node("new"))
-        p.until(lambda v: v["n_nodes"] == 2, 20)
+        p.until(lambda v: v["n_nodes"] == 2, SOON)
         assert all(v["n_nodes"] >= 1 for v in p.views()[seen:])
 
 
@@ -219,9 +219,9 @@ def test_gone(api, probe_bin):
         assert status == 410 or reply.get("code") == 410, (status, reply)
         mark = api.audit_mark()
         p.p.send_signal(signal.SIGCONT)
-        v = p.until(lambda v: v["n_nodes"] == 3, 20)
+        v = p.until(lambda v: v["n_nodes"] == 3, SOON)
         assert sorted(v["nodes"]) == ["n1", "n2", "n3"]
-        assert until(lambda: api.audit(mark, verb="list", resource="nodes"), 10)
+        assert until(lambda: api.audit(mark, verb="list", resource="nodes"), SOON)
         assert not [e for e in p.errors() if e["status"] != "RETRY"]
 
 
@@ -231,12 +231,12 @@ def test_missing_rule(api, probe_bin):
     without = [r for r in RULES if "nodes" not in r["resources"]] + [
         {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]}]
     with Probe(probe_bin, api, kubeconfig=account(api, without, "poor")) as p:
-        e = until(lambda: (p.errors() or [None])[-1], 15, "no failure told")
+        e = until(lambda: (p.errors() or [None])[-1], SOON, "no failure told")
         assert e["status"] == "AUTH" and e["code"] == "Forbidden"
         assert 'ClusterRole needs the rule {apiGroups: [""], resources: [nodes], verbs: [list]}' in e["error"], e["error"]
         assert {x["error"] for x in p.errors()} == {e["error"]} and not p.views()
         account(api, RULES, "poor")
-        p.until(lambda v: v["n_nodes"] == 1, 40)
+        p.until(lambda v: v["n_nodes"] == 1, SOON)
 
 
 def test_in_a_pod_and_a_new_token(api, probe_bin):
@@ -250,7 +250,7 @@ def test_in_a_pod_and_a_new_token(api, probe_bin):
     good = token.read_text()
     token.write_text("wrong")
     with Probe(probe_bin, env=env) as p:
-        e = until(lambda: (p.errors() or [None])[-1], 15)
+        e = until(lambda: (p.errors() or [None])[-1], SOON)
         assert e["status"] == "AUTH" and "service account of this pod" in e["error"]
         token.write_text(good)
         p.until(lambda v: v["n_nodes"] == 0, 90)

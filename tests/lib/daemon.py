@@ -57,8 +57,12 @@ class Daemon:
         self.log = open(self.dir / "log", "a")
         self.p = subprocess.Popen([DAVIT, "run", "--config", str(self.path), *self.args], cwd=self.dir, env=self.env,
                                   stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, preexec_fn=self.preexec)
-        if wait:
-            self.until(lambda: self.answers(wait), why="the daemon does not answer")
+        try:
+            if wait:
+                self.until(lambda: self.answers(wait), why="the daemon does not answer")
+        except BaseException:
+            self.kill()  # nobody else has it yet
+            raise
         return self
 
     def answers(self, path="/v1/status"):

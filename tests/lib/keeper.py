@@ -94,8 +94,8 @@ def main():
     finally:
         left = end_children(GRACE)
         if not os.environ.get("DAVIT_KEEP"):
-            # pytest keeps its last folders, also of tests that went well
-            left += [f"file {tmp}/{n}" for n in sorted(os.listdir(tmp)) if not n.startswith("pytest-of-")]
+            # pytest keeps its last folders, also of tests that went well; ccache, where gcc is one, its own
+            left += [f"file {tmp}/{n}" for n in sorted(os.listdir(tmp)) if not n.startswith("pytest-of-") and n != "ccache-tmp"]
             shutil.rmtree(tmp, ignore_errors=True)
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         pathlib.Path(report).write_text(json.dumps({"code": code, "cpu": used.ru_utime + used.ru_stime, "left": left}))

@@ -231,6 +231,9 @@ def _parsed(text):
         return text.decode(errors="replace")
 
 
-def until(what, seconds=15, why="it did not happen", every=0.02):
+SOON = 45  # seconds: a busy machine may take them, and a plan that comes every 60 s anyway comes too late
+
+
+def until(what, seconds=SOON, why="it did not happen", every=0.02):
     """What watches tell comes within seconds, or not at all."""
     return lib.until(what, seconds, why, every)

@@ -316,7 +316,11 @@ class RayCluster:
             (self.dir / "home").mkdir()
             if self.tls:
                 self.make_certificates()
-        self.start_head()
+        try:
+            self.start_head()
+        except BaseException:
+            self.stop()  # nobody else has it yet
+            raise
         return self
 
     def start_head(self):
@@ -340,7 +344,7 @@ class RayCluster:
                                # keeps the head on 127.0.0.1
                                RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER="0", **kind)
         self.head = self._launch(argv, env, "head")
-        self.wait(lambda: any(n.head and n.status != "DEAD" for n in self.nodes()), 60,
+        self.wait(lambda: any(n.head and n.status != "DEAD" for n in self.nodes()), 150,
                   "the head's own node", self.head, "head")
 
     def autoscaler_file(self):
@@ -509,7 +513,7 @@ class RayCluster:
         """What `ray status` prints."""
         argv = ["ray", "status", f"--address={self.address}"] + (["-v"] if verbose else [])
         done = subprocess.run(argv, env=self.environment(), stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, timeout=60)
+                              stderr=subprocess.STDOUT, text=True, timeout=150)
         if done.returncode:
             raise RuntimeError(f"ray status failed:\n{done.stdout}")
         return done.stdout
@@ -532,7 +536,7 @@ class RayCluster:
         self.drivers.append(p)
         return p
 
-    def run(self, code, timeout=90, **env):
+    def run(self, code, timeout=200, **env):
         """A driver to its end; its output.  Fails when it fails."""
         p = self.spawn(code, **env)
         try:
@@ -559,7 +563,7 @@ class RayCluster:
 
     # -- waiting
 
-    def wait(self, condition, timeout=60, what="it", process=None, log=None, every=0.1):
+    def wait(self, condition, timeout=150, what="it", process=None, log=None, every=0.1):
         """Until condition() is true; its value.  Says what it waited for."""
         until = time.monotonic() + timeout
         while True:

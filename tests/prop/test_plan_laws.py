@@ -208,7 +208,8 @@ def ends_stand(s, rng):
     draining takes nothing of it back and buys nothing in its place, as the
     demand is the same.  What was over a max may come back once, when others
     turn out not to be needed; while work waits, or machines are on their way,
-    nodes are used in another order, and only what must go goes."""
+    nodes are used in another order, and only what must go goes.  Where running
+    work is to move to stays as well."""
     if rng.random() < 0.6:
         consolidates(s, rng)
         s["limits"]["idle_timeout_s"] = rng.choice([None, 10])
@@ -221,6 +222,8 @@ def ends_stand(s, rng):
         ends = {n["id"]: n["why"] for n in plan["nodes"] if n["action"] == "end"}
         SEEN.update(ends.values())
         ended.update(ends)
+        takes = {n["id"] for n in plan["nodes"] if n["why"] == "needed_by_demand" and not n["placements"]}
+        SEEN["takes"] += len(takes)
         s = worlds.carry_out(s, plan, drains=True)
         plan = plan_of(s)
         bad = check_plan.check(s, plan)
@@ -232,6 +235,8 @@ def ends_stand(s, rng):
         assert not back, f"tick {tick}: taken back: {back}"
         again = bought_again(s, [first], plan)
         assert moves or not again, f"tick {tick}: bought: {again}"
+        left = [n["id"] for n in plan["nodes"] if n["id"] in takes and n["why"] == "idle"]
+        assert moves or not left, f"tick {tick}: work was to move there: {left}"
         if moves or not no_actions(plan):
             return
     assert False, f"still {no_actions(plan)}"
@@ -239,7 +244,7 @@ def ends_stand(s, rng):
 
 def test_ends_stand():
     every_world(ends_stand)
-    assert WORLDS < 100 or all(SEEN[k] for k in ("consolidated", "idle", "outdated")), SEEN
+    assert WORLDS < 100 or all(SEEN[k] for k in ("consolidated", "idle", "outdated", "takes")), SEEN
 
 
 def left_of(plan):

@@ -377,6 +377,7 @@ def carry_out(s, plan, state="starting", drains=False):
     it ends is gone, or drains."""
     s = copy.deepcopy(s)
     actions = {n["id"]: n["action"] for n in plan["nodes"]}
+    moves = {n["id"] for n in plan["nodes"] if n["action"] == "end" and n["why"] == "consolidated"}
     holds = {n["id"]: holds_of(n) for n in plan["nodes"]}
     kept = []
     for n in s["nodes"]:
@@ -384,6 +385,7 @@ def carry_out(s, plan, state="starting", drains=False):
             continue
         if actions[n["id"]] == "end":
             n["state"] = "draining"
+            n["moves"] = n["id"] in moves
         if actions[n["id"]] == "undrain":
             n["state"] = "ready"
             n["idle_ms"] = 0

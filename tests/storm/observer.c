@@ -146,11 +146,14 @@ static int64_t price_of(const struct world *w, const struct cloud_machine *m)
 }
 
 /* Lists that went well had said so for a settle time, or one after its end was
- * confirmed: it is gone, as anybody would think, until they have it again. */
+ * confirmed: it is gone, as anybody would think, until they have it again, and
+ * not as one that is ending anyhow. */
 static bool was_hidden(const struct world *w, const struct cloud_machine *m)
 {
     bool found = m->again_ms && world_now(w) - m->again_ms > CLOUD_FOUND_MS;
 
+    if (m->end_unlisted && m->gone_ms != INT64_MAX)
+        return true;
     return !found && (m->absent_most_ms >= SETTLE_MS || m->end_unlisted);
 }
 
@@ -200,8 +203,9 @@ static uint32_t needed(const struct world *w)
             asked = o->refused_most;
         if (o->asking && promise_count(&o->asked) > asked)
             asked = promise_count(&o->asked);
-        if (o->is_unsure)
-            unsure = promise_count(&o->unsure);
+        for (uint32_t k = 0; k < o->n_unsure; k++)
+            if (promise_count(&o->unsure[k]) > unsure)
+                unsure = promise_count(&o->unsure[k]);
         kept = asked > kept ? asked : kept;
         all += unsure > kept ? unsure : kept;
     }
@@ -319,12 +323,13 @@ static void requests_check(struct daemon *d, const struct status_page *page)
         struct owner *o = &w->owners[i];
         const char *body = standing(page, i);
 
-        /* What was under way at a crash stands or does not. */
-        if (o->is_unsure && fits(&o->unsure, body))
-            o->kept = o->unsure;
-        o->is_unsure = false;
         if (o->asking && fits(&o->asked, body))
-            continue; /* its answer is on its way */
+            continue; /* its answer is on its way, and hides what was before */
+        /* What was under way at a crash stands or does not. */
+        for (uint32_t k = 0; k < o->n_unsure; k++)
+            if (fits(&o->unsure[k], body))
+                o->kept = o->unsure[k];
+        o->n_unsure = 0;
         if (!fits(&o->kept, body) && !o->refused)
             law_broken(w, LAW_REQUEST,
                        "owner-%02u was promised \"%s\", there is \"%s\"", i,

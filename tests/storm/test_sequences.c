@@ -1,5 +1,5 @@
 /*
- * test_sequences.c - twenty-three bad days, each as a named test in played time.
+ * test_sequences.c - bad days, each as a named test in played time.
  *
  * Each was seen on real daemons before the ledger knew "maybe".  A test says
  * what went wrong, or nothing; the observer's laws hold beside it.  Each runs in
@@ -863,6 +863,36 @@ static const char *spot_market_dries_up(void)
     return NULL;
 }
 
+/* 25.  Work is to move from a dear node to a cheap one, which is bought for it.
+ * Its task goes on where it is for an hour, and the cheap node is idle. */
+static const char *moved_work_has_a_place(void)
+{
+    struct world *w = calm(
+        CLUSTER HEAD
+        "limits: {consolidate: {mode: on, older_than: 1m}, idle_timeout: 2m}\n" ONE_CLOUD
+        "node_types:\n"
+        "  big: {provider: a, resources: {CPU: 32}, price: 4, max: 2}\n"
+        "  small: {provider: a, resources: {CPU: 16}, price: 1, max: 2}\n",
+        true, 1);
+
+    world_tasks(w, "CPU", 24, 1, false, 10 * MINUTE);
+    world_run(w, 5 * MINUTE);
+    world_tasks(w, "CPU", 8, 1, false, 5 * HOUR);
+    world_run(w, 30 * MINUTE);
+    if (w->launched != 2 || drained(w) != 1)
+        return wrong("%u machines, %u drained: the test tests nothing",
+                     w->launched, drained(w));
+    if (alive(w) != 2)
+        return wrong("the node that its work is to move to was ended");
+    world_run(w, 36 * MINUTE);
+    if (alive(w) != 1)
+        return wrong("its time is over, and where it may begin anew was ended");
+    world_run(w, HOUR);
+    if (alive(w))
+        return wrong("nothing came, and %u machines stay", alive(w));
+    return NULL;
+}
+
 /* ---- all of them */
 
 /*   number, test */
@@ -900,7 +930,8 @@ static const char *spot_market_dries_up(void)
     X(22, stranger_never_joins) \
     X(22, raylet_of_another_name) \
     X(23, led_consolidation) \
-    X(24, spot_market_dries_up)
+    X(24, spot_market_dries_up) \
+    X(25, moved_work_has_a_place)
 
 static const struct sequence {
     int number;

@@ -59,15 +59,22 @@ static void settings_note(struct world *w, const char *text)
     buf_done(&errors);
 }
 
+/* The oldest makes room: there are never so many at once. */
+static void unsure_add(struct owner *o)
+{
+    if (o->n_unsure == UNSURE)
+        memmove(o->unsure, o->unsure + 1, --o->n_unsure * sizeof o->unsure[0]);
+    o->unsure[o->n_unsure++] = o->asked;
+}
+
 /* Nobody knows what came of what is being asked. */
 static void asks_unsure(struct world *w)
 {
     for (int i = 0; i < OWNERS; i++) {
         struct owner *o = &w->owners[i];
 
-        o->is_unsure = o->is_unsure || o->asking;
         if (o->asking)
-            o->unsure = o->asked;
+            unsure_add(o);
         o->asking = false;
     }
 }
@@ -298,7 +305,7 @@ static void answered_late(const struct ask *a)
     if (a->cmd.status != ST_OK || o->asks != a->number)
         return;
     o->kept = a->promise;
-    o->is_unsure = false;
+    o->n_unsure = 0;
     a->world->acknowledged++;
 }
 
@@ -315,6 +322,7 @@ static void ask_done(struct command *cmd)
         o->asking = false;
         if (cmd->status == ST_OK || cmd->status == ST_NOT_FOUND) {
             o->kept = o->asked;
+            o->n_unsure = 0;
             o->refused = false;
             o->refused_most = 0;
             w->acknowledged++;

@@ -40,6 +40,8 @@ struct daemon { /* a process on the machine, or none */
     uint32_t starts;
 };
 
+enum { UNSURE = 4 };
+
 /* What an owner was promised. */
 struct promise {
     char body[512]; /* "" : nothing stands */
@@ -51,9 +53,10 @@ struct owner {
     struct promise kept, asked;
     bool asking;
     bool refused; /* an ask was, since the last promise: it stands or not */
-    uint32_t refused_most; /* machines of those, at most */
-    struct promise unsure; /* was asked when the daemon was killed */
-    bool is_unsure;
+    uint32_t refused_most;         /* machines of those, at most */
+    struct promise unsure[UNSURE]; /* were asked of daemons that were killed:
+                                    * each stands, or does not */
+    uint32_t n_unsure;
     uint32_t asks; /* so many so far */
 };
 

@@ -138,7 +138,7 @@ static inline void rig_done(struct rig *r)
 /* The next answer; checks the pool for stuck workers meanwhile. */
 static inline struct call *rig_take(struct rig *r)
 {
-    for (int i = 0; i < 20000; i++) {
+    for (int i = 0; i < 90000; i++) {
         static _Thread_local struct mail *rest;
         struct mail *m = rest ? rest : mailbox_take(&r->box);
         if (m) {
@@ -148,13 +148,13 @@ static inline struct call *rig_take(struct rig *r)
         workers_check(r->workers, clock_mono_ms());
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
-    fail_msg("no answer within 20 s");
+    fail_msg("no answer within 90 s");
     return NULL;
 }
 
 static inline struct call *rig_run(struct rig *r, struct call *c)
 {
-    call_submit(r->workers, c, 10000);
+    call_submit(r->workers, c, 60000);
     struct call *got = rig_take(r);
     assert_ptr_equal(got, c);
     return got;

@@ -198,6 +198,22 @@ static void hold(struct control *c, bool on)
     pthread_mutex_unlock(&c->lock);
 }
 
+/* Until so many commands lie in its mailbox. */
+static void await_mail(struct control *c, int n)
+{
+    for (int i = 0; i < 20000; i++, usleep(1000)) {
+        int there = 0;
+
+        pthread_mutex_lock(&c->inbox.lock);
+        for (const struct mail *m = c->inbox.first; m; m = m->next)
+            there++;
+        pthread_mutex_unlock(&c->inbox.lock);
+        if (there >= n)
+            return;
+    }
+    fail_msg("%d commands never came", n);
+}
+
 static void control_open(struct control *c)
 {
     memset(c, 0, sizeof *c);
@@ -546,7 +562,7 @@ static void status_is_cached_for_a_tick(void **state)
     assert_int_equal(r.code, 304);
     drop(&r);
     wake(&control);
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < 4000; i++) {
         r = call_with("GET", "/v1/status", NULL, list);
         if (r.code == 200)
             break;
@@ -565,7 +581,7 @@ static int dial(void)
     struct sockaddr_in a = {.sin_family = AF_INET,
                             .sin_port = htons((uint16_t)server_port(server)),
                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    struct timeval limit = {.tv_sec = 5};
+    struct timeval limit = {.tv_sec = 20};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
@@ -836,7 +852,7 @@ static void stop_with_waiting(void **state)
     fd = dial();
     say(fd, "GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
     assert_true(read_until(fd, "retry", got, sizeof got));
-    usleep(300000);
+    await_mail(&control, N);
     stop();
     for (int i = 0; i < N; i++) {
         pthread_join(t[i], NULL);

@@ -167,6 +167,27 @@ def test_what_is_left_behind_is_told_and_ended(suites, capsys, monkeypatch, tmp_
     assert not os.path.exists(f"/proc/{pid}") and not os.path.exists(where)
 
 
+@pytest.mark.parametrize("first, second, failed", [
+    ("1/0", "pass", 0),                                   # only the test that broke off left something
+    ("1/0", "pathlib.Path(os.environ['TMPDIR'], 'y').touch()", 2),  # so does the one that passes
+    ("1/0", "1/0", 2),
+    ("pass", "pass", 1),                                  # no test failed: the suite leaves things behind
+])
+def test_what_a_failed_test_leaves_behind_is_of_its_failure(suites, tests_in, capsys, first, second, failed):
+    suites(a=tests_in(f"""
+def test_a():
+    if flake("p"):
+        {second}
+    else:
+        pathlib.Path(os.environ["TMPDIR"], "x").touch()
+        {first}
+"""))
+    assert check.main() == (failed > 0)
+    out = capsys.readouterr().out
+    assert "a: left behind: file " in out and out.endswith(f"\n{0 if failed == 2 else 1} passed, {failed} failed\n")
+    assert ("a: what was left behind was left by a test that failed" in out) == (failed == 0)
+
+
 def test_what_ends_by_itself_is_not_left_behind(tmp_path):
     report = tmp_path / "report"
     p = subprocess.run([*check.KEEPER, report, "sh", "-c", "(sleep 0.5 &) ; exit 7"])

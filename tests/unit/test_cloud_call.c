@@ -172,12 +172,12 @@ static void test_hang(void **state)
 {
     (void)state;
     struct rig r;
-    rig_misfit(&r, "hang", "", "2600");
+    rig_misfit(&r, "hang", "", "4200");
     struct call *c[6];
     /* More hang than there are workers: the pool replaces the stuck ones. */
     for (int i = 0; i < 6; i++) {
         c[i] = call_new(r.p, CALL_LIST, 1);
-        call_submit(r.workers, c[i], 100);
+        call_submit(r.workers, c[i], 1000);
     }
     uint32_t abandoned = 0, late = 0;
     for (int i = 0; i < 6; i++) {
@@ -198,10 +198,10 @@ static void test_dropped(void **state)
 {
     (void)state;
     struct rig r;
-    rig_misfit(&r, "hang", "", "300");
+    rig_misfit(&r, "hang", "", "1500");
     for (int i = 0; i < 6; i++)
-        call_submit(r.workers, call_new(r.p, CALL_LIST, 1), 5000);
-    rig_sleep(100);
+        call_submit(r.workers, call_new(r.p, CALL_LIST, 1), 60000);
+    rig_sleep(300); /* four of them run */
     workers_free(r.workers, 10000);
     uint32_t dropped = 0, ran = 0;
     for (struct mail *m = mailbox_take(&r.box), *next; m; m = next) {
@@ -240,8 +240,8 @@ static void test_sleep(void **state)
 {
     (void)state;
     sleep_case("100", 5000, 0, "slept", 100, 4500);
-    sleep_case("4000", 1000, 0, "stop", 0, 2000); /* no use to wait */
-    sleep_case("4000", 9000, 100, "stop 0", 100, 3500);
+    sleep_case("4000", 1000, 0, "stop", 0, 3900); /* no use to wait */
+    sleep_case("4000", 9000, 100, "stop 0", 100, 3900);
 }
 
 static void test_cancelled_before(void **state)

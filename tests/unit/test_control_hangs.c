@@ -43,7 +43,7 @@ static struct call *sent(enum call_op op)
     static const char *const ids[] = {"i-none"};
     struct call *c = call_new(rig_site()->provider, op, MAIL_CALL);
 
-    c->ids = ids;
+    c->ids = c->names = ids;
     c->n_ids = op == CALL_TERMINATE;
     c->request_id = "davit-rig";
     c->count = op == CALL_LAUNCH;

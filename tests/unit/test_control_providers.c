@@ -248,6 +248,10 @@ static void test_call_that_hangs(void **state)
     assert_int_equal(rig.providers.calls.n, 0);
     assert_int_equal(m->state, STATE_INTENDED);
     list(NULL, 0); /* begun a settle time after the launch left */
+    assert_true(m->maybe.unlisted);
+    assert_int_equal(m->state, STATE_INTENDED);
+    rig_pass(provider_settle_ms(rig_site()->provider));
+    list(NULL, 0);
     assert_int_equal(m->state, STATE_GONE);
     assert_true(rig_emitted("launch.settled"));
 }

@@ -62,6 +62,11 @@ static void test_asked(void **state)
     (void)state;
     m.maybe.doubt = true;
     m.maybe.sent_ms = T + 10000;
+    /* until a list could have it, nothing is bought in its place */
+    assert_false(absent(&m, 10000 + SETTLE - 1));
+    assert_false(m.maybe.unlisted);
+    assert_false(absent(&m, 10000 + SETTLE));
+    assert_true(m.maybe.unlisted);
     assert_false(absent(&m, 100000)); /* it is still sent again */
     m.maybe.given_up = true;
     assert_true(standing_lost_sight(&m));
@@ -70,7 +75,9 @@ static void test_asked(void **state)
     m.busy = true;
     assert_false(absent(&m, 1000000)); /* a call may yet do it */
     m.busy = false;
-    assert_true(absent(&m, 70000 + SETTLE));
+    assert_false(absent(&m, 70000 + SETTLE)); /* it may be a list cut short */
+    assert_false(absent(&m, 70000 + 2 * SETTLE - 1));
+    assert_true(absent(&m, 70000 + 2 * SETTLE));
 }
 
 static void test_accepted(void **state)
@@ -81,7 +88,8 @@ static void test_accepted(void **state)
     m.maybe.sent_ms = T;
     assert_false(absent(&m, 600000)); /* it may come late */
     m.maybe.given_up = true;          /* later than start_timeout */
-    assert_true(absent(&m, 600000));
+    assert_false(absent(&m, 600000));
+    assert_true(absent(&m, 600000 + SETTLE));
 }
 
 static void test_there(void **state)

@@ -217,6 +217,12 @@ static void test_holds(void **state)
     (void)state;
     rig_site()->listed_ms = rig.env.now_ms;
     m->maybe.doubt = m->maybe.given_up = true;
+    /* it gives room while the next list may have it, and no list fails */
+    assert_int_equal(hold_of(m), REASON_NONE);
+    rig_site()->list_failures = 1;
+    assert_int_equal(hold_of(m), REASON_KEEP_UNANSWERED);
+    rig_site()->list_failures = 0;
+    m->maybe.unlisted = true;
     assert_int_equal(hold_of(m), REASON_KEEP_UNANSWERED);
     found->adopted = ADOPTED_OTHER_OWNER;
     assert_int_equal(hold_of(found), REASON_KEEP_HELD);

@@ -643,6 +643,76 @@ static void test_work_of_like_shapes(void **state)
 
 /* Zones and spot of one type share its max: the cheapest of them is enough, and
  * a type's max is kept all the same. */
+/* Bounds of large problems come from duals of rounded counts: they are for the counts as
+ * they are.  One item a bin, so what any plan costs is known. */
+static void test_bound_of_large_problem(void **state)
+{
+    enum { PRICE = 1000, FEW = 700, MANY = 5000 };
+
+    (void)state;
+    for (int limited = 0; limited < 2; limited++) {
+        struct arena arena = {0};
+        struct cover_problem rounded;
+        struct cover_proof proof;
+        const int64_t dear = limited ? 2 * PRICE : PRICE;
+        const int64_t cost = FEW * PRICE + (MANY - FEW) * dear;
+        uint64_t work = 0;
+        struct made m;
+
+        frame(&m);
+        add_bin(&m, 4, 8, 0, PRICE);
+        add_bin(&m, 4, 8, 0, dear);
+        m.bins[0].max = limited ? FEW : UNLIMITED;
+        add_item(&m, 4 * AMOUNT_ONE, 0, 0, MANY);
+        assert_true(cover_rounded(&m.p, &arena, &rounded));
+        assert_int_not_equal(rounded.items[0].count, MANY);
+        for (uint32_t missing = 0; missing < 400; missing += 100) {
+            int64_t bound = cover_bound(&m.p, missing, NULL, 0, &arena, &work,
+                                        &proof);
+
+            assert_true(bound <= cost - missing * dear);
+            assert_true(bound * 100 >= (cost - missing * dear) * 98);
+            assert_true(proof.worth[0] <= dear);
+        }
+        arena_done(&arena);
+    }
+}
+
+/* The same over random problems, beside what plans cost. */
+static void test_bounds_of_large_problems(void **state)
+{
+    uint64_t seed = number_of("DAVIT_SEED", 20261123), large = 0;
+
+    (void)state;
+    print_message("seed %llu\n", (unsigned long long)seed);
+    for (uint64_t k = 0; k < 24; k++) {
+        struct arena arena = {0};
+        struct cover_plan first, plan;
+        struct cover_problem other;
+        uint64_t work = 0;
+        int64_t bound;
+        struct made m;
+
+        random_problem(&m, &seed, 8 + next(&seed) % 30, 900, k % 2 == 0);
+        for (uint32_t t = 0; t < m.p.n_bins; t++)
+            if (m.bins[t].max != UNLIMITED)
+                m.bins[t].max *= 400;
+        m.p.max_bins = UNLIMITED;
+        m.p.max_cost = -1;
+        large += cover_rounded(&m.p, &arena, &other);
+        cover_first(&m.p, &arena, &first);
+        cover_improve(&m.p, &first, 4000000, &arena, &plan);
+        bound = cover_bound(&m.p, unplaced(&m, &plan), NULL, 0, &arena, &work,
+                            NULL);
+        if (bound > plan.cost || first.bound > plan.cost)
+            fail_msg("case %llu: bounds of %lld and %lld, the plan costs %lld",
+                     (unsigned long long)k, (long long)bound,
+                     (long long)first.bound, (long long)plan.cost);
+        arena_done(&arena);
+    }
+    assert_true(large > 12);
+}
+
 static void test_offers_of_a_type(void **state)
 {
     struct cover_plan first, plan;
@@ -681,6 +751,8 @@ int main(void)
         cmocka_unit_test(test_small_last_bin),
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_bound_of_many_shapes),
+        cmocka_unit_test(test_bound_of_large_problem),
+        cmocka_unit_test(test_bounds_of_large_problems),
         cmocka_unit_test(test_most_shapes_fit_nowhere),
         cmocka_unit_test(test_work_of_like_shapes),
         cmocka_unit_test(test_offers_of_a_type),

@@ -212,11 +212,167 @@ static void test_parts_of_dear_bins_count_as_whole(void **state)
     arena_done(&a);
 }
 
+/* ---- is a bound proved?  By all fills of each bin, one after the other. */
+
+enum { MANY = 140, BIN_KINDS = 8, AMOUNTS = 3, WORLDS = 5 };
+
+struct many {
+    struct cover_problem p;
+    struct cover_item item[MANY];
+    struct cover_bin bin[BIN_KINDS];
+    struct pb_column column[AMOUNTS];
+    int64_t need[MANY][AMOUNTS], has[BIN_KINDS][AMOUNTS];
+    uint64_t may[MANY];
+    uint32_t family_max;
+};
+
+/* CPU, memory, one device; a bin holds a few items.  Kinds 0 and 1 are dear, and some
+ * items are for them alone; a cheap kind has a limit. */
+static void draw_many(struct many *m, uint64_t *seed)
+{
+    m->family_max = UNLIMITED;
+    m->column[0] = m->column[1] = (struct pb_column){0};
+    m->column[2] = (struct pb_column){0, 1, 1};
+    for (uint32_t b = 0; b < BIN_KINDS; b++) {
+        m->has[b][0] = (4 + next(seed) % 5) * AMOUNT_ONE;
+        m->has[b][1] = (8 + next(seed) % 20) * AMOUNT_ONE;
+        m->has[b][2] = b % 4 == 3 ? 0 : AMOUNT_ONE;
+        m->bin[b] = (struct cover_bin){
+            .has = m->has[b],
+            .price = (b < 2 ? 20000000 : 500000) + next(seed) % 400000,
+            .max = b == 5 ? 1 + next(seed) % 9 : UNLIMITED,
+            .accelerator = m->has[b][2] > 0};
+    }
+    m->has[BIN_KINDS - 2][0] = 9 * AMOUNT_ONE; /* holds any item */
+    m->has[BIN_KINDS - 2][1] = 28 * AMOUNT_ONE;
+    for (uint32_t i = 0; i < MANY; i++) {
+        m->need[i][0] = 13000 + next(seed) % 26000;
+        m->need[i][1] = 20000 + next(seed) % 50000;
+        m->need[i][2] = i % 3 ? 0 : (1 + next(seed) % 10) * 1000;
+        m->may[i] = i % 29 == 0 ? 3 : 0xfc;
+        m->item[i] = (struct cover_item){m->need[i], 1 + next(seed) % 4,
+                                         &m->may[i]};
+    }
+    for (uint32_t b = 0; b < 2; b++) {
+        m->has[b][0] = 8 * AMOUNT_ONE;
+        m->has[b][1] = 14 * AMOUNT_ONE;
+        m->has[b][2] = AMOUNT_ONE;
+    }
+    m->p = (struct cover_problem){.columns = m->column,
+                                  .n_columns = AMOUNTS,
+                                  .items = m->item,
+                                  .n_items = MANY,
+                                  .bins = m->bin,
+                                  .n_bins = BIN_KINDS,
+                                  .family_max = &m->family_max,
+                                  .n_families = 1,
+                                  .max_bins = UNLIMITED,
+                                  .max_cost = -1};
+}
+
+/* The most that bin b holds of what is left, from item i on. */
+static double most(const struct many *m, const double *worth, uint32_t b,
+                   uint32_t i, uint32_t had, const int64_t *left)
+{
+    double best = 0;
+
+    for (; i < MANY; i++, had = 0) {
+        int64_t then[AMOUNTS];
+        bool fits = (m->may[i] >> b & 1) && had < m->item[i].count &&
+                    worth[i] > 0;
+        double sum;
+
+        for (uint32_t c = 0; c < AMOUNTS; c++) {
+            then[c] = left[c] - m->need[i][c];
+            fits &= then[c] >= 0;
+        }
+        if (!fits)
+            continue;
+        sum = worth[i] + most(m, worth, b, i, had + 1, then);
+        best = sum > best ? sum : best;
+    }
+    return best;
+}
+
+/* What the seats are worth; per bin: what its own are. */
+static double seats_worth(const struct many *m, const struct cover_proof *proof,
+                          double *own)
+{
+    double all = 0;
+
+    for (uint32_t k = 0; k < proof->n_least; k++) {
+        const struct cover_least *least = &proof->least[k];
+        double sum = 0;
+
+        for (uint32_t i = 0; i < MANY; i++)
+            sum += least->share[i] * m->item[i].count;
+        assert_true(sum > least->bins - 1);
+        all += least->worth * least->bins;
+        for (uint32_t b = 0; b < BIN_KINDS; b++) {
+            double held = most(m, least->share, b, 0, 0, m->has[b]);
+
+            assert_true(held <= 1 + 1e-9);
+            own[b] += held > 0 ? least->worth : 0;
+        }
+    }
+    return all;
+}
+
+static double proved(const struct many *m, const struct cover_proof *proof)
+{
+    double own[BIN_KINDS] = {0}, sum = seats_worth(m, proof, own);
+
+    for (uint32_t i = 0; i < MANY; i++)
+        sum += proof->worth[i] * m->item[i].count;
+    for (uint32_t b = 0; b < BIN_KINDS; b++) {
+        double more = most(m, proof->worth, b, 0, 0, m->has[b]) + own[b] -
+                      (double)m->bin[b].price * (1 + proof->money);
+
+        if (m->bin[b].max == UNLIMITED)
+            assert_true(more < 1);
+        else if (more > 0)
+            sum -= more * m->bin[b].max;
+    }
+    return sum;
+}
+
+static void test_its_bounds_are_proved(void **state)
+{
+    uint64_t seed = 20261123;
+    struct arena a = {0};
+    uint32_t seats = 0;
+
+    (void)state;
+    for (int k = 0; k < WORLDS; k++) {
+        struct many m;
+        struct cover_proof proof;
+        struct assign *assign;
+        struct exact *x;
+        struct view v;
+        double bound;
+
+        draw_many(&m, &seed);
+        view_make(&m.p, &a, &v);
+        assign = assign_make(&v, 0);
+        assign_run(assign, 40 * assign_round(&v));
+        x = exact_make(assign);
+        assert_false(exact_run(x, UINT64_C(1) << 40));
+        bound = exact_best(x, &proof);
+        assert_true(bound >= assign_bound(assign));
+        assert_true(bound <= proved(&m, &proof) + 1);
+        seats += proof.n_least;
+        arena_reset(&a);
+    }
+    assert_true(seats > 0);
+    arena_done(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_value_is_that_of_the_primal),
         cmocka_unit_test(test_parts_of_dear_bins_count_as_whole),
+        cmocka_unit_test(test_its_bounds_are_proved),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

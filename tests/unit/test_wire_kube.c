@@ -195,7 +195,7 @@ static void await_told(struct rig *r, const char *what)
 static struct kube_watch_state await_bad(struct rig *r, enum status s)
 {
     struct kube_watch_state st = {0};
-    for (int i = 0; i < 500; i++) {
+    for (int i = 0; i < 1500; i++) {
         kube_watch_state(r->watch, &st);
         if (!st.ok && st.status == s && *st.problem)
             return st;
@@ -262,7 +262,7 @@ static void test_gone_lists_again(void **state)
     (void)state;
     rig_up(&r, steps, false);
     await_told(&r, "[+a ][+b ][]");
-    for (int i = 0; i < 100 && r.play.at < 6; i++)
+    for (int i = 0; i < 1500 && r.play.at < 6; i++)
         usleep(10000);
     kube_watch_state(r.watch, &st);
     assert_int_equal(st.gone, 2);
@@ -372,8 +372,11 @@ static void test_optional(void **state)
     (void)state;
     rig_up(&r, steps, true);
     await_told(&r, "[[]");
-    usleep(50000);
-    kube_watch_state(r.watch, &st);
+    for (int i = 0; i < 1500; i++, usleep(10000)) {
+        kube_watch_state(r.watch, &st);
+        if (st.ok && st.synced)
+            break;
+    }
     assert_true(st.ok && st.synced);
     rig_down(&r);
 }

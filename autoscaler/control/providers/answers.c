@@ -154,6 +154,19 @@ static bool terminate_answered(struct providers *p, struct machine *m,
     return true;
 }
 
+/* Whom a call to end it was for, by our name: its provider may be called
+ * otherwise by now.  NULL: it is over. */
+static struct machine *machine_to_end(const struct providers *p,
+                                      const struct call *call, uint32_t i)
+{
+    struct machine *m = fleet_by_id(&p->ledger->fleet, call->names[i]);
+
+    return m && strcmp(m->cloud_id, call->ids[i]) == 0 &&
+                   m->state == STATE_STOPPING
+               ? m
+               : NULL;
+}
+
 static void answer_terminate(struct providers *p, struct provider_state *state,
                              const struct call *call, bool late)
 {
@@ -163,14 +176,12 @@ static void answer_terminate(struct providers *p, struct provider_state *state,
     if (state && late)
         state->ends_due_ms = p->env->mono_ms; /* it answers again */
     for (uint32_t i = 0; i < call->n_ids; i++) {
-        struct machine *m = fleet_by_cloud(&p->ledger->fleet, provider,
-                                           call->ids[i]);
+        struct machine *m = machine_to_end(p, call, i);
         enum status s = call->job.abandoned ? ST_RETRY : call->done[i];
 
         if (m && call->console && !call->job.abandoned && *call->console[i])
             emit_text(p->env, "node.console", m->id, "", call->console[i]);
-        /* A cloud may have given the id to another one meanwhile. */
-        if (m && m->state == STATE_STOPPING)
+        if (m)
             good = terminate_answered(p, m, s, &call->err, late) && good;
     }
     if (good)
@@ -266,15 +277,12 @@ static void launch_hangs(struct providers *p, const struct call *call,
 static void terminate_hangs(struct providers *p, struct provider_state *s,
                             const struct call *call)
 {
-    const char *provider = provider_name(call->provider);
-
     if (s)
         ends_pause(p, s);
     for (uint32_t i = 0; i < call->n_ids; i++) {
-        struct machine *m = fleet_by_cloud(&p->ledger->fleet, provider,
-                                           call->ids[i]);
+        struct machine *m = machine_to_end(p, call, i);
 
-        if (m && m->state == STATE_STOPPING && m->busy) {
+        if (m && m->busy) {
             m->busy = false;
             m->maybe.end_doubt_ms = p->env->now_ms;
             m->retry_ms = p->env->now_ms + RETRY_LONGEST_MS;

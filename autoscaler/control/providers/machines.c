@@ -305,6 +305,10 @@ static void machine_absent(struct providers *p, struct machine *m)
 void machine_missed(struct providers *p, struct machine *m,
                     int64_t list_begun_ms, int64_t settle_ms)
 {
+    bool awaited = !m->maybe.unlisted;
+
     if (settle_absent(m, list_begun_ms, settle_ms))
         machine_absent(p, m);
+    if (awaited && m->maybe.unlisted && standing_lost_sight(m))
+        p->env->news = true; /* work need not wait for it any longer */
 }

@@ -11,6 +11,7 @@
 #include "exact/exact.h"
 #include "greedy.h"
 #include "stage.h"
+#include "steady/layout.h"
 #include "weight.h"
 
 /* For the bound from prices of resources: at least so many steps, of few shapes
@@ -151,38 +152,98 @@ static bool all_proved(const struct certify *x, int64_t bound)
     return value > 0 && bound >= view_whole(&x->v, value);
 }
 
-int64_t cover_bound(const struct cover_problem *p, uint64_t missing,
-                    const double *hint, uint64_t budget, struct arena *arena,
-                    uint64_t *work, struct cover_proof *ret_proof)
+static uint64_t least_of(const struct certify *x)
 {
-    struct certify *x = ARENA_NEW(arena, struct certify);
+    if (x->v.n_items < PRICES_LEAST / PRICES_SHAPE)
+        return PRICES_SHAPE * x->v.n_items;
+    return PRICES_LEAST;
+}
+
+/* Prices of resources prove so much in so many steps; of large problems by duals that
+ * are known, and with more steps by their own. */
+static int64_t by_prices(const struct certify *x,
+                         const struct cover_duals *duals, uint64_t missing,
+                         uint64_t steps, uint64_t *work,
+                         struct cover_proof *ret_proof)
+{
+    const uint64_t least = least_of(x);
+    struct cover_proof proof;
+    int64_t bound, better;
+
+    if (!duals)
+        return exact_bound(&x->v, missing, steps < least ? least : steps, work,
+                           ret_proof);
+    bound = duals_prove(&x->v, duals, missing, ret_proof);
+    *work += duals->work;
+    if (steps <= least)
+        return bound;
+    better = exact_bound(&x->v, missing, steps, work, &proof);
+    if (better > bound)
+        *ret_proof = proof;
+    return better > bound ? better : bound;
+}
+
+/* The view is made; duals: NULL, or of a large problem. */
+static int64_t prove(struct certify *x, uint64_t missing, const double *hint,
+                     uint64_t budget, const struct cover_duals *duals,
+                     uint64_t *work, struct cover_proof *ret_proof)
+{
     struct cover_proof proof = {0}, other = {0};
-    uint64_t steps = budget / PRICES_PART, least = PRICES_LEAST;
+    uint64_t steps = budget / PRICES_PART;
     int64_t bound = 0, better = 0;
     bool few;
 
     if (ret_proof)
         *ret_proof = proof;
-    view_make(p, arena, &x->v);
     /* Those that fit nowhere are left out by any plan. */
     missing -= missing < x->v.no_home ? missing : x->v.no_home;
     if (!x->v.n_items || missing >= x->v.total)
         return 0;
-    x->worth = ARENA_ARRAY(arena, double, x->v.n_items);
+    x->worth = ARENA_ARRAY(x->v.arena, double, x->v.n_items);
     if (x->v.n_items > GENERATE_ROWS) /* clusters are mostly worse */
         steps = budget < CLUSTERS_FROM * x->v.n_items ? budget : budget - steps;
     budget -= steps;
-    if (x->v.n_items < least / PRICES_SHAPE)
-        least = PRICES_SHAPE * x->v.n_items;
     few = x->v.n_items <= FEW_SHAPES && budget > 0;
     if (few)
         better = by_duals(x, missing, hint, budget, work, &other);
     if (!few || !all_proved(x, better))
-        bound = exact_bound(&x->v, missing, steps < least ? least : steps, work,
-                            &proof);
+        bound = by_prices(x, duals, missing, steps, work, &proof);
     if (!few && budget > 0)
         better = by_duals(x, missing, hint, budget, work, &other);
     if (ret_proof)
         *ret_proof = better > bound ? other : proof;
     return better > bound ? better : bound;
+}
+
+int64_t cover_bound_from(const struct cover_problem *p,
+                         const struct cover_layout *layout,
+                         const struct cover_duals *duals, uint64_t missing,
+                         const double *hint, uint64_t budget,
+                         struct arena *arena, uint64_t *work,
+                         struct cover_proof *ret_proof)
+{
+    struct certify *x = ARENA_NEW(arena, struct certify);
+
+    view_again(&layout->v, p, arena, &x->v);
+    return prove(x, missing, hint, budget, duals, work, ret_proof);
+}
+
+int64_t cover_bound(const struct cover_problem *p, uint64_t missing,
+                    const double *hint, uint64_t budget, struct arena *arena,
+                    uint64_t *work, struct cover_proof *ret_proof)
+{
+    const struct cover_layout *layout;
+    struct cover_problem rounded;
+    struct cover_duals duals;
+    struct certify *x;
+
+    if (cover_rounded(p, arena, &rounded)) {
+        layout = cover_layout(p, arena);
+        cover_duals(&rounded, layout, arena, &duals);
+        return cover_bound_from(p, layout, &duals, missing, hint, budget, arena,
+                                work, ret_proof);
+    }
+    x = ARENA_NEW(arena, struct certify);
+    view_make(p, arena, &x->v);
+    return prove(x, missing, hint, budget, NULL, work, ret_proof);
 }

@@ -100,16 +100,6 @@ struct cover_plan {
 
 void cover_first(const struct cover_problem *p, struct arena *arena,
                  struct cover_plan *ret);
-/* The same in steps, for whoever remembers plans.  cover_base(): is the plan made
- * from that of a base, which is mostly the same when p changes a little?  ret
- * shares all but the counts with p. */
-bool cover_base(const struct cover_problem *p, struct arena *arena,
-                struct cover_problem *ret);
-void cover_first_base(const struct cover_problem *base, struct arena *arena,
-                      struct cover_plan *ret);
-void cover_first_from(const struct cover_problem *p,
-                      const struct cover_plan *base, struct arena *arena,
-                      struct cover_plan *ret);
 /* Never worse than first, nor than with less budget: fewer items are left out,
  * or as many and it costs no more.  Nor is the bound lower when all are placed.
  */
@@ -126,5 +116,51 @@ void cover_improve(const struct cover_problem *p,
 int64_t cover_bound(const struct cover_problem *p, uint64_t missing,
                     const double *hint, uint64_t budget, struct arena *arena,
                     uint64_t *work, struct cover_proof *ret_proof);
+
+/* ---- the same in steps, for whoever remembers answers: memory.h
+ *
+ * The plan and the bound of a large problem are made from answers to others, which
+ * are mostly the same when p changes a little: p with its counts rounded. */
+
+/* Where items fit, which bins are of use: the same for all problems that differ in
+ * counts alone, none of them 0 in one and more in the other.  Points into p. */
+struct cover_layout;
+struct cover_layout *cover_layout(const struct cover_problem *p,
+                                  struct arena *arena);
+
+/* The problem from whose plan that of p is made; shares all but the counts with
+ * p.  False: there is none. */
+bool cover_base(const struct cover_problem *p, struct arena *arena,
+                struct cover_problem *ret);
+void cover_first_base(const struct cover_problem *base, struct arena *arena,
+                      struct cover_plan *ret);
+
+/* The problem whose duals prove the bound of p, likewise; there is one for each
+ * that has a base. */
+bool cover_rounded(const struct cover_problem *p, struct arena *arena,
+                   struct cover_problem *ret);
+/* With any counts c a plan costs at least the sum of worth x c, less off. */
+struct cover_duals {
+    const double *worth; /* micros an hour per item; NULL: none */
+    double off;          /* micros an hour: of what limits allow */
+    double money;        /* as in a proof */
+    uint64_t work;       /* counted steps */
+};
+void cover_duals(const struct cover_problem *rounded,
+                 const struct cover_layout *layout, struct arena *arena,
+                 struct cover_duals *ret);
+
+/* layout, base, duals: of p. */
+void cover_first_from(const struct cover_problem *p,
+                      const struct cover_layout *layout,
+                      const struct cover_plan *base,
+                      const struct cover_duals *duals, struct arena *arena,
+                      struct cover_plan *ret);
+int64_t cover_bound_from(const struct cover_problem *p,
+                         const struct cover_layout *layout,
+                         const struct cover_duals *duals, uint64_t missing,
+                         const double *hint, uint64_t budget,
+                         struct arena *arena, uint64_t *work,
+                         struct cover_proof *ret_proof);
 
 #endif

@@ -37,25 +37,51 @@ void prices_first(struct prices *x)
     if (!v->n_items || !v->n_bins)
         return;
     worth = ARENA_ARRAY(v->arena, double, v->n_items);
-    x->bound = relax_bound(v, x->missing, for_the_first(x), &x->used, worth);
+    x->bound = relax_bound(v, x->missing, for_the_first(x), &x->used, worth,
+                           &x->off);
     view_proof(v, worth, 0, &x->proof);
+}
+
+static double worth_of_all(const struct view *v, const double *worth)
+{
+    double sum = 0;
+
+    for (uint32_t i = 0; i < v->n_items; i++)
+        sum += worth[i] * v->count[i];
+    return sum;
+}
+
+int64_t prices_prove(const struct view *v, const double *worth, double off,
+                     uint64_t missing)
+{
+    double bound = worth_of_all(v, worth) * (1 - VIEW_SAFE) -
+                   off * (1 + VIEW_SAFE) - view_dearest(v, worth, missing);
+
+    return bound > 0 ? view_whole(v, bound) : 0;
 }
 
 void prices_better(struct prices *x)
 {
     const struct view *v = x->v;
-    double bound;
+    struct assign *a;
+    const double *worth;
+    int64_t bound = 0;
 
     if (!v->n_items || !v->n_bins || few(x))
         return;
-    x->assign = assign_make(v, x->missing);
-    assign_run(x->assign, x->used < x->steps ? x->steps - x->used : 0);
-    x->used += assign_work(x->assign);
-    bound = assign_bound(x->assign);
-    if (bound <= 0 || view_whole(v, bound) <= x->bound)
+    a = x->assign = assign_make(v, x->missing);
+    assign_run(a, x->used < x->steps ? x->steps - x->used : 0);
+    x->used += assign_work(a);
+    worth = assign_worth(a);
+    if (assign_bound(a) > 0)
+        bound = view_whole(v, assign_bound(a));
+    if (bound <= x->bound)
         return;
-    x->bound = view_whole(v, bound);
-    view_proof(v, assign_worth(x->assign), assign_money(x->assign), &x->proof);
+    x->bound = bound;
+    x->off = worth_of_all(v, worth) - assign_bound(a) -
+             view_dearest(v, worth, x->missing);
+    x->off = x->off > 0 ? x->off : 0;
+    view_proof(v, worth, assign_money(a), &x->proof);
 }
 
 int64_t prices_bound(const struct view *v, uint64_t missing, uint64_t steps,

@@ -17,6 +17,11 @@ struct assign;
 int64_t prices_bound(const struct view *v, uint64_t missing, uint64_t steps,
                      uint64_t *work, struct cover_proof *ret_proof);
 
+/* What these worths, of a problem that differs in counts alone, prove for the
+ * view, whatever its counts: worth (per item of the view), less `off`. */
+int64_t prices_prove(const struct view *v, const double *worth, double off,
+                     uint64_t missing);
+
 /* The same in two parts: by relax.h, in a part of the steps when they suffice for
  * assign.h too; then by that, if it is better. */
 struct prices {
@@ -24,6 +29,7 @@ struct prices {
     uint64_t missing, steps;
     uint64_t used; /* of the steps */
     int64_t bound;
+    double off; /* of the worth of all items: what limits take off */
     struct cover_proof proof;
     struct assign *assign; /* prices_better()'s; NULL: not tried */
 };

@@ -240,7 +240,7 @@ static void search_prices(struct relax *x, double *y, uint64_t until)
 }
 
 int64_t relax_bound(const struct view *v, uint64_t missing, uint64_t steps,
-                    uint64_t *work, double *worth)
+                    uint64_t *work, double *worth, double *ret_off)
 {
     struct relax x;
     double bound, dearest = 0;
@@ -251,13 +251,11 @@ int64_t relax_bound(const struct view *v, uint64_t missing, uint64_t steps,
     search_prices(&x, ARENA_ARRAY(v->arena, double, x.n), steps);
     bound = value_of(&x, x.best);
     bound = (bound + x.free) * (1 - SAFE) - x.free * (1 + SAFE);
-    for (uint32_t i = 0; (missing || worth) && i < v->n_items; i++) {
-        double one = item_worth(&x, x.best, i);
-
-        if (worth)
-            worth[i] = one;
-        dearest = one > dearest ? one : dearest;
+    for (uint32_t i = 0; i < v->n_items; i++) {
+        worth[i] = item_worth(&x, x.best, i);
+        dearest = worth[i] > dearest ? worth[i] : dearest;
     }
+    *ret_off = x.free;
     bound -= (double)missing * dearest * (1 + SAFE);
     *work += x.work;
     return bound > 0 ? view_whole(v, bound) : 0;

@@ -325,6 +325,26 @@ void view_make(const struct cover_problem *p, struct arena *arena,
     fill_items(&m, ret);
 }
 
+void view_again(const struct view *like, const struct cover_problem *p,
+                struct arena *arena, struct view *ret)
+{
+    uint32_t *count = ARENA_ARRAY(arena, uint32_t, like->n_items);
+    uint64_t all = 0;
+
+    *ret = *like;
+    ret->p = p;
+    ret->arena = arena;
+    ret->count = count;
+    ret->total = 0;
+    for (uint32_t i = 0; i < ret->n_items; i++) {
+        count[i] = p->items[like->item_of[i]].count;
+        ret->total += count[i];
+    }
+    for (uint32_t i = 0; i < p->n_items; i++)
+        all += p->items[i].count;
+    ret->no_home = all - ret->total;
+}
+
 bool view_covers(const struct view *v, uint32_t a, uint32_t b)
 {
     for (uint32_t c = 0; c < v->n_plain; c++)

@@ -58,6 +58,11 @@ static inline bool view_can(const struct view *v, uint32_t bin, uint32_t item)
     return v->can[(size_t)bin * v->words + item / 64] >> (item % 64) & 1;
 }
 
+/* The view of a problem that differs in counts alone (none of them 0 in one and
+ * more in the other), from that of the other. */
+void view_again(const struct view *like, const struct cover_problem *p,
+                struct arena *arena, struct view *ret);
+
 /* The view's number of each of the problem's bins, UINT32_MAX: not in it. */
 uint32_t *view_bin_numbers(const struct view *v);
 

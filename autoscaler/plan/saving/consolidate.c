@@ -147,6 +147,7 @@ static bool without(const struct attempt *a, struct candidate *ret)
     struct candidate base;
 
     candidate_start(a->t, a->gone, &base);
+    running_loads_come(&base, a->taking); /* those of before come first */
     if (!running_loads_move(&base, a->moved, a->taking))
         return false;
     *ret = a->best(&base);
@@ -447,8 +448,8 @@ static int64_t settled_until(const struct problem *s)
 
 /* All are tried and the cheapest is done.  What was bought to take a place is
  * tried again when it is there: it is then used as planned, or better. */
-int64_t consolidate(struct candidate *best, struct verdict *verdicts,
-                    struct candidate (*again)(const struct candidate *base))
+static int64_t search(struct candidate *best, struct verdict *verdicts,
+                      struct candidate (*again)(const struct candidate *base))
 {
     const struct problem *s = best->t->s;
     struct attempt a = {.t = best->t, .best = again};
@@ -496,4 +497,13 @@ int64_t consolidate(struct candidate *best, struct verdict *verdicts,
     mark(&a, choice.other, true);
     end_chosen(&a, &choice, verdicts);
     return 0;
+}
+
+int64_t consolidate(struct candidate *best, struct verdict *verdicts,
+                    struct candidate (*again)(const struct candidate *base))
+{
+    int64_t until = search(best, verdicts, again);
+
+    running_loads_keep(best, verdicts);
+    return until;
 }

@@ -13,7 +13,8 @@
 
 /* again: how the planner goes from a start to its best candidate.  Only when
  * *best buys nothing and nothing is on its way.  May replace *best, and marks what
- * ends in verdicts.  Returns plan.settled_until_ms. */
+ * ends in verdicts, and who takes the work of what ends now or drains since an
+ * earlier plan.  Returns plan.settled_until_ms. */
 int64_t consolidate(struct candidate *best, struct verdict *verdicts,
                     struct candidate (*again)(const struct candidate *base));
 

@@ -209,3 +209,36 @@ bool running_loads_move(struct candidate *d, const bool *moved, bool *taking)
     }
     return n == 0 || loads_buy(d, loads, from, n, taking);
 }
+
+void running_loads_come(struct candidate *d, bool *taking)
+{
+    const struct problem *s = d->t->s;
+
+    for (uint32_t i = 0; i < s->n_nodes; i++) {
+        const struct pb_node *n = &s->nodes[i];
+        struct needs load;
+
+        if (!n->moves || n->offer == NONE)
+            continue;
+        load = load_of(s, n, d->arena);
+        if (load.n > 0 && !load.never)
+            load_there(d, &load, &s->offers[n->offer], taking);
+    }
+}
+
+void running_loads_keep(const struct candidate *best, struct verdict *verdicts)
+{
+    const struct problem *s = best->t->s;
+    bool *taking = ARENA_ARRAY(best->arena, bool, s->n_nodes);
+    uint32_t moving = 0;
+    struct candidate d;
+
+    for (uint32_t i = 0; i < s->n_nodes; i++)
+        moving += s->nodes[i].moves;
+    if (moving == 0)
+        return;
+    candidate_copy(best, &d);
+    running_loads_come(&d, taking);
+    for (uint32_t i = 0; i < s->n_nodes; i++)
+        verdicts[i].taking = verdicts[i].taking || taking[i];
+}

@@ -10,17 +10,13 @@
  * work.  The plans are no dearer: filling up what is free gains what the
  * division loses (docs/notes/packing.md).
  */
-#include "first.h"
-#include "prices.h"
-#include "rebuy.h"
-#include "weight.h"
+#include "../first.h"
+#include "../rebuy.h"
+#include "../weight.h"
+#include "layout.h"
 
 #include <string.h>
 
-/* Of fewer items the division shows in the cost: many are of a shape of their
- * own. */
-#define LARGE 4000
-#define MANY_A_SHAPE 8   /* items a shape, on average, or there is no base */
 #define MANY_SHAPES 1000 /* more are another problem: first.c */
 #define FEW 3            /* fewer of a shape are not in the base */
 #define COARSE 32        /* the largest step */
@@ -29,8 +25,6 @@
 /* The limits must allow so many times of what is wanted: near them a base is in
  * the way, and the whole is planned after it. */
 #define SPARE 1.25
-/* The bound of the whole problem, as first.c has it for large ones. */
-#define BOUND_WORK UINT64_C(480000)
 
 static const unsigned SIZES = 1u << BY_SUM | 1u << BY_LARGEST;
 
@@ -102,8 +96,8 @@ bool cover_base(const struct cover_problem *p, struct arena *arena,
         items[i].count = base_count(items[i].count);
         base += items[i].count;
     }
-    if (all < LARGE || all < MANY_A_SHAPE * shapes || shapes > MANY_SHAPES ||
-        base == all || base < all / 10 * BASE_TENTHS || tight(p, arena))
+    if (!layout_large(p) || shapes > MANY_SHAPES || base == all ||
+        base < all / 10 * BASE_TENTHS || tight(p, arena))
         return false;
     *ret = *p;
     ret->items = items;
@@ -215,14 +209,15 @@ static void fill_free(struct steady *x)
 }
 
 static void prepare(struct steady *x, const struct cover_problem *p,
+                    const struct cover_layout *layout,
                     const struct cover_plan *base, struct arena *arena)
 {
-    view_make(p, arena, &x->v);
+    view_again(&layout->v, p, arena, &x->v);
     partial_make(&x->v, &x->d);
     space_make(&x->v, &x->space);
     x->greedy = greedy_make(&x->v, NULL, ANEW);
-    x->weight = ARENA_ARRAY(arena, double, x->v.n_items);
-    weight_from_prices(&x->v, x->weight);
+    x->weight = arena_copy(arena, layout->weight,
+                           x->v.n_items * sizeof *x->weight);
     partial_import(&x->d, base, &x->space);
     for (int twice = 0; twice < 2; twice++)
         weight_learn(&x->d, greedy_prices(x->greedy), x->weight);
@@ -249,14 +244,16 @@ static void buy_rest(struct steady *x)
 }
 
 void cover_first_from(const struct cover_problem *p,
-                      const struct cover_plan *base, struct arena *arena,
+                      const struct cover_layout *layout,
+                      const struct cover_plan *base,
+                      const struct cover_duals *duals, struct arena *arena,
                       struct cover_plan *ret)
 {
     struct steady x = {0};
     struct cover_proof proof;
     int64_t bound;
 
-    prepare(&x, p, base, arena);
+    prepare(&x, p, layout, base, arena);
     if (!base_left_out(&x, base))
         buy_rest(&x);
     if (x.d.n_left) { /* limits are in the way */
@@ -264,11 +261,11 @@ void cover_first_from(const struct cover_problem *p,
         ret->work += base->work + x.work;
         return;
     }
-    bound = prices_bound(&x.v, 0, BOUND_WORK, &x.work, &proof);
+    bound = duals_prove(&x.v, duals, 0, &proof);
     partial_export(&x.d, ret);
     ret->bound = bound < ret->cost ? bound : ret->cost;
     ret->proof = proof;
-    ret->work = base->work + x.work;
+    ret->work = base->work + duals->work + x.work;
 }
 
 void cover_first_base(const struct cover_problem *base, struct arena *arena,
@@ -280,13 +277,17 @@ void cover_first_base(const struct cover_problem *base, struct arena *arena,
 void cover_first(const struct cover_problem *p, struct arena *arena,
                  struct cover_plan *ret)
 {
-    struct cover_problem base;
+    const struct cover_layout *layout;
+    struct cover_problem base, rounded;
+    struct cover_duals duals;
     struct cover_plan plan;
 
-    if (!cover_base(p, arena, &base)) {
+    if (!cover_base(p, arena, &base) || !cover_rounded(p, arena, &rounded)) {
         first_make(p, true, arena, ret);
         return;
     }
+    layout = cover_layout(p, arena);
     cover_first_base(&base, arena, &plan);
-    cover_first_from(p, &plan, arena, ret);
+    cover_duals(&rounded, layout, arena, &duals);
+    cover_first_from(p, layout, &plan, &duals, arena, ret);
 }
