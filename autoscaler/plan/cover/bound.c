@@ -295,7 +295,7 @@ static void by_exact(struct generate *g, uint64_t steps)
     if (steps > g->stop - generate_work(g))
         steps = g->stop - generate_work(g);
     from = exact_work(g->exact);
-    g->settled = !exact_run(g->exact, steps);
+    g->settled = !exact_run(g->exact, steps) && !exact_too_large(g->exact);
     g->extra += exact_work(g->exact) - from;
 }
 

@@ -27,7 +27,7 @@ int64_t prices_prove(const struct view *v, const double *worth, double off,
 struct prices {
     const struct view *v; /* the caller's, as the next two */
     uint64_t missing, steps;
-    uint64_t used; /* of the steps */
+    uint64_t used, first; /* of the steps; by relax.h */
     int64_t bound;
     double off; /* of the worth of all items: what limits take off */
     struct cover_proof proof;
@@ -36,5 +36,7 @@ struct prices {
 
 void prices_first(struct prices *x);
 void prices_better(struct prices *x);
+/* The second goes on, when there are more steps now. */
+void prices_more(struct prices *x);
 
 #endif

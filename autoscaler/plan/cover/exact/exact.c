@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum { ROUNDS = 12, BACK = 2, CUTS = 3 };
-enum { ENOUGH = 60 };  /* rounds of assign.h before it */
+enum { ENOUGH = 45 };  /* rounds of assign.h before it */
 #define NEAR_FIRST 1.1 /* such bins of a group are in the program */
 #define NEAR 1.03
 /* Of the value: a gap at which the program counts as solved, at first and later. */
@@ -82,12 +82,13 @@ static bool go_on(struct exact *x)
     double had = x->bound, bound = exact_value(x, NEAR);
     bool near, more = false;
 
+    x->solved++;
     for (int k = 0; k < BACK && bound < had; k++) {
         go_back(x);
         bound = exact_value(x, NEAR);
     }
     near = bound >= x->value * (1 - 10 * CLOSE_FIRST);
-    if (x->cuts < CUTS && (near || x->solved == 1)) {
+    if (x->cuts < CUTS && (near || x->solved == 2)) {
         more = sets_find(x);
         x->cuts += more || near;
     }
@@ -97,7 +98,7 @@ static bool go_on(struct exact *x)
     x->last = bound;
     if (near && !more)
         x->close = CLOSE;
-    return ++x->solved < ROUNDS;
+    return x->solved < ROUNDS;
 }
 
 bool exact_run(struct exact *x, uint64_t steps)
@@ -129,6 +130,17 @@ struct exact *exact_make(const struct assign *a)
     return x;
 }
 
+/* About how many steps the first part of it takes. */
+static uint64_t exact_cost(struct exact *x)
+{
+    return x->done ? 0 : exact_solve_cost(x);
+}
+
+bool exact_too_large(const struct exact *x)
+{
+    return x->done && !x->solved;
+}
+
 uint64_t exact_work(const struct exact *x)
 {
     return x->work;
@@ -145,21 +157,26 @@ int64_t exact_bound(const struct view *v, uint64_t missing, uint64_t steps,
                     uint64_t *work, struct cover_proof *ret_proof)
 {
     uint64_t enough = ENOUGH * assign_round(v);
-    struct prices prices = {
-        .v = v, .missing = missing, .steps = steps < enough ? steps : enough};
-    struct exact *x;
-    double bound;
+    struct prices prices = {.v = v, .missing = missing, .steps = steps};
+    struct exact *x = NULL;
+    double bound = 0;
 
+    if (!missing && steps > enough)
+        prices.steps = enough;
     prices_first(&prices);
     prices_better(&prices);
-    *work += prices.used;
+    if (prices.assign && prices.steps < steps) {
+        x = exact_make(prices.assign);
+        enough += exact_cost(x);
+        prices.steps = steps < enough ? steps : enough;
+        prices_more(&prices);
+    }
+    if (x && steps > enough) {
+        exact_run(x, steps - enough);
+        bound = exact_best(x, NULL);
+    }
+    *work += prices.used + (x ? exact_work(x) : 0);
     *ret_proof = prices.proof;
-    if (missing || !prices.assign || steps <= enough)
-        return prices.bound;
-    x = exact_make(prices.assign);
-    exact_run(x, steps - enough);
-    *work += exact_work(x);
-    bound = exact_best(x, NULL);
     if (bound <= 0 || view_whole(v, bound) <= prices.bound)
         return prices.bound;
     exact_best(x, ret_proof);

@@ -23,11 +23,15 @@ struct exact *exact_make(const struct assign *a);
  * of this kind, or the problem is too large. */
 bool exact_run(struct exact *x, uint64_t steps);
 
+/* Then rounds of prices are of use still. */
+bool exact_too_large(const struct exact *x);
+
 uint64_t exact_work(const struct exact *x);
 /* The best so far (micros an hour; 0: none) and its proof. */
 double exact_best(const struct exact *x, struct cover_proof *ret);
 
-/* prices_bound(), and what work is left after enough of it for this. */
+/* prices_bound(), until prices are near the best and there are steps for the first part
+ * of this; the rest is for it.  Not lower with more steps. */
 int64_t exact_bound(const struct view *v, uint64_t missing, uint64_t steps,
                     uint64_t *work, struct cover_proof *ret_proof);
 

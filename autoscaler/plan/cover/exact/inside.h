@@ -85,5 +85,7 @@ double exact_value(struct exact *x, double near);
  * it buys.  Not done (TOO_LONG) when the work would be more than x->until. */
 enum exact_end { EXACT_SOLVED, EXACT_TOO_LARGE, EXACT_TOO_LONG };
 enum exact_end exact_solve(struct exact *x);
+/* The steps of that, UINT32_MAX when it is too large. */
+uint64_t exact_solve_cost(struct exact *x);
 
 #endif

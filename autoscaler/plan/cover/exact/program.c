@@ -189,3 +189,15 @@ enum exact_end exact_solve(struct exact *x)
     arena_rewind(x->arena, mark);
     return end;
 }
+
+uint64_t exact_solve_cost(struct exact *x)
+{
+    struct arena_mark mark = arena_mark(x->arena);
+    struct interior p;
+    uint64_t cost;
+
+    program_make(x, &p);
+    cost = p.n_vars > MOST_VARS ? UINT32_MAX : interior_cost(&p);
+    arena_rewind(x->arena, mark);
+    return cost;
+}
