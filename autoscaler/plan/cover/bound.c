@@ -8,7 +8,7 @@
  */
 #include "bound.h"
 
-#include "assign.h"
+#include "exact/exact.h"
 #include "mix.h"
 #include "seats/seated.h"
 
@@ -24,6 +24,9 @@
 #define ASSIGN_PART 20
 #define ASSIGN_PART_FEW 8
 #define ASSIGN_FEW (8 * COVER_STEPS_PER_MS)
+/* From stages on that end here the best prices of all are looked for. */
+#define EXACT_FROM (100 * COVER_STEPS_PER_MS)
+#define EXACT_PART 8 /* of the steps until then */
 /* For worths that are tried: nodes of a search, and steps an item and bin. */
 #define TRY_NODES 20000
 #define TRY_WORK UINT64_C(200)
@@ -249,12 +252,14 @@ void bound_try(struct generate *g, const double *worth)
             generate_work(g) + TRY_WORK * v->n_items * v->n_bins);
 }
 
-/* More rounds of the prices of resources. */
+/* More rounds of the prices of resources; of no use once they are the best. */
 static void by_prices(struct generate *g, uint64_t steps)
 {
     uint64_t from;
     double bound;
 
+    if (g->settled)
+        return;
     if (!g->assign) {
         g->assign = assign_make(g->v, g->missing);
         g->extra += assign_work(g->assign);
@@ -272,6 +277,26 @@ static void by_prices(struct generate *g, uint64_t steps)
     g->bound = bound;
     memcpy(g->dual, assign_worth(g->assign), g->v->n_items * sizeof *g->dual);
     g->money = assign_money(g->assign);
+}
+
+/* From there to the best, with whole bins. */
+static void by_exact(struct generate *g, uint64_t steps)
+{
+    uint64_t from;
+
+    if (!g->whole || !g->assign || generate_stopped(g))
+        return;
+    if (!g->exact) {
+        g->exact = exact_make(g->assign);
+        g->extra += exact_work(g->exact);
+    }
+    if (generate_stopped(g))
+        return;
+    if (steps > g->stop - generate_work(g))
+        steps = g->stop - generate_work(g);
+    from = exact_work(g->exact);
+    g->settled = !exact_run(g->exact, steps) && !exact_too_large(g->exact);
+    g->extra += exact_work(g->exact) - from;
 }
 
 static uint64_t prices_part(uint64_t stage)
@@ -353,6 +378,8 @@ void bound_stage(struct generate *g, uint64_t stage, uint64_t end)
                                              : MIX_PART_LITTLE;
 
     until = generate_work(g) + stage / part;
+    if (!done && end >= EXACT_FROM)
+        by_exact(g, end / EXACT_PART);
     if (seats_due(g, end))
         with_seats(g, nodes, until);
     else
@@ -370,12 +397,14 @@ bool bound_may_rise(const struct generate *g)
 
 double bound_best(const struct generate *g, struct cover_proof *ret)
 {
-    bool seated = g->seated && g->seated->seats.n &&
-                  g->seated->g.bound > g->bound;
+    const struct seated *x = g->seated && g->seated->seats.n ? g->seated : NULL;
+    double best = x && x->g.bound > g->bound ? x->g.bound : g->bound;
 
-    if (ret && seated)
-        seated_proof(g->seated, g, ret);
+    if (g->exact && exact_best(g->exact, NULL) > best)
+        return exact_best(g->exact, ret);
+    if (ret && x && x->g.bound > g->bound)
+        seated_proof(x, g, ret);
     else if (ret)
         view_proof(g->v, g->dual, g->money, ret);
-    return seated ? g->seated->g.bound : g->bound;
+    return best;
 }

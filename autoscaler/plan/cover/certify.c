@@ -8,8 +8,8 @@
  */
 #include "bound.h"
 #include "coarse.h"
+#include "exact/exact.h"
 #include "greedy.h"
-#include "prices.h"
 #include "stage.h"
 #include "steady/layout.h"
 #include "weight.h"
@@ -21,6 +21,8 @@
 /* Of so few the program comes first: when it is solved, prices prove no more. */
 #define FEW_SHAPES 16
 #define PRICES_PART 4
+/* With less work an item clusters are not worth theirs. */
+#define CLUSTERS_FROM UINT64_C(40000)
 #define TIGHT 1e-7
 #define STARTS 3 /* greedy plans whose patterns are the first columns */
 
@@ -169,13 +171,13 @@ static int64_t by_prices(const struct certify *x,
     int64_t bound, better;
 
     if (!duals)
-        return prices_bound(&x->v, missing, steps < least ? least : steps, work,
-                            ret_proof);
+        return exact_bound(&x->v, missing, steps < least ? least : steps, work,
+                           ret_proof);
     bound = duals_prove(&x->v, duals, missing, ret_proof);
     *work += duals->work;
     if (steps <= least)
         return bound;
-    better = prices_bound(&x->v, missing, steps, work, &proof);
+    better = exact_bound(&x->v, missing, steps, work, &proof);
     if (better > bound)
         *ret_proof = proof;
     return better > bound ? better : bound;
@@ -199,7 +201,7 @@ static int64_t prove(struct certify *x, uint64_t missing, const double *hint,
         return 0;
     x->worth = ARENA_ARRAY(x->v.arena, double, x->v.n_items);
     if (x->v.n_items > GENERATE_ROWS) /* clusters are mostly worse */
-        steps = budget - steps;
+        steps = budget < CLUSTERS_FROM * x->v.n_items ? budget : budget - steps;
     budget -= steps;
     few = x->v.n_items <= FEW_SHAPES && budget > 0;
     if (few)

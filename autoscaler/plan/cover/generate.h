@@ -19,6 +19,7 @@
 
 struct mixes;
 struct assign;
+struct exact;
 struct seated;
 
 struct generate {
@@ -29,7 +30,9 @@ struct generate {
     struct prove *prove;
     struct mixes *mixes;   /* mix.c's; NULL: none yet */
     struct assign *assign; /* bound.c's */
+    struct exact *exact;   /* bound.c's */
     struct seated *seated; /* bound.c's */
+    bool settled;          /* exact: there is no better one */
     bool whole;            /* no item is left out: seats may be used */
     double *worth;         /* duals of the items */
     bool centred;

@@ -361,9 +361,9 @@ static void stage_run(struct improve *x, uint64_t end)
         return;
     }
     if (end < LEAST_STAGE * x->v.n_items) {
-        memcpy(x->worth, better_anew(x, stage * 6 / 10),
+        memcpy(x->worth, better_anew(x, stage / 2),
                x->v.n_items * sizeof *x->worth);
-        bound_alone(x, stage * 4 / 10);
+        bound_alone(x, stage / 2);
     } else {
         if (x->v.n_items <= CLUSTERED)
             by_clusters(x, stage / 4);

@@ -60,19 +60,15 @@ int64_t prices_prove(const struct view *v, const double *worth, double off,
     return bound > 0 ? view_whole(v, bound) : 0;
 }
 
-void prices_better(struct prices *x)
+void prices_more(struct prices *x)
 {
     const struct view *v = x->v;
-    struct assign *a;
-    const double *worth;
+    struct assign *a = x->assign;
+    const double *worth = assign_worth(a);
     int64_t bound = 0;
 
-    if (!v->n_items || !v->n_bins || few(x))
-        return;
-    a = assign_make(v, x->missing);
-    assign_run(a, x->used < x->steps ? x->steps - x->used : 0);
-    x->used += assign_work(a);
-    worth = assign_worth(a);
+    assign_run(a, x->first < x->steps ? x->steps - x->first : 0);
+    x->used = x->first + assign_work(a);
     if (assign_bound(a) > 0)
         bound = view_whole(v, assign_bound(a));
     if (bound <= x->bound)
@@ -82,6 +78,15 @@ void prices_better(struct prices *x)
              view_dearest(v, worth, x->missing);
     x->off = x->off > 0 ? x->off : 0;
     view_proof(v, worth, assign_money(a), &x->proof);
+}
+
+void prices_better(struct prices *x)
+{
+    if (!x->v->n_items || !x->v->n_bins || few(x))
+        return;
+    x->assign = assign_make(x->v, x->missing);
+    x->first = x->used;
+    prices_more(x);
 }
 
 int64_t prices_bound(const struct view *v, uint64_t missing, uint64_t steps,

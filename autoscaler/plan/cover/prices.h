@@ -8,6 +8,8 @@
 
 #include "view.h"
 
+struct assign;
+
 /* The better bound of relax.h and assign.h (micros an hour, >= 0) on the cost of
  * any plan that leaves at most `missing` items of the view out.  Not lower with
  * more counted steps; adds what it took to *work.  ret_proof: for the demand as a
@@ -25,13 +27,16 @@ int64_t prices_prove(const struct view *v, const double *worth, double off,
 struct prices {
     const struct view *v; /* the caller's, as the next two */
     uint64_t missing, steps;
-    uint64_t used; /* of the steps */
+    uint64_t used, first; /* of the steps; by relax.h */
     int64_t bound;
     double off; /* of the worth of all items: what limits take off */
     struct cover_proof proof;
+    struct assign *assign; /* prices_better()'s; NULL: not tried */
 };
 
 void prices_first(struct prices *x);
 void prices_better(struct prices *x);
+/* The second goes on, when there are more steps now. */
+void prices_more(struct prices *x);
 
 #endif

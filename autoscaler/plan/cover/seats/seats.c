@@ -14,7 +14,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { TRIES = 12, MOST_SEATS = 8, MOST_BINS = 64, MOST_SHAPES = 300 };
+enum { MOST_SEATS = 8, MOST_BINS = 64, MOST_SHAPES = 300 };
 #define ONE_BIN INT64_C(1000000) /* what a bin costs while they are counted */
 #define STEPS_ITEM UINT64_C(10000)
 #define STEPS_MOST (COVER_STEPS_PER_MS / 2)
@@ -226,44 +226,45 @@ static uint32_t sets_choose(const struct search *x, struct set *set)
         if (one.gain <= GAIN_LEAST * x->cost)
             continue;
         for (at = n; at && one.gain > set[at - 1].gain; at--)
-            if (at < TRIES)
+            if (at < SEATS_SETS)
                 set[at] = set[at - 1];
-        if (at < TRIES)
+        if (at < SEATS_SETS)
             set[at] = one;
-        n += n < TRIES;
+        n += n < SEATS_SETS;
     }
     return n;
 }
 
-static bool apart(const struct set *a, const struct set *b, uint32_t words)
+uint32_t seats_find(const struct view *v, const double *used, uint64_t *work,
+                    struct seats_set ret[SEATS_SETS])
 {
-    for (uint32_t w = 0; w < words; w++)
-        if (a->bins[w] & b->bins[w])
-            return false;
-    return true;
-}
+    struct search x = {.v = v,
+                       .words = (v->n_bins + 63) / 64,
+                       .bin_words = (v->p->n_bins + 63) / 64,
+                       .cost = about(v),
+                       .used = used,
+                       .work = work};
+    struct set set[SEATS_SETS + 1];
+    uint32_t n, good = 0;
 
-/* Those that gain the most and have no bin in common, in front; how many. */
-static uint32_t sets_take(const struct search *x, struct set *set, uint32_t n)
-{
-    uint32_t taken = 0;
+    view_classes(v, &x.classes);
+    x.priced = ARENA_ARRAY(v->arena, uint64_t, x.words);
+    for (uint32_t t = 0; t < v->n_bins; t++)
+        if (v->price[t] > 0)
+            x.priced[t / 64] |= UINT64_C(1) << (t % 64);
+    n = sets_choose(&x, set);
+    *work += (uint64_t)v->n_items * v->n_bins * 2;
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t at = good;
 
-    for (uint32_t k = 1; k < n; k++)
-        for (uint32_t q = k; q && set[q].gain > set[q - 1].gain; q--) {
-            struct set swap = set[q];
-
-            set[q] = set[q - 1];
-            set[q - 1] = swap;
-        }
-    for (uint32_t k = 0; k < n && taken < MOST_SEATS; k++) {
-        bool good = true;
-
-        for (uint32_t q = 0; q < taken && good; q++)
-            good = apart(&set[q], &set[k], x->bin_words);
-        if (good)
-            set[taken++] = set[k];
+        if (!set_try(&x, &set[k]))
+            continue;
+        for (; at && set[k].gain > ret[at - 1].gain; at--)
+            ret[at] = ret[at - 1];
+        ret[at] = (struct seats_set){set[k].bins, set[k].least, set[k].gain};
+        good++;
     }
-    return taken;
+    return good;
 }
 
 /* ---- the problem with seats: one more column */
@@ -279,8 +280,8 @@ static const int64_t *row_with(struct arena *arena, const int64_t *row,
     return wide;
 }
 
-static void seat_bins(const struct view *v, const struct set *set, uint32_t n,
-                      struct seats *ret)
+static void seat_bins(const struct view *v, const struct seats_set *set,
+                      uint32_t n, struct seats *ret)
 {
     const struct cover_problem *p = v->p;
     struct arena *a = v->arena;
@@ -313,30 +314,30 @@ static void seat_bins(const struct view *v, const struct set *set, uint32_t n,
     ret->p.bins = bins;
 }
 
+static bool apart(const struct seats_set *a, const struct seats_set *b,
+                  uint32_t words)
+{
+    for (uint32_t w = 0; w < words; w++)
+        if (a->bins[w] & b->bins[w])
+            return false;
+    return true;
+}
+
 bool seats_make(const struct view *v, const double *used, uint64_t *work,
                 struct seats *ret)
 {
-    struct search x = {.v = v,
-                       .words = (v->n_bins + 63) / 64,
-                       .bin_words = (v->p->n_bins + 63) / 64,
-                       .cost = about(v),
-                       .used = used,
-                       .work = work};
-    struct set set[TRIES + 1];
-    uint32_t n, good = 0;
+    struct seats_set set[SEATS_SETS];
+    uint32_t n = seats_find(v, used, work, set);
 
     memset(ret, 0, sizeof *ret);
-    view_classes(v, &x.classes);
-    x.priced = ARENA_ARRAY(v->arena, uint64_t, x.words);
-    for (uint32_t t = 0; t < v->n_bins; t++)
-        if (v->price[t] > 0)
-            x.priced[t / 64] |= UINT64_C(1) << (t % 64);
-    n = sets_choose(&x, set);
-    *work += (uint64_t)v->n_items * v->n_bins * 2;
-    for (uint32_t k = 0; k < n; k++)
-        if (set_try(&x, &set[k]))
-            set[good++] = set[k];
-    ret->n = sets_take(&x, set, good);
+    for (uint32_t k = 0; k < n && ret->n < MOST_SEATS; k++) {
+        bool good = true;
+
+        for (uint32_t q = 0; q < ret->n && good; q++)
+            good = apart(&set[q], &set[k], (v->p->n_bins + 63) / 64);
+        if (good)
+            set[ret->n++] = set[k];
+    }
     if (!ret->n)
         return false;
     ret->least = ARENA_ARRAY(v->arena, struct cover_least, ret->n);

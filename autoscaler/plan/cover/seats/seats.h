@@ -13,16 +13,27 @@
 
 #include "../view.h"
 
+/* Of these bins (bits, of the problem), so many. */
+struct seats_set {
+    const uint64_t *bins;
+    struct cover_least least; /* worth 0 */
+    double gain;              /* about, micros */
+};
+enum { SEATS_SETS = 12 };
+
+/* Sets of use, those that gain the most first; how many.  used: how many of each bin a
+ * bound would have, or NULL.  Takes a fixed amount of work, which is added to *work. */
+uint32_t seats_find(const struct view *v, const double *used, uint64_t *work,
+                    struct seats_set ret[SEATS_SETS]);
+
 struct seats {
     struct cover_problem p; /* the problem; its items, then n seats */
     uint32_t n;
     struct cover_least *least; /* per seat; worth 0 */
 };
 
-/* Looks for seats of use in the view's problem, with a fixed amount of work,
- * which is added to *work.  used: how many of each bin a bound would have (the
- * linear program's answer), or NULL.  False: there are none.  For plans that leave
- * nothing out.  In the view's arena. */
+/* The problem with seats for such sets that have no bin in common.  False: there are
+ * none.  For plans that leave nothing out.  In the view's arena. */
 bool seats_make(const struct view *v, const double *used, uint64_t *work,
                 struct seats *ret);
 
