@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../base/alloc.h"
+#include "../base/rare.h"
 #include "ours.h"
 #include "report/unhelped.h"
 #include "settle.h"
@@ -86,7 +87,8 @@ static char *placed_text(const struct acting *d, const struct plan_launch *l)
     char *text = previous_text(&h);
 
     arena_done(&scratch);
-    if (text && d->a->ledger->ha && strlen(text) > PREVIOUS_COPIED) {
+    if (text && ((d->a->ledger->ha && strlen(text) > PREVIOUS_COPIED) ||
+                 RARE(PREVIOUS_LONG))) {
         free(text); /* it only helps the next leader's first plan */
         return NULL;
     }

@@ -12,6 +12,7 @@
 
 #include "../base/clock.h"
 #include "../base/log.h"
+#include "../base/rare.h"
 #include "../plan/planner.h"
 #include "control_inside.h"
 #include "publish.h"
@@ -41,6 +42,11 @@ static void reload(struct control *c)
     reload_if_due(&c->reloading);
 }
 
+static bool is_answer(const struct mail *mail)
+{
+    return mail->kind == MAIL_CALL || mail->kind == MAIL_SOURCE;
+}
+
 static void mail_fold(struct control *c, struct mail *mail)
 {
     switch ((enum mail_kind)mail->kind) {
@@ -59,8 +65,11 @@ void control_fold(struct control *c)
 
     for (; mail; mail = next) {
         next = mail->next;
-        c->env.news = c->env.news ||
-                      (mail->kind != MAIL_SOURCE && mail->kind != MAIL_CALL);
+        if (is_answer(mail) && !c->env.stopping && RARE(MAIL_LATE)) {
+            mailbox_post(&c->env.inbox, mail);
+            continue;
+        }
+        c->env.news = c->env.news || !is_answer(mail);
         mail_fold(c, mail);
         if (!c->env.stopping)
             reload(c); /* what follows is of the new one */
@@ -100,7 +109,7 @@ static bool look(struct control *c)
     news = journal_heals(c) || c->env.news ||
            c->ledger.fleet.version != c->planned_version || c->unconfirmed ||
            c->env.mono_ms >= c->plan_due_ms ||
-           sources_fresh_set(&c->sources) != c->fresh;
+           sources_fresh_set(&c->sources) != c->fresh || RARE(PLAN_AGAIN);
     c->env.news = false;
     return news;
 }

@@ -145,6 +145,8 @@ void machine_to(struct ledger *l, struct machine *m, enum machine_state to)
 
     if (m->state == to)
         return;
+    if (m->state == STATE_INTENDED)
+        m->busy = false; /* whatever its launch does: it may hang for hours */
     m->tries = 0;
     m->retry_ms = 0;
     m->maybe.missing_ms = 0;

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "../base/rare.h"
+
 enum { CALL_TIMEOUT_MS = 120000, TERMINATE_BATCH = 500 };
 
 static bool is_due(const struct send *s, const struct machine *m)
@@ -40,8 +42,9 @@ static bool backs_off(const struct send *s, const struct machine *m)
 }
 
 /* One that may have left before, in another process too, is sent again only for
- * what is needed now, all of it: the same request can ask for no less.  Of those
- * that the ledger has no more it is known that they are gone. */
+ * what is needed now, all of it: the same request can ask for no less, and may
+ * make one anew that ends.  Of those that the ledger has no more it is known that
+ * they are gone. */
 static bool is_needed(const struct send *s, const struct machine *first)
 {
     const struct fleet *f = &s->ledger->fleet;
@@ -50,7 +53,8 @@ static bool is_needed(const struct send *s, const struct machine *first)
     for (uint32_t i = 0; i < f->n; i++) {
         if (strcmp(f->v[i]->request_id, first->request_id) != 0)
             continue;
-        if (f->v[i]->state == STATE_INTENDED && !f->v[i]->needed)
+        if (f->v[i]->state >= STATE_STOPPING ||
+            (f->v[i]->state == STATE_INTENDED && !f->v[i]->needed))
             return false;
         n++;
     }
@@ -62,11 +66,10 @@ static void launch_mark(const struct send *s, const char *request_id)
     for (uint32_t i = 0; i < s->ledger->fleet.n; i++) {
         struct machine *m = s->ledger->fleet.v[i];
 
-        if (strcmp(m->request_id, request_id) != 0)
+        if (m->state != STATE_INTENDED ||
+            strcmp(m->request_id, request_id) != 0)
             continue;
         m->busy = true;
-        if (m->state != STATE_INTENDED)
-            continue;
         m->maybe.sent_ms = m->progress_ms = s->env->now_ms;
         m->maybe.unlisted = false;
         m->maybe.missing_ms = 0;
@@ -196,7 +199,7 @@ static void terminates_send(struct send *s, const struct provider_state *p)
             b = batch_new(p);
         share.most--;
         batch_add(&b, m);
-        if (b.call->n_ids == TERMINATE_BATCH) {
+        if (b.call->n_ids == TERMINATE_BATCH || RARE(BATCH_SMALL)) {
             call_send(s->providers, b.call, CALL_TIMEOUT_MS);
             b.call = NULL;
         }

@@ -3,6 +3,7 @@
  */
 #include "settled.h"
 
+#include "../base/rare.h"
 #include "../plan/planner.h"
 
 bool settled_plan(struct settled *k, struct memory *memory, struct problem *now,
@@ -12,7 +13,8 @@ bool settled_plan(struct settled *k, struct memory *memory, struct problem *now,
     bool may = mode != CONSOLIDATE_OFF && now->sources_fresh && now->n_nodes;
     uint64_t hash = may ? problem_hash(now, arena) : 0;
 
-    if (may && now->now_ms < k->until_ms && hash == k->hash) {
+    if (may && now->now_ms < k->until_ms && hash == k->hash &&
+        !RARE(SETTLED_FORGOTTEN)) {
         now->limits.consolidate = CONSOLIDATE_OFF;
         planner_run_again(now, budget, memory, arena, ret);
         now->limits.consolidate = mode;

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "../base/rare.h"
 #include "../model/confirm.h"
 #include "snapshot_parts.h"
 
@@ -71,7 +72,8 @@ static const struct snap_demand *view_demands(struct taking *t,
                                               const struct source *h,
                                               bool fresh)
 {
-    const struct source_view *view = h->view, *before = h->before;
+    const struct source_view *view = h->view;
+    const struct source_view *before = RARE(VIEW_FORGOTTEN) ? NULL : h->before;
     const struct snap_demand *v;
     bool any;
 

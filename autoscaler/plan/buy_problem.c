@@ -115,7 +115,6 @@ static uint32_t pooled_count(const struct candidate *d)
 static void pooled_make(const struct candidate *d, struct purchase *q,
                         uint64_t *bits, uint32_t words)
 {
-    const struct problem *s = d->t->s;
     enum side side = d->t->groups[q->group[0]].side;
 
     for (uint32_t i = d->classes.v[d->sentinel_pool].next; i != NONE;
@@ -137,7 +136,7 @@ static void pooled_make(const struct candidate *d, struct purchase *q,
             const struct room room = {.row = c->room[side].row};
 
             if (candidate_matches(d, i, shape) &&
-                room_fit(s, &room, &d->t->needs[shape], 1) > 0)
+                room_holds(&room, &d->t->needs[shape]))
                 bits[(size_t)k * words + b / 64] |= UINT64_C(1) << (b % 64);
         }
         q->p.n_bins++;
@@ -145,14 +144,12 @@ static void pooled_make(const struct candidate *d, struct purchase *q,
     }
 }
 
-/* Of the bins from `first` on: a new node of which may be bought for the item,
- * limits aside? */
-static void item_bins(const struct candidate *d, struct purchase *q,
-                      uint32_t item, uint32_t first, uint64_t *may)
+/* Of the bins from `first` on that may hold the item: those whose turn it is not
+ * leave the set. */
+static void item_waits(const struct candidate *d, struct purchase *q,
+                       uint32_t item, uint32_t first, uint64_t *may)
 {
-    tables_could_each(d->t, q->shape[item], q->offer + first,
-                      q->p.n_bins - first, may, first);
-    for (uint32_t b = first; q->waits && b < q->p.n_bins; b++) {
+    for (uint32_t b = first; b < q->p.n_bins; b++) {
         if (!(may[b / 64] >> (b % 64) & 1) ||
             !failover_waits_group(d, q->group[item], q->alt[item],
                                   q->what.purpose, q->offer[b]))
@@ -187,10 +184,13 @@ void purchase_bins(const struct candidate *d, struct purchase *q,
         bin_add(d, q, offer,
                 !tiers || s->types[s->offers[offer].type].priority == priority);
     }
+    tables_could_each(d->t, q->shape, q->p.n_items, q->offer + first,
+                      q->p.n_bins - first, bits, words, first);
     for (uint32_t i = 0; i < q->p.n_items; i++) {
         uint64_t *may = bits + (size_t)i * words;
 
-        item_bins(d, q, i, first, may);
+        if (q->waits)
+            item_waits(d, q, i, first, may);
         q->items[i].bins = may;
     }
     q->p.bins = q->bins;

@@ -13,12 +13,17 @@
 
 /* ---- classes from nodes */
 
+/* Of what is free: at most two millions (order_share()) a column. */
+enum { TIGHT_BITS = 56 };
+
 struct grouping {
     const struct tables *t;
     struct room *total, *room;
-    int64_t *tight; /* how much is free, as a share of the largest */
     bool *accelerator;
-    bool *avoided; /* it has a PreferNoSchedule taint */
+    /* The first in the order of use, as one number: use_rank(), is_held(), an
+     * accelerator, a PreferNoSchedule taint, and how much is free, as a share of the
+     * largest. */
+    uint64_t *first;
     bool timeouts; /* alternatives wait: nodes differ by their times */
 };
 
@@ -89,16 +94,8 @@ static int node_compare(const void *ctx, uint32_t a, uint32_t b)
     const struct grouping *g = ctx;
     const struct problem *s = g->t->s;
     const struct pb_node *x = &s->nodes[a], *y = &s->nodes[b];
-    int r = ORDER(use_rank(x), use_rank(y));
+    int r = ORDER(g->first[a], g->first[b]);
 
-    if (r == 0)
-        r = ORDER(is_held(x), is_held(y));
-    if (r == 0)
-        r = ORDER(g->accelerator[a], g->accelerator[b]);
-    if (r == 0)
-        r = ORDER(g->avoided[a], g->avoided[b]);
-    if (r == 0)
-        r = ORDER(g->tight[a], g->tight[b]);
     if (r == 0)
         r = end_last(s, a, b, false);
     if (r == 0 && g->timeouts)
@@ -143,6 +140,20 @@ int64_t candidate_tightness(const struct candidate *d, const int64_t *row)
     return sum;
 }
 
+static uint64_t first_of(const struct grouping *g, const struct candidate *d,
+                         uint32_t i)
+{
+    const struct problem *s = g->t->s;
+    const struct pb_node *n = &s->nodes[i];
+    const bool avoided = problem_avoided(s, n->first_label, n->n_labels);
+    uint64_t tight = (uint64_t)candidate_tightness(d, pb_row(s, n->available));
+
+    return (((uint64_t)use_rank(n) << 3 | (uint64_t)is_held(n) << 2 |
+             (uint64_t)g->accelerator[i] << 1 | avoided)
+            << TIGHT_BITS) +
+           tight;
+}
+
 static void node_measure(struct grouping *g, const struct candidate *d,
                          uint32_t i)
 {
@@ -152,11 +163,10 @@ static void node_measure(struct grouping *g, const struct candidate *d,
 
     g->total[i] = room_of_row(s, total, g->t->arena);
     g->room[i] = room_of_node(s, n, g->t->arena);
-    g->tight[i] = candidate_tightness(d, pb_row(s, n->available));
     for (uint32_t c = 0; c < s->n_columns; c++)
         if (s->columns[c].device && total[c] > 0)
             g->accelerator[i] = true;
-    g->avoided[i] = problem_avoided(s, n->first_label, n->n_labels);
+    g->first[i] = first_of(g, d, i);
 }
 
 static void class_of_node(struct candidate *d, const struct grouping *g,
@@ -215,9 +225,8 @@ static void classes_make(struct candidate *d, const enum leaving *ended)
         .t = d->t,
         .total = ARENA_ARRAY(d->arena, struct room, s->n_nodes),
         .room = ARENA_ARRAY(d->arena, struct room, s->n_nodes),
-        .tight = ARENA_ARRAY(d->arena, int64_t, s->n_nodes),
         .accelerator = ARENA_ARRAY(d->arena, bool, s->n_nodes),
-        .avoided = ARENA_ARRAY(d->arena, bool, s->n_nodes),
+        .first = ARENA_ARRAY(d->arena, uint64_t, s->n_nodes),
     };
     uint32_t n = 0, last;
 

@@ -12,6 +12,7 @@
 #include "../base/hash.h"
 
 #define MOST_BYTES ((size_t)16 << 20)
+#define MOST_SCRATCH ((size_t)4 << 20)
 
 enum what { FIRST, BASE, IMPROVED, BOUND, DUALS };
 
@@ -89,14 +90,30 @@ static void forget(struct memory *m, uint64_t plan)
     }
 }
 
+/* One chunk for all that the last plan took, unless that was much. */
+static void scratch_begin(struct memory *m)
+{
+    const size_t used = m->scratch.used;
+
+    if (used > m->scratch_bytes) {
+        arena_done(&m->scratch);
+        m->scratch_bytes = used <= MOST_SCRATCH ? used + used / 4 : 0;
+        if (m->scratch_bytes)
+            arena_alloc(&m->scratch, m->scratch_bytes);
+    }
+    arena_reset(&m->scratch);
+}
+
 void memory_begin(struct memory *m)
 {
     forget(m, m->plan++);
+    scratch_begin(m);
 }
 
 void memory_done(struct memory *m)
 {
     forget(m, UINT64_MAX);
+    arena_done(&m->scratch);
     *m = (struct memory){0};
 }
 

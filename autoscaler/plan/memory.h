@@ -23,6 +23,8 @@ struct memory {
     struct memory_kind *first;
     uint64_t plan; /* counted */
     size_t bytes;
+    struct arena scratch; /* of the plan: pages are not asked for each time */
+    size_t scratch_bytes; /* of its one chunk, 0: none */
     uint64_t asked,
         known; /* questions, and those that were answered from here */
 };

@@ -24,6 +24,10 @@ static void merge(const uint32_t *from, uint32_t mid, uint32_t n, uint32_t *to,
 {
     uint32_t i = 0, j = mid, k = 0;
 
+    if (mid == n || before(ctx, from[mid], from[mid - 1]) >= 0) {
+        memcpy(to, from, n * sizeof *to); /* in order as it is */
+        return;
+    }
     while (i < mid && j < n)
         to[k++] = before(ctx, from[j], from[i]) < 0 ? from[j++] : from[i++];
     while (i < mid)

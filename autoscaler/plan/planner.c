@@ -271,6 +271,9 @@ void planner_run_again(const struct problem *now, uint64_t budget,
                        struct memory *memory, struct arena *arena,
                        struct plan *ret)
 {
+    struct plan plan;
+
     memory_begin(memory);
-    run(now, budget, memory, arena, ret);
+    run(now, budget, memory, &memory->scratch, &plan);
+    *ret = report_copy(&plan, now, arena);
 }

@@ -278,3 +278,35 @@ void report_make(const struct candidate *d, const struct verdict *verdicts,
     ret->cost_micros_hour = d->bought_cost;
     ret->work = d->work;
 }
+
+/* ---- copies */
+
+#define COPY(v, n) arena_copy(arena, (v), sizeof *(v) * (size_t)(n))
+
+static struct plan_proof proof_copy(const struct plan_proof *proof,
+                                    struct arena *arena)
+{
+    struct plan_least *least = COPY(proof->least, proof->n_least);
+    struct plan_proof ret = *proof;
+
+    for (uint32_t i = 0; i < proof->n_least; i++)
+        least[i].shares = COPY(least[i].shares, least[i].n_shares);
+    ret.least = least;
+    return ret;
+}
+
+struct plan report_copy(const struct plan *plan, const struct problem *now,
+                        struct arena *arena)
+{
+    struct plan ret = *plan;
+
+    ret.launches = COPY(plan->launches, plan->n_launches);
+    ret.placements = COPY(plan->placements, plan->n_placements);
+    ret.nodes = COPY(plan->nodes, now->n_nodes);
+    ret.bundles = COPY(plan->bundles, now->n_bundles);
+    ret.refusals = COPY(plan->refusals, plan->n_refusals);
+    ret.worths = COPY(plan->worths, plan->n_worths);
+    ret.fleet_proof = proof_copy(&plan->fleet_proof, arena);
+    ret.launch_proof = proof_copy(&plan->launch_proof, arena);
+    return ret;
+}

@@ -10,4 +10,8 @@
 void report_make(const struct candidate *d, const struct verdict *verdicts,
                  struct plan *ret);
 
+/* The plan, of this problem, in another arena. */
+struct plan report_copy(const struct plan *plan, const struct problem *now,
+                        struct arena *arena);
+
 #endif

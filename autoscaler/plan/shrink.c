@@ -73,16 +73,23 @@ static int end_before(const void *ctx, uint32_t a, uint32_t b)
     return r != 0 ? r : ORDER(a, b);
 }
 
-uint32_t *shrink_order(const struct problem *s, struct arena *arena)
+void shrink_sort(const struct problem *s, uint32_t *nodes, uint32_t n,
+                 struct arena *arena)
 {
     struct choice c = {s, ARENA_ARRAY(arena, uint32_t, s->n_nodes)};
+
+    for (uint32_t k = 0; k < n; k++)
+        c.used[nodes[k]] = use_of(s, &s->nodes[nodes[k]]);
+    order_sort(nodes, n, end_before, &c, arena);
+}
+
+uint32_t *shrink_order(const struct problem *s, struct arena *arena)
+{
     uint32_t *order = ARENA_ARRAY(arena, uint32_t, s->n_nodes);
 
-    for (uint32_t i = 0; i < s->n_nodes; i++) {
+    for (uint32_t i = 0; i < s->n_nodes; i++)
         order[i] = i;
-        c.used[i] = use_of(s, &s->nodes[i]);
-    }
-    order_sort(order, s->n_nodes, end_before, &c, arena);
+    shrink_sort(s, order, s->n_nodes, arena);
     return order;
 }
 
@@ -148,91 +155,105 @@ static void end_partial(const struct problem *s, const struct host_groups *u,
     }
 }
 
-/* Ends up to `extra` nodes (of one type, or of all) in order. */
-static void end_extra(const struct problem *s, const struct host_groups *u,
-                      const uint32_t *order, uint32_t type, uint64_t extra,
-                      enum reason why, struct verdict *verdicts)
+/* What is above a limit. */
+struct above {
+    const struct problem *s;
+    struct arena *arena;
+    struct host_groups u;
+    const uint32_t *order; /* of ends; NULL: not asked for yet */
+    struct verdict *verdicts;
+};
+
+static const uint32_t *order_of(struct above *a)
 {
+    if (!a->order)
+        a->order = shrink_order(a->s, a->arena);
+    return a->order;
+}
+
+/* Ends up to `extra` nodes (of one type, or of all) in order. */
+static void end_extra(struct above *a, uint32_t type, uint64_t extra,
+                      enum reason why)
+{
+    const struct problem *s = a->s;
+    const uint32_t *order = order_of(a);
+
     for (uint32_t k = 0; k < s->n_nodes && extra > 0; k++) {
         uint32_t i = order[k], n;
         const struct pb_node *x = &s->nodes[i];
 
-        if ((type != NONE && x->type != type) || !stays(&verdicts[i]) ||
+        if ((type != NONE && x->type != type) || !stays(&a->verdicts[i]) ||
             !limits_counts(x))
             continue;
         if (x->hold == REASON_KEEP_UNKNOWN) {
             extra--; /* it is known in a moment, and the first to go then */
             continue;
         }
-        n = end_host_group(s, u, i, why, verdicts);
+        n = end_host_group(s, &a->u, i, why, a->verdicts);
         extra -= n < extra ? n : extra;
     }
 }
 
-static void over_max(const struct problem *s, const struct host_groups *u,
-                     const uint32_t *order, struct arena *arena,
-                     struct verdict *verdicts)
+static void over_max(struct above *a)
 {
-    uint64_t *count = ARENA_ARRAY(arena, uint64_t, s->n_types), all = 0;
+    const struct problem *s = a->s;
+    uint64_t *count = ARENA_ARRAY(a->arena, uint64_t, s->n_types), all = 0;
 
     for (uint32_t i = 0; i < s->n_nodes; i++)
-        if (s->nodes[i].type != NONE && stays(&verdicts[i]) &&
+        if (s->nodes[i].type != NONE && stays(&a->verdicts[i]) &&
             limits_counts_for_type(&s->nodes[i]))
             count[s->nodes[i].type]++;
     for (uint32_t t = 0; t < s->n_types; t++)
         if (s->types[t].max != UNLIMITED && count[t] > s->types[t].max)
-            end_extra(s, u, order, t, count[t] - s->types[t].max,
-                      REASON_END_MAX_TYPE, verdicts);
+            end_extra(a, t, count[t] - s->types[t].max, REASON_END_MAX_TYPE);
     for (uint32_t i = 0; i < s->n_nodes; i++)
-        all += stays(&verdicts[i]) && limits_counts(&s->nodes[i]);
+        all += stays(&a->verdicts[i]) && limits_counts(&s->nodes[i]);
     if (s->limits.max_nodes != UNLIMITED && all > s->limits.max_nodes)
-        end_extra(s, u, order, NONE, all - s->limits.max_nodes,
-                  REASON_END_MAX_NODES, verdicts);
+        end_extra(a, NONE, all - s->limits.max_nodes, REASON_END_MAX_NODES);
 }
 
 /* A price may rise under a running job: only what is not in use goes for the
  * budget's sake. */
-static void over_budget(const struct problem *s, const struct host_groups *u,
-                        const uint32_t *order, struct verdict *verdicts)
+static void over_budget(struct above *a)
 {
+    const struct problem *s = a->s;
     int64_t most = s->limits.max_cost_micros_hour, cost = 0;
 
     if (most < 0)
         return;
     for (uint32_t i = 0; i < s->n_nodes; i++)
-        if (stays(&verdicts[i]) && limits_counts(&s->nodes[i]) &&
+        if (stays(&a->verdicts[i]) && limits_counts(&s->nodes[i]) &&
             s->nodes[i].price_micros_hour > 0)
             cost = amount_add(cost, s->nodes[i].price_micros_hour);
     for (uint32_t k = 0; k < s->n_nodes && cost > most; k++) {
-        const struct pb_node *n = &s->nodes[order[k]];
-        struct verdict *v = &verdicts[order[k]];
+        const uint32_t i = order_of(a)[k];
+        const struct pb_node *n = &s->nodes[i];
 
-        if (!stays(v) || !shrink_may_end(s, n) || n->price_micros_hour <= 0 ||
-            !host_group_unused(s, u, order[k]))
+        if (!stays(&a->verdicts[i]) || !shrink_may_end(s, n) ||
+            n->price_micros_hour <= 0 || !host_group_unused(s, &a->u, i))
             continue;
         cost -= n->price_micros_hour *
-                end_host_group(s, u, order[k], REASON_END_BUDGET, verdicts);
+                end_host_group(s, &a->u, i, REASON_END_BUDGET, a->verdicts);
     }
 }
 
 void shrink_forced(const struct problem *s, struct arena *arena,
                    struct verdict *verdicts)
 {
-    const uint32_t *order = shrink_order(s, arena);
-    struct host_groups u;
+    struct above a = {.s = s, .arena = arena, .verdicts = verdicts};
 
-    host_groups_make(s, arena, &u);
+    host_groups_make(s, arena, &a.u);
     for (uint32_t i = 0; i < s->n_nodes; i++)
         verdicts[i].going = !limits_gives_room(s, &s->nodes[i]);
-    end_partial(s, &u, verdicts);
+    end_partial(s, &a.u, verdicts);
     for (uint32_t i = 0; i < s->n_nodes; i++)
         if (!verdicts[i].ended && limits_must_go(s, &s->nodes[i]) &&
             (s->nodes[i].state == STATE_DRAINING ||
              (stays(&verdicts[i]) && shrink_may_end(s, &s->nodes[i]))))
-            end_host_group(s, &u, i,
+            end_host_group(s, &a.u, i,
                            s->nodes[i].asked_to_end ? REASON_END_ASKED
                                                     : REASON_END_OUTDATED,
                            verdicts);
-    over_max(s, &u, order, arena, verdicts);
-    over_budget(s, &u, order, verdicts);
+    over_max(&a);
+    over_budget(&a);
 }

@@ -19,8 +19,10 @@ struct verdict {
     enum reason why; /* END_x, or NONE */
 };
 
-/* Nodes in the order in which they would be ended. */
+/* All nodes in the order in which they would be ended; these nodes. */
 uint32_t *shrink_order(const struct problem *s, struct arena *arena);
+void shrink_sort(const struct problem *s, uint32_t *nodes, uint32_t n,
+                 struct arena *arena);
 /* May this node be ended at all? */
 bool shrink_may_end(const struct problem *s, const struct pb_node *n);
 

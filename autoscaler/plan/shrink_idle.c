@@ -40,9 +40,9 @@ static enum reason ready_why(const struct problem *s, const struct pb_node *n,
     return REASON_END_IDLE;
 }
 
-static void judge(const struct candidate *d, uint32_t i,
-                  const struct group *need, uint32_t *count,
-                  struct plan_node *ret)
+/* True: nothing needs it, so it could go. */
+static bool judge(const struct candidate *d, uint32_t i,
+                  const struct group *need, struct plan_node *ret)
 {
     const struct problem *s = d->t->s;
     const struct pb_node *n = &s->nodes[i];
@@ -60,14 +60,25 @@ static void judge(const struct candidate *d, uint32_t i,
         ret->why = REASON_KEEP_STARTING;
     } else {
         ret->why = ready_why(s, n, &ret->until_ms);
-        if (ret->why != REASON_END_IDLE)
-            return;
-        if (n->type != NONE && *count <= s->types[n->type].min) {
-            ret->why = REASON_KEEP_MIN;
-            return;
+        return ret->why == REASON_END_IDLE;
+    }
+    return false;
+}
+
+/* Ends these in order, as long as more of their type are left than its min. */
+static void end_idle(const struct problem *s, const uint32_t *order, uint32_t n,
+                     uint32_t *count, struct plan_node *nodes)
+{
+    for (uint32_t k = 0; k < n; k++) {
+        const uint32_t type = s->nodes[order[k]].type;
+
+        if (type != NONE && count[type] <= s->types[type].min) {
+            nodes[order[k]].why = REASON_KEEP_MIN;
+            continue;
         }
-        ret->action = NODE_END;
-        --*count;
+        nodes[order[k]].action = NODE_END;
+        if (type != NONE)
+            count[type]--;
     }
 }
 
@@ -125,8 +136,8 @@ void shrink_idle(const struct candidate *d, const struct verdict *verdicts,
                  const struct group *const *needed_by, struct plan_node *nodes)
 {
     const struct problem *s = d->t->s;
-    const uint32_t *order = shrink_order(s, d->arena);
-    uint32_t *count = ARENA_ARRAY(d->arena, uint32_t, s->n_types + 1);
+    uint32_t *idle = ARENA_ARRAY(d->arena, uint32_t, s->n_nodes), n_idle = 0;
+    uint32_t *count = ARENA_ARRAY(d->arena, uint32_t, s->n_types);
     struct host_groups u;
 
     host_groups_make(s, d->arena, &u);
@@ -143,8 +154,7 @@ void shrink_idle(const struct candidate *d, const struct verdict *verdicts,
              (n->state == STATE_DRAINING && nodes[i].action != NODE_UNDRAIN)))
             count[n->type]--;
     }
-    for (uint32_t k = 0; k < s->n_nodes; k++) {
-        uint32_t i = order[k];
+    for (uint32_t i = 0; i < s->n_nodes; i++) {
         const struct pb_node *n = &s->nodes[i];
         struct plan_node *p = &nodes[i];
 
@@ -163,10 +173,11 @@ void shrink_idle(const struct candidate *d, const struct verdict *verdicts,
                    n->idle_ms >= 0 && !needed_by[i]) {
             p->why = REASON_KEEP_DEMAND;
             p->demand = NONE;
-        } else {
-            judge(d, i, needed_by[i],
-                  n->type != NONE ? &count[n->type] : &count[s->n_types], p);
+        } else if (judge(d, i, needed_by[i], p)) {
+            idle[n_idle++] = i;
         }
     }
+    shrink_sort(s, idle, n_idle, d->arena);
+    end_idle(s, idle, n_idle, count, nodes);
     keep_host_groups(s, &u, verdicts, nodes);
 }

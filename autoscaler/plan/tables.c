@@ -140,33 +140,114 @@ bool tables_unhelped(const struct tables *t, uint32_t shape, uint32_t type)
     return false;
 }
 
-bool tables_fits(const struct tables *t, uint32_t shape, uint32_t type)
+/* Types that have too little of a column for the shape do not fit; has: of the
+ * column, per type. */
+static void fits_narrow(const struct problem *s, const struct need *need,
+                        const int64_t *has, bool *fits)
 {
-    int8_t *fits = &t->fits[(size_t)shape * t->s->n_types + type];
+    const bool part = s->columns[need->column].device &&
+                      need->amount < AMOUNT_ONE;
+    const int64_t least = part ? AMOUNT_ONE : need->amount;
 
-    *fits = room_fit(t->s, &t->room[type], &t->needs[shape], 1) > 0 &&
-            !tables_unhelped(t, shape, type);
-    return *fits > 0;
+    for (uint32_t k = 0; k < s->n_types; k++)
+        fits[k] = fits[k] & (has[k] >= least);
 }
 
-void tables_could_each(const struct tables *t, uint32_t shape,
-                       const uint32_t *offers, uint32_t n, uint64_t *bits,
-                       uint32_t at)
+/* For all shapes and types at once, column by column: new nodes have no devices that
+ * are used in part. */
+static void fits_find(struct tables *t)
 {
     const struct problem *s = t->s;
-    const uint32_t selector = s->shapes[shape].selector;
-    const int8_t *fits = t->fits + (size_t)shape * s->n_types;
-    const int8_t *match = t->match + (size_t)selector * t->n_places;
+    int64_t *has = ARENA_ARRAY(t->arena, int64_t,
+                               (size_t)s->n_columns * s->n_types);
 
-    for (uint32_t k = 0; k < n; k++, at++) {
-        const uint32_t i = offers[k], type = s->offers[i].type;
-        int8_t m = selector == 0 ? 1 : match[t->place_as[i]];
+    for (uint32_t c = 0; c < s->n_columns; c++)
+        for (uint32_t k = 0; k < s->n_types; k++)
+            has[(size_t)c * s->n_types + k] = t->room[k].row[c];
+    t->fits = ARENA_ARRAY(t->arena, bool, (size_t)s->n_shapes * s->n_types);
+    for (uint32_t i = 0; i < s->n_shapes; i++) {
+        const struct needs *needs = &t->needs[i];
+        bool *fits = t->fits + (size_t)i * s->n_types;
 
-        if (fits[type] == 0 || m == 0 ||
-            (fits[type] < 0 && !tables_fits(t, shape, type)) ||
-            (m < 0 && !tables_match_offer(t, selector, i)))
+        if (needs->never)
             continue;
-        bits[at / 64] |= UINT64_C(1) << (at % 64);
+        memset(fits, true, s->n_types);
+        for (uint32_t k = 0; k < needs->n; k++)
+            fits_narrow(s, &needs->v[k],
+                        has + (size_t)needs->v[k].column * s->n_types, fits);
+        for (uint32_t k = 0; s->n_unhelped && k < s->n_types; k++)
+            fits[k] = fits[k] && !tables_unhelped(t, i, k);
+    }
+}
+
+/* Offers as sets: of each type, and of those that match a selector. */
+struct offer_sets {
+    const uint32_t *offers;
+    uint32_t n, words, at;
+    uint32_t *types, n_types; /* those that have an offer */
+    uint64_t *of_type;        /* per place in types[] */
+    uint64_t **matching;      /* per selector; NULL: not asked for yet */
+};
+
+static void set_bit(uint64_t *set, uint32_t bit)
+{
+    set[bit / 64] |= UINT64_C(1) << (bit % 64);
+}
+
+static void sets_make(const struct tables *t, struct offer_sets *x)
+{
+    const struct problem *s = t->s;
+    uint32_t *place = ARENA_ARRAY(t->arena, uint32_t, s->n_types);
+
+    x->types = ARENA_ARRAY(t->arena, uint32_t, s->n_types);
+    x->of_type = ARENA_ARRAY(t->arena, uint64_t, (size_t)s->n_types * x->words);
+    x->matching = ARENA_ARRAY(t->arena, uint64_t *, s->n_selectors + 1);
+    for (uint32_t k = 0; k < x->n; k++) {
+        const uint32_t type = s->offers[x->offers[k]].type;
+
+        if (place[type] == 0) {
+            x->types[x->n_types++] = type;
+            place[type] = x->n_types;
+        }
+        set_bit(x->of_type + (size_t)(place[type] - 1) * x->words, x->at + k);
+    }
+}
+
+static const uint64_t *matching(const struct tables *t, struct offer_sets *x,
+                                uint32_t selector)
+{
+    uint64_t *set = x->matching[selector];
+
+    if (set)
+        return set;
+    set = x->matching[selector] = ARENA_ARRAY(t->arena, uint64_t, x->words);
+    for (uint32_t k = 0; k < x->n; k++)
+        if (tables_match_offer(t, selector, x->offers[k]))
+            set_bit(set, x->at + k);
+    return set;
+}
+
+void tables_could_each(const struct tables *t, const uint32_t *shapes,
+                       uint32_t n, const uint32_t *offers, uint32_t n_offers,
+                       uint64_t *bits, uint32_t words, uint32_t at)
+{
+    const struct problem *s = t->s;
+    struct offer_sets x = {
+        .offers = offers, .n = n_offers, .words = words, .at = at};
+
+    sets_make(t, &x);
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t shape = shapes[i];
+        const bool *fits = t->fits + (size_t)shape * s->n_types;
+        const uint64_t *match = matching(t, &x, s->shapes[shape].selector);
+        uint64_t *row = bits + (size_t)i * words;
+
+        for (uint32_t k = 0; k < x.n_types; k++) {
+            const uint64_t *set = x.of_type + (size_t)k * words;
+
+            for (uint32_t w = 0; fits[x.types[k]] && w < words; w++)
+                row[w] |= set[w] & match[w];
+        }
     }
 }
 
@@ -249,10 +330,9 @@ void tables_make(const struct problem *s, struct arena *arena,
     places_find(t);
     t->match = ARENA_ARRAY(arena, int8_t, (size_t)s->n_selectors * t->n_places);
     memset(t->match, -1, (size_t)s->n_selectors * t->n_places);
-    t->fits = ARENA_ARRAY(arena, int8_t, (size_t)s->n_shapes * s->n_types);
-    memset(t->fits, -1, (size_t)s->n_shapes * s->n_types);
     shapes_measure(t);
     offers_rank(t);
+    fits_find(t);
     offers_tried(t);
     tables_demand(t);
 }

@@ -64,7 +64,7 @@ struct tables {
     uint32_t n_gangs;
     uint32_t *gang_of;  /* per group, NONE */
     uint32_t *group_of; /* per bundle */
-    int8_t *fits;       /* shape x type: -1 not known */
+    bool *fits;         /* shape x type: on a new node, and of help */
     int8_t *match;      /* selector x place: -1 not known */
     uint32_t *place_as; /* per place: the first one with the same labels */
     uint32_t n_places;  /* offers, then nodes */
@@ -87,27 +87,23 @@ bool tables_match_node(const struct tables *t, uint32_t selector,
 /* Was one of the type bought for such a shape, joined, and no help? */
 bool tables_unhelped(const struct tables *t, uint32_t shape, uint32_t type);
 
-/* Finds fits[]; tables_could() asks it once for each. */
-bool tables_fits(const struct tables *t, uint32_t shape, uint32_t type);
-
 /* May a new node of this offer hold the shape, limits and back-off aside? */
 static inline bool tables_could(const struct tables *t, uint32_t shape,
                                 uint32_t offer)
 {
     uint32_t type = t->s->offers[offer].type;
     uint32_t selector = t->s->shapes[shape].selector;
-    int8_t fits = t->fits[(size_t)shape * t->s->n_types + type];
 
-    if (fits == 0 || (fits < 0 && !tables_fits(t, shape, type)))
+    if (!t->fits[(size_t)shape * t->s->n_types + type])
         return false;
     return selector == 0 || tables_match_offer(t, selector, offer);
 }
 
-/* tables_could() for each of n offers: sets bit `at`, at + 1, ... of those that
- * could. */
-void tables_could_each(const struct tables *t, uint32_t shape,
-                       const uint32_t *offers, uint32_t n, uint64_t *bits,
-                       uint32_t at);
+/* tables_could() for each of n shapes and n_offers offers: sets bit `at`, at + 1, ...
+ * of those offers that could in the shape's row of `words` words. */
+void tables_could_each(const struct tables *t, const uint32_t *shapes,
+                       uint32_t n, const uint32_t *offers, uint32_t n_offers,
+                       uint64_t *bits, uint32_t words, uint32_t at);
 
 /* May a new node of this offer be bought for the shape, limits aside? */
 bool tables_may_buy(const struct tables *t, uint32_t shape, uint32_t offer);

@@ -67,13 +67,20 @@ static int do_open(const struct davit_host *host,
     h->kinds = ARENA_ARRAY(&h->cloud->arena, struct kind, setup->n_types);
     for (size_t i = 0; i < setup->n_types; i++)
         h->kinds[h->n_kinds++] = kind_of(&h->cloud->arena, setup->types[i]);
+    h->before = h->cloud->handles;
+    h->cloud->handles = h;
     *ret_self = h;
     return DAVIT_OK;
 }
 
 static void do_close(void *self)
 {
-    free(self);
+    struct handle *h = self, **at = &h->cloud->handles;
+
+    while (*at != h)
+        at = &(*at)->before;
+    *at = h->before;
+    free(h);
 }
 
 /* ---- weather */
@@ -472,8 +479,6 @@ static int do_terminate(void *self, struct davit_call *call,
     }
     return status;
 }
-
-enum { LIST_LAG_MOST_MS = 20000 };
 
 static uint32_t do_settle_ms(void *self)
 {

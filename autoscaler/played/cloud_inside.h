@@ -10,6 +10,8 @@
 #include "../provider.h"
 #include "cloud.h"
 
+enum { LIST_LAG_MOST_MS = 20000 };
+
 struct vm {
     struct cloud_machine m; /* first */
     struct cloud *cloud;
@@ -35,7 +37,8 @@ struct cloud {
     VEC(struct vm *) all; /* ever */
     VEC(struct request *) requests;
     struct hash by_request, by_id;
-    struct asked *late; /* requests that are still to come in */
+    struct asked *late;     /* requests that are still to come in */
+    struct handle *handles; /* those that are open, the newest first */
     uint32_t calls, changes;
     int64_t unread_ms, well_ms;
     uint64_t faults;
@@ -65,6 +68,7 @@ struct handle { /* of a daemon that opened it */
     uint32_t daemon;
     struct kind *kinds;
     uint32_t n_kinds;
+    struct handle *before; /* opened before this one, and open still */
 };
 
 enum luck { LUCK_GOOD, LUCK_UNSEEN, LUCK_NO_REPLY, LUCK_LATE, LUCK_TWICE };

@@ -30,6 +30,17 @@ void cloud_put_machine(const struct cloud *c, const struct cloud_machine *m,
     put(sink, &out);
 }
 
+/* What another daemon sees, or one before it that stood still, proves nothing to
+ * the one that leads. */
+static bool is_newest(const struct handle *h)
+{
+    const struct handle *n = h->cloud->handles;
+
+    while (n->daemon != h->daemon)
+        n = n->before;
+    return n == h;
+}
+
 static bool list_has(const struct handle *h, const struct cloud_machine *m)
 {
     return strcmp(m->cluster, h->cluster) == 0 &&
@@ -55,7 +66,8 @@ static bool is_going(const struct cloud_machine *m)
     return m->asked_ms || m->end_unsure_ms || m->gone_ms != INT64_MAX;
 }
 
-/* Of those behind the first `shown`; what no list had yet is not missed. */
+/* Of those behind the first `shown`; what no list had yet is not missed, nor what
+ * is long thought to be gone. */
 static uint32_t staying(const struct handle *h, uint32_t shown)
 {
     const struct cloud *c = h->cloud;
@@ -63,6 +75,7 @@ static uint32_t staying(const struct handle *h, uint32_t shown)
 
     for (uint32_t i = shown; i < c->there.n; i++)
         n += list_has(h, c->there.v[i]) && c->there.v[i]->first_list_ms &&
+             c->there.v[i]->absent_most_ms < LIST_LAG_MOST_MS &&
              !is_going(c->there.v[i]);
     return n;
 }
@@ -112,8 +125,8 @@ int cloud_list(void *self, struct davit_call *call, struct davit_sink *sink,
             continue;
         if (i < shown)
             cloud_put_machine(c, m, sink, put);
-        if (m->daemon != h->daemon)
-            continue; /* what another one sees proves nothing to this one */
+        if (m->daemon != h->daemon || !is_newest(h))
+            continue;
         if (i < shown) {
             list_counts(c, m, late);
         } else {

@@ -413,4 +413,5 @@ void script_draw(struct script *s, uint64_t seed)
     s->gone = o->clouds > 1 && one_in(&d, 4) ? between(&d, 1, o->clouds) : 0;
     rates_draw(&d);
     list_draw(&d);
+    rare_draw(&o->rare, seed);
 }

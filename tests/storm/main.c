@@ -32,6 +32,7 @@ enum { CORES = 64, TWICE = 16, SHRINK_TRIES = 400, LAWS = 9, SHOWN = 20 };
 struct sums {      /* of one process; the others read it */
     uint64_t seed; /* that it plays; 0: none */
     uint64_t worlds, faults, launched, acknowledged;
+    uint64_t rare[RARES];
     int64_t ms;
     uint64_t violations[LAWS], different;
 };
@@ -59,6 +60,8 @@ static void sums_add(struct sums *s, const struct played *p)
     s->launched += p->launched;
     s->acknowledged += p->acknowledged;
     s->ms += p->ms;
+    for (int i = 0; i < RARES; i++)
+        s->rare[i] = rare_count(i);
     if (p->law)
         s->violations[p->law]++;
 }
@@ -167,6 +170,8 @@ static bool sums_print(const struct run *r, uint32_t cores, double seconds,
         a.acknowledged += s->acknowledged;
         a.ms += s->ms;
         a.different += s->different;
+        for (int k = 0; k < RARES; k++)
+            a.rare[k] += s->rare[k];
         for (int k = 0; k < LAWS; k++)
             a.violations[k] += s->violations[k];
     }
@@ -180,6 +185,11 @@ static bool sums_print(const struct run *r, uint32_t cores, double seconds,
         (unsigned long long)a.worlds, (unsigned long long)a.faults, hours,
         hours / 8766, (unsigned long long)a.launched,
         (unsigned long long)a.acknowledged, seconds, hours / seconds);
+    printf("rare ways taken:");
+    for (int k = 0; k < RARES; k++)
+        printf("%s %s %llu", k ? "," : "", rare_word(k),
+               (unsigned long long)a.rare[k]);
+    printf("\n");
     for (int k = 1; k < LAWS; k++)
         if (a.violations[k])
             printf("law %d was broken in %llu worlds\n", k,

@@ -227,9 +227,12 @@ static void needed_note(struct world *w)
  * was asked for? */
 static bool end_unsure(const struct world *w, const struct cloud_machine *m)
 {
+    int64_t since = w->daemons[0].started_ms > w->slept_ms
+                        ? w->daemons[0].started_ms
+                        : w->slept_ms;
+
     return world_now(w) < m->end_unsure_ms ||
-           (m->end_unsure_ms &&
-            world_now(w) - w->daemons[0].started_ms < END_COMES_MS);
+           (m->end_unsure_ms && world_now(w) - since < END_COMES_MS);
 }
 
 static bool of_use(const struct world *w, const struct cloud_machine *m)
@@ -363,7 +366,7 @@ static void owner_check(struct daemon *d, const struct status_page *page,
         return;
     }
     d->world->unknown = true;
-    if (!m->noted_ms) {
+    if (!m->noted_ms || m->noted_ms < d->started_ms) { /* by this process */
         m->noted_ms = now;
         m->noted = m->lists;
     } else if (m->lists >= m->noted + 2 && now - m->noted_ms > GRACE_MS) {

@@ -2,6 +2,7 @@
  * script.c - scripts as text.
  *
  *     world seed=1 head=1 waits=1 boot=10000-20000 end=10000 clouds=2 ...
+ *     rare mail-late 100
  *     file
  *     | cluster: played
  *     at 61000 weather 0 0 0 down=1
@@ -92,6 +93,7 @@ void script_write(const struct script *s, FILE *f)
         (unsigned long long)o->seed, o->head, o->waits, o->boot_least_ms,
         o->boot_most_ms, o->end_most_ms, o->clouds, (long long)s->storm_ms,
         s->plain, s->edited, o->pause_ms, o->busy, s->leave, s->gone, o->ha);
+    rare_write(&o->rare, f);
     for (uint32_t i = 0; i < s->n_files; i++)
         file_write(s->files[i], f);
     for (uint32_t i = 0; i < s->n; i++) {
@@ -189,7 +191,8 @@ static bool line_read(struct script *s, const char *line)
     }
     if (line[0] == '|' && s->n_files)
         return file_goes_on(s, line[1] ? line + 2 : "");
-    return world_read(s, line) || happening_read(s, line);
+    return world_read(s, line) || happening_read(s, line) ||
+           rare_read(&s->world.rare, line);
 }
 
 bool script_line(struct script *s, const char *line, size_t n)

@@ -195,6 +195,7 @@ static void thaw(struct world *w)
     w->frozen.settings = w->daemons[0].settings;
     w->daemons[0] = w->frozen;
     w->frozen = (struct daemon){.world = w};
+    w->slept_ms = world_now(w);               /* to it, that is what happened */
     control_reload(w->daemons[0].control, 0); /* it may be another file */
 }
 
@@ -508,6 +509,7 @@ void world_begin(struct world *w, const struct world_opts *o)
     w->digest = HASH_SEED;
     w->pause_ms = o->pause_ms;
     w->player = player_new(o->seed, BEGIN_MS);
+    rare_begin(&o->rare, o->seed);
     player_busy(w->player, o->busy);
     w->disk = disk_new("played");
     if (o->head)

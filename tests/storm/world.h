@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "lease.h"
 #include "played/cloud.h"
+#include "rare.h"
 
 enum {
     SECOND = 1000,
@@ -97,7 +98,8 @@ struct world {
     uint32_t adopters; /* daemons whose person adopted all: bits */
     bool unknown;      /* law 4: some machine is */
     int64_t ills_ms;   /* head or disk were not well then, at a look */
-    int64_t slept_ms;  /* the computer woke up then; 0 never slept */
+    int64_t slept_ms;  /* the computer woke up then, or the leader that stood
+                        * still; 0 never slept */
     uint64_t digest, steps;
     int law; /* that was broken first; 0 none */
     char violation[512];
@@ -118,6 +120,7 @@ struct world_opts {
     uint32_t clouds;   /* their names: "a", "b", "c" */
     uint32_t pause_ms; /* see control/outside.h: what waits must say so */
     uint32_t busy;     /* see player_busy() */
+    struct rare_ways rare;
 };
 
 void world_begin(struct world *w, const struct world_opts *o);

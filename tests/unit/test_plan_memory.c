@@ -336,6 +336,46 @@ static void test_forgets(void **state)
     json_decref(world);
 }
 
+/* A plan does not lie in the memory that it was made with. */
+static void test_plan_outlives_memory(void **state)
+{
+    struct memory memory = {0};
+    struct arena arena = {0};
+    struct snapshot *snapshot;
+    struct problem *now;
+    struct plan plan;
+    struct err err;
+    struct buf before, after;
+    json_t *world;
+
+    (void)state;
+    seed_begin(11);
+    world = a_world(true);
+    json_object_set_new(json_object_get(world, "limits"), "max_nodes",
+                        json_integer(100));
+    assert_int_equal(codec_snapshot_read(world, &arena, &snapshot, &err),
+                     ST_OK);
+    assert_int_equal(problem_make(snapshot, &arena, &now, &err), ST_OK);
+    for (int twice = 0; twice < 2; twice++) /* then the scratch is one chunk */
+        planner_run_again(now, 0, &memory, &arena, &plan);
+    assert_true(plan.n_refusals > 0 && plan.n_launches > 0);
+    buf_init(&before, (size_t)1 << 28);
+    buf_init(&after, (size_t)1 << 28);
+    assert_true(codec_plan_print(now, &plan, &before));
+    assert_true(memory.scratch_bytes >= memory.scratch.used);
+    arena_reset(&memory.scratch);
+    memset(arena_alloc(&memory.scratch, memory.scratch_bytes), 0xff,
+           memory.scratch_bytes);
+    memory_done(&memory);
+    assert_true(codec_plan_print(now, &plan, &after));
+    assert_int_equal(before.n, after.n);
+    assert_memory_equal(before.s, after.s, before.n);
+    buf_done(&before);
+    buf_done(&after);
+    arena_done(&arena);
+    json_decref(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -343,6 +383,7 @@ int main(void)
         cmocka_unit_test(test_nothing_changed),
         cmocka_unit_test(test_base_is_known),
         cmocka_unit_test(test_forgets),
+        cmocka_unit_test(test_plan_outlives_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

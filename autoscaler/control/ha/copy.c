@@ -12,6 +12,7 @@
 #include "../../base/clock.h"
 #include "../../base/hash.h"
 #include "../../base/log.h"
+#include "../../base/rare.h"
 
 enum {
     ROWS_AT_ONCE = 4000,
@@ -91,8 +92,8 @@ int64_t ha_push(struct ha *h, struct journal *j)
     if (clock_mono_ms() < h->due_mono_ms)
         return h->due_mono_ms;
     job = MEM_NEW(struct ha_job);
-    if (mirror_take(j, ROWS_AT_ONCE, &job->arena, &job->rows, &job->n, &err) !=
-        ST_OK) {
+    if (mirror_take(j, RARE(COPY_SMALL) ? 1 : ROWS_AT_ONCE, &job->arena,
+                    &job->rows, &job->n, &err) != ST_OK) {
         log_error("%s", err.text);
         job->n = 0;
     }

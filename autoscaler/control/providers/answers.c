@@ -92,11 +92,10 @@ static uint32_t launch_machines(struct providers *p, const struct call *call)
     for (uint32_t i = 0; i < p->ledger->fleet.n; i++) {
         struct machine *m = p->ledger->fleet.v[i];
 
-        if (strcmp(m->request_id, call->request_id) != 0)
+        if (m->state != STATE_INTENDED ||
+            strcmp(m->request_id, call->request_id) != 0)
             continue;
         m->busy = false;
-        if (m->state != STATE_INTENDED)
-            continue;
         waiting++;
         launch_answered(p, m, call);
     }

@@ -8,6 +8,7 @@
  * never return would be the last ones; what hangs has a limit of its own, at
  * which only a restart helps (report/stops.c).
  */
+#include "../../base/rare.h"
 #include "providers.h"
 
 /* Of those that do not hang, of all kinds together; of all kinds but lists,
@@ -16,6 +17,7 @@
 enum { CALLS_MAX = 8, NO_LISTS_MAX = 6, OFFERS_MAX = 2 };
 /* Of those that hang, likewise.  Each is a thread. */
 enum { HUNG_MAX = 32, HUNG_NO_LISTS_MAX = 24, HUNG_OFFERS_MAX = 6 };
+enum { LANDS_MS = 1000 };
 enum {
     STUCK = 2,         /* so many that began to hang */
     STUCK_MS = 600000, /* in this time are a plug-in that does not work */
@@ -54,6 +56,10 @@ static bool has_room(struct sums n, enum call_op op, uint32_t all,
 bool calls_room(const struct providers *p, const struct provider *handle,
                 enum call_op op)
 {
+    if (RARE(CALLS_FULL)) { /* as if one were to land soon */
+        env_wake_mono(p->env, p->env->mono_ms + LANDS_MS);
+        return false;
+    }
     return has_room(sums_of(p, handle, false), op, CALLS_MAX, NO_LISTS_MAX,
                     OFFERS_MAX) &&
            !calls_used_up(p, handle, op);

@@ -48,7 +48,7 @@ static void list_poll(struct providers *p, struct provider_state *s)
 {
     int64_t now = p->env->mono_ms, pause;
 
-    if (s->listing || s->elsewhere || !calls_room(p, s->provider, CALL_LIST))
+    if (s->listing || s->elsewhere)
         return;
     pause = list_pause(p, s);
     if (s->list_failures == 0 && s->list_due_ms > s->list_last_ms + pause)
@@ -57,6 +57,8 @@ static void list_poll(struct providers *p, struct provider_state *s)
         env_wake_mono(p->env, s->list_due_ms);
         return;
     }
+    if (!calls_room(p, s->provider, CALL_LIST))
+        return; /* the next answer makes room */
     s->listing = true;
     s->list_last_ms = now;
     call_send(p, call_new(s->provider, CALL_LIST, MAIL_CALL), LIST_TIMEOUT_MS);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "../../base/clock.h"
+#include "../../base/rare.h"
 #include "inside.h"
 
 enum {
@@ -202,8 +203,13 @@ void source_drain(struct sources *s, struct machine *m, bool preempt)
         look_first(s, h, m);
         return;
     }
-    if (!h || !source_is_free(h))
-        return; /* an answer brings another step */
+    if (!h)
+        return;
+    if (!source_is_free(h) || RARE(WRITER_BUSY)) {
+        /* some answers bring no plan: a report's */
+        env_wake_mono(s->env, s->env->mono_ms + STEP_MS);
+        return;
+    }
     if (hosted_drained(s, h, m, preempt))
         ask_drain(s, h, m, m->ray_id, preempt);
 }

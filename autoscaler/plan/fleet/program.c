@@ -125,14 +125,11 @@ static bool enough(const struct making *m, uint32_t item,
     return true;
 }
 
-static void bin_may(struct making *m, uint32_t item)
+static void bin_may(struct making *m, uint32_t item, uint32_t b)
 {
-    uint32_t b = m->f->p.n_bins;
-
     m->bits[(size_t)item * m->words + b / 64] |= UINT64_C(1) << (b % 64);
 }
 
-/* After bin_may() for its items. */
 static void bin_add(struct making *m, const int64_t *const has[SIDES],
                     int64_t price, uint32_t max, uint32_t type, bool optional)
 {
@@ -159,7 +156,7 @@ static void bins_there(struct making *m)
             uint32_t q = m->selector_at[k];
 
             if (x->selectors[q / 64] >> (q % 64) & 1 && enough(m, k, x->most)) {
-                bin_may(m, k);
+                bin_may(m, k, m->f->p.n_bins);
                 any = true;
             }
         }
@@ -178,31 +175,52 @@ static bool open(const struct problem *s, const struct pb_offer *o)
            o->room > 0 && o->backoff_until_ms <= s->now_ms;
 }
 
+/* Of each item, which of the offers could hold it; ret_any: which hold one. */
+static const uint64_t *offers_could(const struct making *m,
+                                    const uint32_t *offers, uint32_t n,
+                                    uint32_t words, uint64_t *ret_any)
+{
+    const struct tables *t = m->best->t;
+    uint64_t *bits = ARENA_ARRAY(t->arena, uint64_t,
+                                 (size_t)words * m->f->p.n_items);
+
+    tables_could_each(t, m->f->shape, m->f->p.n_items, offers, n, bits, words,
+                      0);
+    for (uint32_t k = 0; k < m->f->p.n_items; k++)
+        for (uint32_t w = 0; w < words; w++)
+            ret_any[w] |= bits[(size_t)k * words + w];
+    return bits;
+}
+
 static void bins_offers(struct making *m)
 {
     const struct tables *t = m->best->t;
     const struct problem *s = t->s;
+    uint32_t *offers = ARENA_ARRAY(t->arena, uint32_t, s->n_offers), n = 0;
+    uint32_t *bin = ARENA_ARRAY(t->arena, uint32_t, s->n_offers);
+    const uint32_t words = (s->n_offers + 63) / 64;
+    uint64_t *any = ARENA_ARRAY(t->arena, uint64_t, words);
+    const uint64_t *could;
 
-    for (uint32_t i = 0; i < s->n_offers; i++) {
-        const struct pb_offer *o = &s->offers[i];
+    for (uint32_t i = 0; i < s->n_offers; i++)
+        if (open(s, &s->offers[i]) || m->best->offer_bought[i])
+            offers[n++] = i;
+    could = offers_could(m, offers, n, words, any);
+    for (uint32_t k = 0; k < n; k++) {
+        const struct pb_offer *o = &s->offers[offers[k]];
         const int64_t *row = t->room[o->type].row;
-        bool any = false;
+        const uint32_t bought = m->best->offer_bought[offers[k]];
 
-        if (!open(s, o) && !m->best->offer_bought[i])
-            continue;
-        for (uint32_t k = 0; k < m->f->p.n_items; k++)
-            if (tables_could(t, m->f->shape[k], i)) {
-                bin_may(m, k);
-                any = true;
-            }
-        if (any)
+        bin[k] = m->f->p.n_bins;
+        if (any[k / 64] >> (k % 64) & 1)
             bin_add(m, (const int64_t *const[SIDES]){row, row},
-                    o->price_micros_hour,
-                    o->room > m->best->offer_bought[i]
-                        ? o->room
-                        : m->best->offer_bought[i],
+                    o->price_micros_hour, o->room > bought ? o->room : bought,
                     o->type, false);
     }
+    for (uint32_t k = 0; k < m->f->p.n_items; k++, could += words)
+        for (uint32_t w = 0; w < words; w++)
+            for (uint64_t set = could[w]; set; set &= set - 1)
+                bin_may(m, k, bin[w * 64 + (uint32_t)__builtin_ctzll(set)]);
 }
 
 /* ---- mins */
@@ -294,7 +312,7 @@ static void bins_mins(struct making *m)
         for (uint32_t k = 0; k < m->f->p.n_items; k++)
             if (enough(m, k, (const int64_t *const *)most) &&
                 min_may(m, type, k))
-                bin_may(m, k);
+                bin_may(m, k, m->f->p.n_bins);
         m->f->is_min[m->f->p.n_bins] = true;
         bin_add(m, (const int64_t *const *)most, 0, n, type, false);
     }

@@ -116,7 +116,6 @@ void basis_pivot(struct lp *lp, uint32_t r, bool slack, uint32_t column,
 
     if (step < 0 && lp->alpha[r] > 0)
         step = 0; /* a primal step never goes back */
-    basis_read_row(lp, r);
     add_scaled(lp->y, lp->rho, reduced / lp->alpha[r], m);
     add_scaled(lp->x, lp->alpha, -step, m);
     lp->x[r] = step;

@@ -1,9 +1,9 @@
 /*
  * dual.c - the dual simplex: after the right-hand sides have changed.
  *
- * The value furthest below zero leaves; of the columns with a negative entry in
- * its row the one enters whose reduced cost is used up first (Harris' ratio
- * test, tolerance SLACKNESS of its scale).  Costs are perturbed while it runs,
+ * The value furthest below zero, by Devex weights, leaves; of the columns with a
+ * negative entry in its row the one enters whose reduced cost is used up first
+ * (Harris' ratio test, tolerance SLACKNESS of its scale).  Costs are perturbed while it runs,
  * each by its own amount: on covering problems, full of ties, it cycles
  * without.  Variables are numbered: columns, then the slack of each row.
  */
@@ -83,18 +83,37 @@ static struct ratio choose_entering(struct lp *lp)
     return best;
 }
 
-/* The place with the value furthest below zero; m: all are feasible. */
+/* The place with the value furthest below zero by its weight; m: all are
+ * feasible. */
 static uint32_t choose_leaving(const struct lp *lp)
 {
     uint32_t r = lp->m;
-    double worst = -FEASIBLE;
+    double worst = 0;
 
-    for (uint32_t k = 0; k < lp->m; k++)
-        if (lp->x[k] < worst) {
-            worst = lp->x[k];
+    for (uint32_t k = 0; k < lp->m; k++) {
+        double x = lp->x[k];
+
+        if (x < -FEASIBLE && x * x > worst * lp->row_weight[k]) {
+            worst = x * x / lp->row_weight[k];
             r = k;
         }
+    }
     return r;
+}
+
+/* Devex: a place's weight is about the square of how long its row of the inverse
+ * is; before the pivot at r. */
+static void weigh_rows(struct lp *lp, uint32_t r)
+{
+    double weight = lp->row_weight[r] / (lp->alpha[r] * lp->alpha[r]);
+
+    for (uint32_t k = 0; k < lp->m; k++) {
+        double w = lp->alpha[k] * lp->alpha[k] * weight;
+
+        if (w > lp->row_weight[k])
+            lp->row_weight[k] = w;
+    }
+    lp->row_weight[r] = weight > 1 ? weight : 1;
 }
 
 /* The pivot as the column has it is about what the row had? */
@@ -136,6 +155,7 @@ static enum lp_end dual(struct lp *lp, uint32_t iterations)
             *cost_of(lp, enter.column) -= enter.reduced;
             enter.reduced = 0;
         }
+        weigh_rows(lp, r);
         basis_pivot(lp, r, is_slack(lp, enter.column), number, enter.reduced);
     }
     return LP_STOPPED;
@@ -181,6 +201,9 @@ enum lp_end lp_dual(struct lp *lp, uint32_t iterations)
 {
     enum lp_end end;
 
+    for (uint32_t k = 0; k < lp->m; k++)
+        lp->row_weight[k] = 1;
+    lp->n_weighed = 0;
     perturb(lp);
     end = dual(lp, iterations);
     settle(lp);

@@ -22,6 +22,8 @@ struct lp *lp_make(struct arena *arena, uint32_t n_cover, uint32_t n_limit,
     lp->slack_of = ARENA_ARRAY(arena, uint32_t, m);
     lp->slack_basic = ARENA_ARRAY(arena, bool, m);
     lp->slack_cost = ARENA_ARRAY(arena, double, m);
+    lp->slack_weight = ARENA_ARRAY(arena, double, m);
+    lp->row_weight = ARENA_ARRAY(arena, double, m);
     lp->x = ARENA_ARRAY(arena, double, m);
     lp->y = ARENA_ARRAY(arena, double, m);
     lp->alpha = ARENA_ARRAY(arena, double, m);
@@ -64,6 +66,7 @@ void lp_copy(struct lp *to, const struct lp *from)
     for (uint32_t k = 0; k < from->entry.n; k++)
         VEC_PUSH(to->arena, &to->entry, from->entry.v[k]);
     to->mean_scale = from->mean_scale;
+    to->n_weighed = 0;
     to->pivots = from->pivots;
     to->started = from->started;
     to->work = from->work;
@@ -88,6 +91,7 @@ void lp_restart(struct lp *lp)
     memset(lp->slack_basic, 0, lp->m * sizeof *lp->slack_basic);
     memset(lp->inv, 0, (size_t)lp->m * lp->m * sizeof *lp->inv);
     lp->pivots = 0;
+    lp->n_weighed = 0;
     lp->started = false;
 }
 

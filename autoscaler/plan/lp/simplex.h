@@ -26,7 +26,8 @@
 /* `scale` makes reduced costs of columns comparable. */
 struct column {
     double cost, scale;
-    uint32_t first, n; /* into entry */
+    double reduced, weight; /* primal.c's; only of what is not basic */
+    uint32_t first, n;      /* into entry */
     bool basic;
 };
 
@@ -47,10 +48,13 @@ struct lp {
     uint32_t *slack_of;
     bool *slack_basic; /* per row */
     double *x, *y;
-    double *slack_cost; /* per row; not zero during lp_dual() only */
-    double mean_scale;  /* that of slacks */
-    double *alpha;      /* inv times the entering column */
-    double *rho;        /* the row of inv that is pivoted on */
+    double *slack_cost;   /* per row; not zero during lp_dual() only */
+    double *slack_weight; /* per row; primal.c's */
+    double *row_weight;   /* per place; dual.c's */
+    uint32_t n_weighed;   /* columns that have a weight; 0: slacks neither */
+    double mean_scale;    /* that of slacks */
+    double *alpha;        /* inv times the entering column */
+    double *rho;          /* the row of inv that is pivoted on */
     VEC(struct ratio) ratio;
     double *true_cost; /* of columns, while lp_dual() perturbs them */
     uint32_t true_cap;
@@ -86,7 +90,8 @@ bool basis_drifted(struct lp *lp);
 void basis_transform(struct lp *lp, bool slack, uint32_t column);
 /* rho = row r of the inverse. */
 void basis_read_row(struct lp *lp, uint32_t r);
-/* The variable whose column is in alpha takes place r; reduced: its d_j. */
+/* The variable whose column is in alpha takes place r, whose row of the inverse
+ * is in rho; reduced: its d_j. */
 void basis_pivot(struct lp *lp, uint32_t r, bool slack, uint32_t column,
                  double reduced);
 
