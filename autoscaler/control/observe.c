@@ -44,8 +44,7 @@ static void coming_late(struct observe *o, struct machine *m)
         return;
     }
     if (m->why == REASON_END_FAILED) {
-        /* Told before, perhaps by an earlier process: what is given up is not
-         * in the journal. */
+        /* Told before, perhaps by an earlier process. */
         m->maybe.given_up = !*m->cloud_id;
         return;
     }

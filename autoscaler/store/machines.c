@@ -71,6 +71,7 @@ static const struct column columns[] = {
     COLUMN(asked_to_end, BOOL),
     COLUMN(asked_by, HEAP_TEXT),
     COLUMN(because, HEAP_TEXT),
+    COLUMN_AS(maybe.given_up, "given_up", BOOL),
     {"words", WORDS, 0, 0}, /* what three of them mean: words.c */
 };
 #define N_COLUMNS ((int)(sizeof columns / sizeof columns[0]))
