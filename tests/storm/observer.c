@@ -318,6 +318,24 @@ static bool fits(struct promise *p, const char *body)
     return strcmp(p->body, body) == 0 || (p->expired && !*body);
 }
 
+/* What was under way at a crash stands or does not.  Of two that ask for the same
+ * nobody can tell which it is: it may go when the first of them may. */
+static void unsure_settle(struct owner *o, const char *body)
+{
+    for (uint32_t k = 0; k < o->n_unsure; k++) {
+        struct promise *u = &o->unsure[k];
+        int64_t kept_until = o->kept.expires_ms;
+
+        if (!fits(u, body))
+            continue;
+        if (!fits(&o->kept, body))
+            o->kept = *u;
+        else if (u->expires_ms && (!kept_until || u->expires_ms < kept_until))
+            o->kept.expires_ms = u->expires_ms;
+    }
+    o->n_unsure = 0;
+}
+
 static void requests_check(struct daemon *d, const struct status_page *page)
 {
     struct world *w = d->world;
@@ -328,11 +346,7 @@ static void requests_check(struct daemon *d, const struct status_page *page)
 
         if (o->asking && fits(&o->asked, body))
             continue; /* its answer is on its way, and hides what was before */
-        /* What was under way at a crash stands or does not. */
-        for (uint32_t k = 0; k < o->n_unsure; k++)
-            if (fits(&o->unsure[k], body))
-                o->kept = o->unsure[k];
-        o->n_unsure = 0;
+        unsure_settle(o, body);
         if (!fits(&o->kept, body) && !o->refused)
             law_broken(w, LAW_REQUEST,
                        "owner-%02u was promised \"%s\", there is \"%s\"", i,
