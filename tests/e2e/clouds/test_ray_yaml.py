@@ -288,7 +288,8 @@ def test_two_actors(tmp_path, cloud):
                 line = actors.stdout.readline() if select.select([actors.stdout], [], [], 120)[0] else "nothing"
                 assert line.startswith("AT "), (line, (tmp_path / "hosts.log").read_text()[-4000:], (tmp_path / "davit.log").read_text()[-3000:])
                 bill = cloud.billed()
-                assert set(line.split()[1:]) == set(bill) and len(bill) == 2, "each actor is on a machine of its own, by its cloud's id"
+                assert set(line.split()[1:]) == set(bill) and len(bill) == 2, \
+                    ("each actor is on a machine of its own, by its cloud's id", (tmp_path / "davit.log").read_text()[-6000:])
                 assert cloud.types() == {cloud.type}
                 actors.communicate("\n", timeout=60)
                 until(lambda: not cloud.billed(), seconds=90, why="the machines are still billed")
