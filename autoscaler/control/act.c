@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "../base/alloc.h"
-#include "../base/rare.h"
 #include "ours.h"
+#include "rare.h"
 #include "report/unhelped.h"
 #include "settle.h"
 

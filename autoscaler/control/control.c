@@ -12,10 +12,10 @@
 
 #include "../base/clock.h"
 #include "../base/log.h"
-#include "../base/rare.h"
 #include "../plan/planner.h"
 #include "control_inside.h"
 #include "publish.h"
+#include "rare.h"
 #include "report/stops.h"
 
 /* Whatever waits for a time says so; what did not is looked at so often.  A

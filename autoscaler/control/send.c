@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "../base/rare.h"
+#include "rare.h"
 
 enum { CALL_TIMEOUT_MS = 120000, TERMINATE_BATCH = 500 };
 

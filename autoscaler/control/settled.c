@@ -3,8 +3,8 @@
  */
 #include "settled.h"
 
-#include "../base/rare.h"
 #include "../plan/planner.h"
+#include "rare.h"
 
 bool settled_plan(struct settled *k, struct memory *memory, struct problem *now,
                   uint64_t budget, struct arena *arena, struct plan *ret)

@@ -3,8 +3,8 @@
  */
 #include <string.h>
 
-#include "../base/rare.h"
 #include "../model/confirm.h"
+#include "rare.h"
 #include "snapshot_parts.h"
 
 /* See requests.c: both together stay below the snapshot's ceiling. */

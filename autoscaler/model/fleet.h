@@ -39,7 +39,8 @@ struct maybe {
     int64_t end_doubt_ms; /* its end was asked for, and not refused for sure:
                            * it may still come */
     bool doubt;    /* a call for its launch was not answered: it may exist */
-    bool given_up; /* its launch is not sent again; a list tells */
+    bool given_up; /* its launch is not sent again, nor after a restart; a list
+                    * tells */
     bool unlisted; /* a list that could know of its last send lacks it */
     bool taken;    /* the cloud takes it back: its list says so */
     bool leaving;  /* it will: its node says so */

@@ -36,7 +36,7 @@ struct column {
     }
 
 /* All of struct machine but its last part, which starts afresh with the
- * process.  A new one goes before words: 0 or "" in rows that lack it.  0.1 knows
+ * process, but for what is given up: it must not be sent again.  A new one goes before words: 0 or "" in rows that lack it.  0.1 knows
  * those up to "holds", and leaves later ones as they were in rows it writes. */
 static const struct column columns[] = {
     COLUMN(id, TEXT),

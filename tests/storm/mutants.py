@@ -66,7 +66,7 @@ MUTANTS = [
 ]
 # A wedge shows as a world that does not settle, a forgotten machine as one that
 # is bought again, or over a limit.
-# Law 0: the program must not crash; only a rare way (base/rare.h) fills a batch of ends.
+# Law 0: the program must not crash; only a rare way (control/rare.h) fills a batch of ends.
 SHOWS = {0: {0}, 1: {1}, 2: {2}, 3: {3}, 4: {4, 3, 5, 6}, 5: {5, 3}, 6: {6}, 7: {6, 7}}
 
 

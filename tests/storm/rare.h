@@ -1,5 +1,5 @@
 /*
- * rare.h - which rare legal ways (base/rare.h) a world goes, and how often.
+ * rare.h - which rare legal ways (control/rare.h) a world goes, and how often.
  */
 #ifndef STORM_RARE_H
 #define STORM_RARE_H
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/rare.h"
+#include "control/rare.h"
 
 /* Of each way, how many of 1,000 times it is taken; 0: never. */
 struct rare_ways {

@@ -6,8 +6,8 @@ $(STORM_ALL): private CPPFLAGS += -Iautoscaler
 $(STORM_ALL): private CFLAGS += -Wno-conversion
 STORM_LIBS = $(B)/libplayed.a $(B)/libdavit.a $(B)/libkit.a
 
-# The daemon's files with rare ways (base/rare.h), compiled with them; they come before the library, of which these are left out then.
-RARE_OBJS := $(patsubst %.c,$(B)/rare/%.o,$(sort $(shell grep -rl --include='*.c' '"[./]*base/rare.h"' autoscaler)))
+# The daemon's files with rare ways (control/rare.h), compiled with them; they come before the library, of which these are left out then.
+RARE_OBJS := $(patsubst %.c,$(B)/rare/%.o,$(sort $(shell grep -rl --include='*.c' '"[./]*rare.h"' autoscaler)))
 $(B)/rare/%.o: %.c $(B)/flags | $(GEN_C)
 	$(call say,RARE,$<)
 	@mkdir -p $(@D)

@@ -12,7 +12,7 @@
 #include "../../base/clock.h"
 #include "../../base/hash.h"
 #include "../../base/log.h"
-#include "../../base/rare.h"
+#include "../rare.h"
 
 enum {
     ROWS_AT_ONCE = 4000,

@@ -8,7 +8,7 @@
  * never return would be the last ones; what hangs has a limit of its own, at
  * which only a restart helps (report/stops.c).
  */
-#include "../../base/rare.h"
+#include "../rare.h"
 #include "providers.h"
 
 /* Of those that do not hang, of all kinds together; of all kinds but lists,

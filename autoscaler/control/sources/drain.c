@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "../../base/clock.h"
-#include "../../base/rare.h"
+#include "../rare.h"
 #include "inside.h"
 
 enum {

@@ -11,8 +11,8 @@
  * Each way must be one that the daemon may go without: it keeps its promises on
  * all of them.
  */
-#ifndef BASE_RARE_H
-#define BASE_RARE_H
+#ifndef CONTROL_RARE_H
+#define CONTROL_RARE_H
 
 #include <stdbool.h>
 
