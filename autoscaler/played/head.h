@@ -102,10 +102,10 @@ enum head_trouble {
     HEAD_WELL,
     HEAD_DOWN,   /* refuses connections */
     HEAD_SILENT, /* accepts them and never answers */
-    HEAD_STALE,  /* shows what it showed last; drains fail */
+    HEAD_STALE,  /* repeats the answer that it gave last; drains fail */
 };
 void head_trouble(struct head *h, enum head_trouble t);
-bool head_answers(const struct head *h);      /* truly or not */
+bool head_answers(const struct head *h);      /* and truly */
 int64_t head_silent_ms(const struct head *h); /* since when not; 0: it does */
 /* So many of 1,000 answers of drains are lost, with effect or without. */
 void head_lossy(struct head *h, uint32_t of_1000);

@@ -78,6 +78,7 @@ struct head {
     struct arena arena;
     char *columns[COLUMNS];
     uint32_t n_columns;
+    uint64_t answers; /* the number of the last one */
     uint64_t version, nodes_ever, works_ever, faults;
     uint32_t session, waiting, running, lossy;
     enum head_trouble trouble;

@@ -131,7 +131,7 @@ static struct source_view *view_make(struct head *h)
 {
     struct source_view *v = source_view_new();
 
-    v->version = (int64_t)h->version;
+    v->version = (int64_t)++h->answers;
     v->session = arena_printf(&v->arena, "session-%u", h->session);
     v->v2 = true;
     v->read_mono_ms = clock_mono_ms();
@@ -269,6 +269,7 @@ static void handle_free(void *handle)
 static const struct source_ops like_ray = {
     .kind = "ray",
     .two_looks = true,
+    .numbered = true,
     .writers = 1,
     .read = head_read,
     .drain = head_drain,
@@ -281,6 +282,7 @@ static const struct source_ops like_ray = {
 static const struct source_ops waiting = {
     .kind = "ray",
     .waits = true,
+    .numbered = true,
     .writers = 1,
     .read = head_read,
     .drain = head_drain,
