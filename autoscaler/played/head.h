@@ -24,6 +24,10 @@ struct head_opts {
                  * full, as a Ray head does */
     int64_t every_ms; /* with waits: at most one view in so long */
     int64_t join_least_ms, join_most_ms; /* from machine to node */
+    int64_t round_ms; /* tasks that wait are counted in rounds so far apart, as
+                       * a Ray head asks its raylets: until the next one, what
+                       * has a place is shown as waiting too; 0: at once.  Not
+                       * with waits */
 };
 
 /* What users submit: copied. */

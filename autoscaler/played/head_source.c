@@ -92,6 +92,18 @@ static struct snap_bundle bundle_show(const struct head *h, struct arena *a,
     return (struct snap_bundle){.alts = alt, .n_alts = 1, .count = count};
 }
 
+/* What waits at the raylets, as they said when they were asked last. */
+static void round_begin(struct head *h)
+{
+    int64_t now = player_now_ms(h->player), every = h->opts.round_ms;
+
+    if (every && now / every == h->round_ms / every)
+        return;
+    h->round_ms = now;
+    for (uint32_t i = 0; i < h->shapes.n; i++)
+        h->shapes.v[i].shown = h->shapes.v[i].waiting;
+}
+
 static void demands_show(struct head *h, struct source_view *v)
 {
     struct arena *a = &v->arena;
@@ -100,10 +112,11 @@ static void demands_show(struct head *h, struct source_view *v)
                                           1 + h->groups.n);
     uint32_t n = 0;
 
+    round_begin(h);
     for (uint32_t i = 0; i < h->shapes.n; i++)
-        if (h->shapes.v[i].waiting)
+        if (h->shapes.v[i].shown)
             tasks[n++] = bundle_show(h, a, h->shapes.v[i].like,
-                                     h->shapes.v[i].waiting);
+                                     h->shapes.v[i].shown);
     out[0] = (struct snap_demand){.source = SOURCE_TASK,
                                   .owner = "ray",
                                   .id = "",

@@ -211,6 +211,24 @@ static void test_silent(void **state)
     world_end(&w);
 }
 
+/* For up to a second a Ray head shows a task as waiting that a node has taken:
+ * no machine is bought for that one.  Pairs, since what waits for the second
+ * machine is then shown beside the first one full. */
+static void test_what_has_a_place_is_not_bought_for(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_of(&w, (struct head_opts){.round_ms = 1000});
+    for (uint32_t pairs = 1; pairs <= 8; pairs++) {
+        submit(&w, 1, 1, 2, false, 5 * HOUR);
+        run(&w, 5 * MINUTE);
+        assert_int_equal(head_running(w.head), 2 * pairs);
+        assert_int_equal(cloud_launched(w.cloud), 2 * pairs);
+    }
+    world_end(&w);
+}
+
 static bool head_is_well(const struct world *w)
 {
     struct status_page *page = status_get(control_board(w->control));
@@ -260,6 +278,7 @@ int main(void)
         cmocka_unit_test(test_machine_dies),
         cmocka_unit_test(test_new_session),
         cmocka_unit_test(test_silent),
+        cmocka_unit_test(test_what_has_a_place_is_not_bought_for),
         cmocka_unit_test(test_repeated_answers),
     };
 
