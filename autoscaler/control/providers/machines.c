@@ -7,6 +7,7 @@
 #include "../../base/hash.h"
 #include "../report/interrupted.h"
 #include "../settle.h"
+#include "../type_names.h"
 #include "providers.h"
 
 /* An id for a machine that is not from our ledger: the cloud's own, or, when
@@ -83,6 +84,10 @@ static struct machine *adopt(struct providers *p, const char *provider,
     emit(p->env, machine_held(m) ? "node.held" : "node.adopted", m->id, "",
          "%s: found in %s, not in the ledger%s", cm->type, provider,
          ours_text((enum adoption)m->adopted));
+    if (t)
+        type_name_keep(p->ledger, m, type_name_price(t, m->spot));
+    else
+        type_name_settle(p->ledger, m, p->conf->now);
     return m;
 }
 
