@@ -78,7 +78,8 @@ void type_name_keep(struct ledger *l, const struct machine *m, int64_t micros)
     fact_write(l, f);
 }
 
-int64_t type_name_price(const struct conf_type *t, bool spot)
+/* Its price by the file, the dearest of its zones; -1: the file has none. */
+static int64_t type_name_price(const struct conf_type *t, bool spot)
 {
     int64_t most = -1;
 
@@ -87,6 +88,34 @@ int64_t type_name_price(const struct conf_type *t, bool spot)
             t->fact.offers[i].price_micros_hour > most)
             most = t->fact.offers[i].price_micros_hour;
     return most;
+}
+
+int64_t type_name_cost(const struct machine *m, const struct conf_type *t)
+{
+    if (!t || (*m->config_hash && strcmp(m->config_hash, t->hash) != 0))
+        return m->price_micros_hour;
+    for (uint32_t i = 0; i < t->fact.n_offers; i++) {
+        const struct snap_offer *o = &t->fact.offers[i];
+
+        if (o->spot == m->spot && o->price_micros_hour >= 0 &&
+            (!*o->zone || strcmp(o->zone, m->zone) == 0))
+            return o->price_micros_hour;
+    }
+    return m->price_micros_hour;
+}
+
+/* A price that was corrected in the file is what it cost, should the file drop
+ * its type later. */
+static void cost_settle(struct ledger *l, struct machine *m,
+                        const struct conf_type *t)
+{
+    int64_t cost = type_name_cost(m, t);
+
+    if (cost == m->price_micros_hour)
+        return;
+    m->price_micros_hour = cost;
+    type_name_keep(l, m, cost);
+    fleet_touch(&l->fleet, m);
 }
 
 /* The one type made as the machine was, of its provider; NULL: none, or two. */
@@ -114,8 +143,13 @@ void type_name_settle(struct ledger *l, struct machine *m,
     const struct type_fact *f;
     const struct conf_type *t;
 
-    if (m->state == STATE_GONE || type_find(conf, m->type))
+    if (m->state == STATE_GONE)
         return;
+    t = type_find(conf, m->type);
+    if (t) {
+        cost_settle(l, m, t);
+        return;
+    }
     f = fact_of(l, m);
     if (!*m->config_hash)
         snprintf(m->config_hash, sizeof m->config_hash, "%s", f->hash);
@@ -129,6 +163,28 @@ void type_name_settle(struct ledger *l, struct machine *m,
         type_name_keep(l, m, type_name_price(t, m->spot));
     }
     fleet_touch(&l->fleet, m);
+}
+
+/* Each launch notes what its type is made of: one of ours that no launch since
+ * the change can have made is older than that. */
+void type_name_found(struct ledger *l, struct machine *m,
+                     const struct config *conf, bool launched)
+{
+    const struct conf_type *t = type_find(conf, m->type);
+    const struct type_fact *f;
+
+    if (!t) {
+        type_name_settle(l, m, conf);
+        return;
+    }
+    f = fact_of(l, m);
+    if (launched && *f->hash && strcmp(f->hash, t->hash) != 0) {
+        snprintf(m->config_hash, sizeof m->config_hash, "%s", f->hash);
+        m->price_micros_hour = f->micros_hour[m->spot];
+        return;
+    }
+    snprintf(m->config_hash, sizeof m->config_hash, "%s", t->hash);
+    type_name_keep(l, m, type_name_price(t, m->spot));
 }
 
 void type_names_settle(struct ledger *l, const struct config *conf)

@@ -19,10 +19,16 @@
 /* The machine is of its type as the file has it now; micros a machine and
  * hour, -1: not known.  Nothing is written when that was known. */
 void type_name_keep(struct ledger *l, const struct machine *m, int64_t micros);
-/* Its price by the file, the dearest of its zones; -1: the file has none. */
-int64_t type_name_price(const struct conf_type *t, bool spot);
-/* One whose type is not in the file: is of the one type made the same way, of
- * its provider, if there is such; else has its old price. */
+/* What the file says now that the machine costs; what was known before, for one
+ * that is not made as the file has its type, or that the file has no price for. */
+int64_t type_name_cost(const struct machine *m, const struct conf_type *t);
+/* One that a list showed first.  Was it launched here, and has its type been
+ * made another way since, it is what it was, at the old price. */
+void type_name_found(struct ledger *l, struct machine *m,
+                     const struct config *conf, bool launched);
+/* One whose type is in the file costs what that says.  Else it is of the one
+ * type made the same way, of its provider, if there is such; else has its old
+ * price. */
 void type_name_settle(struct ledger *l, struct machine *m,
                       const struct config *conf);
 /* All of them, for a file that has just been taken. */

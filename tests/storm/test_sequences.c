@@ -22,25 +22,12 @@
 #include "base/log.h"
 #include "expected.h"
 #include "observer.h"
+#include "sequences.h"
 
-static struct world the_world;
 static bool trace;
+struct world the_world;
 
-/* ---- what the tests are made of */
-
-#define HEAD "head: {ray: {address: \"played:6379\"}}\n"
-#define CLUSTER "cluster: played\nstate: /a/davit.db\n"
-#define T4(provider, max) \
-    "node_types:\n  t4: {provider: " provider ", resources: {CPU: 8, GPU: 1}," \
-    " accelerator_type: T4, price: 1, max: " max "}\n"
-#define ONE_CLOUD "providers: {a: {plugin: played, cloud: a}}\n"
-#define GPUS(n) \
-    "{\"bundles\": [{\"resources\": {\"GPU\": 1}, \"count\": " #n "}]}"
-
-static const char *wrong(const char *fmt, ...)
-    __attribute__((format(printf, 1, 2)));
-
-static const char *wrong(const char *fmt, ...)
+const char *wrong(const char *fmt, ...)
 {
     static char text[256];
     va_list ap;
@@ -51,8 +38,7 @@ static const char *wrong(const char *fmt, ...)
     return text;
 }
 
-/* A calm world, its first list read. */
-static struct world *calm(const char *settings, bool head, uint32_t clouds)
+struct world *calm(const char *settings, bool head, uint32_t clouds)
 {
     struct world *w = &the_world;
 
@@ -69,17 +55,17 @@ static struct world *calm(const char *settings, bool head, uint32_t clouds)
     return w;
 }
 
-static void weather(struct world *w, uint32_t cloud, struct cloud_weather now)
+void weather(struct world *w, uint32_t cloud, struct cloud_weather now)
 {
     cloud_weather(w->clouds[cloud], &now);
 }
 
-static uint32_t alive(struct world *w)
+uint32_t alive(struct world *w)
 {
     return world_alive(w);
 }
 
-static struct daemon *first(struct world *w)
+struct daemon *first(struct world *w)
 {
     return &w->daemons[0];
 }
@@ -986,7 +972,8 @@ static const char *type_dropped_then_found(void)
     X(24, spot_market_dries_up) \
     X(25, moved_work_has_a_place) \
     X(26, type_renamed_then_found) \
-    X(26, type_dropped_then_found)
+    X(26, type_dropped_then_found) \
+    EDITED(X)
 
 static const struct sequence {
     int number;
