@@ -116,7 +116,8 @@ const char *providers_swap_names(void)
     struct world *w = calm(TWO_CLOUDS("a", "b"), false, 2);
 
     world_ask(w, 0, GPUS(3));
-    world_ask(w, 1, "{\"bundles\": [{\"CPU\": 16}, {\"CPU\": 16}, {\"CPU\": 16}]}");
+    world_ask(w, 1,
+              "{\"bundles\": [{\"CPU\": 16}, {\"CPU\": 16}, {\"CPU\": 16}]}");
     world_run(w, 5 * MINUTE);
     if (alive(w) > 6 || alive(w) < 5)
         return wrong("%u machines: the test tests nothing", alive(w));
@@ -195,7 +196,7 @@ const char *older_journal(void)
 {
     static const char file[] = CLUSTER HEAD
         "limits: {max_nodes: 4, idle_timeout: 2m, start_timeout: 5m}\n" ONE_CLOUD
-        T4("a", "4");
+            T4("a", "4");
     struct world *w = calm(file, true, 1);
     char *restored = strdup(file);
 
@@ -320,10 +321,10 @@ const char *clock_back_a_day(void)
  * free again. */
 const char *taken_back_while_end_hangs(void)
 {
-    struct world *w = calm(CLUSTER HEAD
-                           "limits: {max_nodes: 1, idle_timeout: 1m}\n" ONE_CLOUD
-                           T4("a", "1"),
-                           true, 1);
+    struct world *w = calm(
+        CLUSTER HEAD
+        "limits: {max_nodes: 1, idle_timeout: 1m}\n" ONE_CLOUD T4("a", "1"),
+        true, 1);
     struct cloud_machine *m;
     struct cloud *c;
 
