@@ -89,11 +89,11 @@ SUITES = {
 # for servers most of the time, so that two cores carry them all.
 LANES = [
     ["lint", "sequences", "storm-found", "storm", "catalogue", "simulate", "ray-cases", "ray-cases-random", "unit", "fuzz", "exec", "prop"],
-    ["k8s", "docs", "contract"],
+    ["k8s", "docs", "contract", "shadow"],
     ["k8s-pods", "clouds-aks", "hostile"],
     ["integration", "hardening", "pyclient"],
     ["e2e", "clouds-eks", "page", "packages", "docs-clouds"],
-    ["shadow", "ray-head", "e2e-gke", "clouds-gke", "fuzz-guided"],
+    ["ray-head", "e2e-gke", "clouds-gke", "fuzz-guided"],
     ["e2e-eks", "e2e-aks", "clouds-ec2", "clouds-gce", "clouds-azurevm", "e2e-vms", "prometheus", "storm-real"],
 ]
 # `make check-fast`: the third lane waits more than it computes.

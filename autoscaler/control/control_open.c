@@ -7,7 +7,7 @@
 #include "../base/alloc.h"
 #include "../base/log.h"
 #include "control_inside.h"
-#include "ours.h"
+#include "type_names.h"
 
 enum {
     WORKERS = 16,
@@ -108,7 +108,7 @@ static enum status outside_open(struct control *c, struct buf *errors)
         buf_printf(errors, "head: %s\n", err.text);
     c->providers.join_elsewhere = c->sources.n > 0;
     providers_check_places(&c->providers, false);
-    ours_rename_types(&c->ledger, c->configuration.now);
+    type_names_settle(&c->ledger, c->configuration.now);
     return s;
 }
 

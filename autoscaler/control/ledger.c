@@ -12,6 +12,7 @@
 #include "ours.h"
 #include "report/interrupted.h"
 #include "settle.h"
+#include "type_names.h"
 
 /* A journal that cannot be written is tried again after 1 s, 2 s, ... */
 enum { COMMIT_AGAIN_MS = 1000, COMMIT_MOST_MS = 5000 };
@@ -87,6 +88,7 @@ void ledger_close(struct ledger *l)
         l->env->journal = NULL;
     }
     ours_close(l);
+    type_names_close(l);
     fleet_done(&l->fleet);
     backoffs_free(l->backoffs);
     free(l->unhelped.v);
@@ -230,6 +232,7 @@ void ledger_rewrite(struct ledger *l)
     /* What ended meanwhile must not come back with the next start. */
     journal_forget(l->env->journal, NULL);
     ours_rewrite(l);
+    type_names_rewrite(l);
     for (uint32_t i = 0; i < l->fleet.n; i++)
         journal_put_machine(l->env->journal, l->fleet.v[i], NULL);
 }

@@ -49,11 +49,19 @@ struct ours {
     VEC(struct provider_facts) providers;
 };
 
+/* What a node type is, or was, by its name: type_names.h. */
+struct type_fact {
+    char *provider, *name;  /* heap */
+    char hash[20];          /* conf_type.hash; "": nothing is known */
+    int64_t micros_hour[2]; /* of one on demand, of a spot one; -1: unknown */
+};
+
 struct ledger {
     struct env *env;
     struct ha *ha;    /* NULL: we are alone */
     const char *path; /* of the journal, for messages */
     struct ours ours;
+    VEC(struct type_fact) types;
     int64_t source_read_ms; /* wall: the last good view of its machines */
     struct fleet fleet;
     struct backoffs *backoffs;          /* what failed launches taught */

@@ -52,10 +52,4 @@ bool ours_same_place(struct ledger *l, const char *provider, const char *other);
 /* It moved, and its machines there are forgotten. */
 void ours_move(struct ledger *l, const char *provider, const char *place);
 
-/* ---- node types */
-
-/* Machines of a type that is no longer configured, of which another one was
- * made the same way, are of that one: it was renamed. */
-void ours_rename_types(struct ledger *l, const struct config *conf);
-
 #endif

@@ -7,6 +7,7 @@
 
 #include "../plan/planner.h"
 #include "ours.h"
+#include "type_names.h"
 
 enum { ERRORS_MAX = 64 * 1024 };
 
@@ -192,7 +193,7 @@ static void take_over(const struct reloading *r, struct config *conf,
     /* Retired plug-ins copied what they need at open(): see provider.h. */
     configuration_replace(r->conf, conf);
     sources_reloaded(r->sources);
-    ours_rename_types(r->providers->ledger, conf);
+    type_names_settle(r->providers->ledger, conf);
     providers_check_places(r->providers, approved);
     ends_allow(r->ends, ends);
 }

@@ -6,6 +6,7 @@
 
 #include "settle.h"
 #include "snapshot_parts.h"
+#include "type_names.h"
 
 /* Another on each of Ray's nodes, which would make every one a class of its own:
  * it counts only when somebody asks. */
@@ -253,7 +254,7 @@ static struct snap_node ledger_take(const struct taking *t,
         .idle_ms = -1,
         .since_ms = m->since_ms,
         .created_ms = m->created_ms,
-        .price_micros_hour = m->price_micros_hour,
+        .price_micros_hour = type_name_cost(m, type),
         .activity = "",
         .cloud_id = arena_strdup(a, m->cloud_id),
         .address = arena_strdup(a, m->address),

@@ -176,6 +176,35 @@ static void make_devices(struct builder *m, struct pb_node *n,
     n->n_devices = m->devices.n - n->first_device;
 }
 
+/* The dearest offer of some types: of one, of one provider's, of all. */
+static int64_t price_dearest(const struct builder *m, uint32_t type,
+                             const char *provider)
+{
+    int64_t most = 0;
+
+    for (uint32_t i = 0; i < m->s->n_offers; i++) {
+        const struct pb_offer *o = &m->s->offers[i];
+        uint32_t of = m->s->types[o->type].provider;
+
+        if ((type == NONE || o->type == type) &&
+            (!provider || strcmp(m->strings.items[of].p, provider) == 0) &&
+            pb_offer_bill(o) > most)
+            most = pb_offer_bill(o);
+    }
+    return most;
+}
+
+/* One of a zone or a market that its type has no longer counts as its type's
+ * dearest offer, one of which nothing is known as its provider's, or as the
+ * dearest of all: limits.max_cost_per_hour holds whatever it is. */
+static int64_t price_unknown(const struct builder *m, const struct snap_node *f,
+                             uint32_t type)
+{
+    int64_t price = price_dearest(m, type, type == NONE ? f->provider : NULL);
+
+    return price ? price : price_dearest(m, NONE, NULL);
+}
+
 static int64_t node_price(const struct builder *m, const struct snap_node *f,
                           const struct pb_node *n, const struct qtys *total)
 {
@@ -183,6 +212,8 @@ static int64_t node_price(const struct builder *m, const struct snap_node *f,
         return f->price_micros_hour;
     if (n->offer != NONE)
         return pb_offer_bill(&m->s->offers[n->offer]);
+    if (n->type != NONE || (!total->n && !f->unmanaged && !f->head))
+        return price_unknown(m, f, n->type);
     return price_estimate(
         total, builder_accelerator(m, n->first_label, n->n_labels), f->spot);
 }

@@ -391,12 +391,27 @@ static void owner_check(struct daemon *d, const struct status_page *page,
     }
 }
 
+/* Has it asked anew?  A list that was asked for before it took another file, or
+ * before the computer slept, is not looked at, and may have taken a minute. */
+static bool asks_anew(struct daemon *d, const struct status_page *page)
+{
+    bool anew = d->loaded_ms != page->config_loaded_ms ||
+                d->slept_ms != d->world->slept_ms;
+
+    d->loaded_ms = page->config_loaded_ms;
+    d->slept_ms = d->world->slept_ms;
+    return anew;
+}
+
 static void owners_check(struct daemon *d, const struct status_page *page)
 {
+    bool anew = asks_anew(d, page);
     struct cloud_machine *m;
     struct cloud *c;
 
     d->world->unknown = false;
+    for (uint32_t i = 0; anew && (m = world_machine(d->world, i, &c)); i++)
+        m->noted = m->lists;
     for (uint32_t i = 0; (m = world_machine(d->world, i, &c)); i++)
         if (m->gone_ms == INT64_MAX && m->daemon == d->number)
             owner_check(d, page, c, m);

@@ -22,25 +22,12 @@
 #include "base/log.h"
 #include "expected.h"
 #include "observer.h"
+#include "sequences.h"
 
-static struct world the_world;
 static bool trace;
+struct world the_world;
 
-/* ---- what the tests are made of */
-
-#define HEAD "head: {ray: {address: \"played:6379\"}}\n"
-#define CLUSTER "cluster: played\nstate: /a/davit.db\n"
-#define T4(provider, max) \
-    "node_types:\n  t4: {provider: " provider ", resources: {CPU: 8, GPU: 1}," \
-    " accelerator_type: T4, price: 1, max: " max "}\n"
-#define ONE_CLOUD "providers: {a: {plugin: played, cloud: a}}\n"
-#define GPUS(n) \
-    "{\"bundles\": [{\"resources\": {\"GPU\": 1}, \"count\": " #n "}]}"
-
-static const char *wrong(const char *fmt, ...)
-    __attribute__((format(printf, 1, 2)));
-
-static const char *wrong(const char *fmt, ...)
+const char *wrong(const char *fmt, ...)
 {
     static char text[256];
     va_list ap;
@@ -51,8 +38,7 @@ static const char *wrong(const char *fmt, ...)
     return text;
 }
 
-/* A calm world, its first list read. */
-static struct world *calm(const char *settings, bool head, uint32_t clouds)
+struct world *calm(const char *settings, bool head, uint32_t clouds)
 {
     struct world *w = &the_world;
 
@@ -69,17 +55,17 @@ static struct world *calm(const char *settings, bool head, uint32_t clouds)
     return w;
 }
 
-static void weather(struct world *w, uint32_t cloud, struct cloud_weather now)
+void weather(struct world *w, uint32_t cloud, struct cloud_weather now)
 {
     cloud_weather(w->clouds[cloud], &now);
 }
 
-static uint32_t alive(struct world *w)
+uint32_t alive(struct world *w)
 {
     return world_alive(w);
 }
 
-static struct daemon *first(struct world *w)
+struct daemon *first(struct world *w)
 {
     return &w->daemons[0];
 }
@@ -893,6 +879,59 @@ static const char *moved_work_has_a_place(void)
     return NULL;
 }
 
+/* 26.  An idle machine is lost to lists that are cut short, and found again when
+ * no file has its node type's name any more: the budget still knows its price. */
+static const char *found_under_old_name(const char *types, uint32_t want)
+{
+    static const char start[] = CLUSTER
+        "limits: {max_cost_per_hour: 11, idle_timeout: 3h}\n" ONE_CLOUD
+        "node_types:\n"
+        "  cpu: {provider: a, resources: {CPU: 48}, price: 1, max: 1}\n";
+    static const char v100[] =
+        "  v100: {provider: a, resources: {CPU: 32, GPU: "
+        "4}, price: 5, max: 3}\n";
+    static char file[1024], later[1024];
+    struct world *w;
+
+    snprintf(file, sizeof file, "%s%s", start, v100);
+    w = calm(file, false, 1);
+    world_ask(w, 0, "{\"num_cpus\": 48}");
+    world_run(w, MINUTE);
+    world_ask(w, 1, "{\"bundles\": [{\"GPU\": 4}], \"ttl\": \"3m\"}");
+    world_run(w, 5 * MINUTE);
+    weather(w, 0, (struct cloud_weather){.cut_list = 1000});
+    world_run(w, 5 * MINUTE);
+    if (w->launched != 2 || w->ended)
+        return wrong("%u machines launched", w->launched);
+    snprintf(later, sizeof later, "%s%s", start, types);
+    daemon_reload(first(w), later);
+    daemon_stop(first(w)); /* it is in the journal */
+    daemon_start(first(w));
+    weather(w, 0, (struct cloud_weather){0});
+    world_run(w, 5 * MINUTE);
+    world_ask(w, 1, GPUS(4));
+    world_ask(w, 2, GPUS(4));
+    world_ask(w, 3, GPUS(4));
+    world_run(w, 5 * MINUTE);
+    if (alive(w) != want)
+        return wrong("%u machines, not %u, for 11 $/h", alive(w), want);
+    return NULL;
+}
+
+static const char *type_renamed_then_found(void)
+{
+    return found_under_old_name("  v100-new: {provider: a, resources: {CPU: "
+                                "32, GPU: 4}, price: 5, max: 3}\n",
+                                3);
+}
+
+static const char *type_dropped_then_found(void)
+{
+    return found_under_old_name("  v101: {provider: a, resources: {CPU: 48, "
+                                "GPU: 4}, price: 2, max: 3}\n",
+                                4);
+}
+
 /* ---- all of them */
 
 /*   number, test */
@@ -931,7 +970,10 @@ static const char *moved_work_has_a_place(void)
     X(22, raylet_of_another_name) \
     X(23, led_consolidation) \
     X(24, spot_market_dries_up) \
-    X(25, moved_work_has_a_place)
+    X(25, moved_work_has_a_place) \
+    X(26, type_renamed_then_found) \
+    X(26, type_dropped_then_found) \
+    EDITED(X)
 
 static const struct sequence {
     int number;

@@ -311,6 +311,25 @@ static void unknown_prices_are_estimated(void **state)
     assert_int_equal(s->nodes[2].price_micros_hour, 1500000);
 }
 
+/* Nothing is known of "x" and "y", not even what they have. */
+static void what_is_not_known_is_the_dearest(void **state)
+{
+    const struct problem *s = make(
+        "{\"node_types\":[{\"name\":\"a\",\"provider\":\"p\",\"price\":2},"
+        "{\"name\":\"b\",\"provider\":\"p\",\"price\":3},"
+        "{\"name\":\"c\",\"provider\":\"q\",\"price\":9}],\"nodes\":["
+        "{\"id\":\"x\",\"type\":\"gone\",\"provider\":\"p\"},"
+        "{\"id\":\"y\",\"type\":\"gone\",\"provider\":\"r\"},"
+        "{\"id\":\"z\",\"type\":\"gone\",\"provider\":\"p\",\"price\":1},"
+        "{\"id\":\"zz\",\"type\":\"a\",\"spot\":true}]}");
+
+    (void)state;
+    assert_int_equal(s->nodes[0].price_micros_hour, 3000000);
+    assert_int_equal(s->nodes[1].price_micros_hour, 9000000);
+    assert_int_equal(s->nodes[2].price_micros_hour, 1000000);
+    assert_int_equal(s->nodes[3].price_micros_hour, 2000000);
+}
+
 static void check_devices(const struct problem *s, uint32_t node,
                           uint32_t column, const int32_t *want, uint32_t n)
 {
@@ -680,6 +699,7 @@ int main(void)
         cmocka_unit_test_setup(labels_of_zone_and_market, fresh),
         cmocka_unit_test_setup(offers_of_nodes, fresh),
         cmocka_unit_test_setup(unknown_prices_are_estimated, fresh),
+        cmocka_unit_test_setup(what_is_not_known_is_the_dearest, fresh),
         cmocka_unit_test_setup(devices_are_inferred, fresh),
         cmocka_unit_test_setup(demands_come_in_planning_order, fresh),
         cmocka_unit_test_setup(equal_bundles_are_counted_together, fresh),

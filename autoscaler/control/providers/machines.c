@@ -7,6 +7,7 @@
 #include "../../base/hash.h"
 #include "../report/interrupted.h"
 #include "../settle.h"
+#include "../type_names.h"
 #include "providers.h"
 
 /* An id for a machine that is not from our ledger: the cloud's own, or, when
@@ -66,7 +67,6 @@ static struct machine *machine_of_launch(const struct fleet *f,
 static struct machine *adopt(struct providers *p, const char *provider,
                              const struct call_machine *cm)
 {
-    const struct conf_type *t = type_find(p->conf->now, cm->type);
     struct fleet *f = &p->ledger->fleet;
     struct machine *m;
     char id[sizeof m->id];
@@ -76,22 +76,23 @@ static struct machine *adopt(struct providers *p, const char *provider,
     snprintf(m->provider, sizeof m->provider, "%s", provider);
     snprintf(m->type, sizeof m->type, "%s", cm->type);
     snprintf(m->request_id, sizeof m->request_id, "%s", cm->request_id);
-    snprintf(m->config_hash, sizeof m->config_hash, "%s", t ? t->hash : "");
     m->spot = cm->spot;
     m->adopted = ours_of(p->ledger, provider, cm->request_id);
     fleet_bind(f, m, cm->id);
     emit(p->env, machine_held(m) ? "node.held" : "node.adopted", m->id, "",
          "%s: found in %s, not in the ledger%s", cm->type, provider,
          ours_text((enum adoption)m->adopted));
+    type_name_found(p->ledger, m, p->conf->now,
+                    m->adopted == ADOPTED && !machine_stranger(m));
     return m;
 }
 
-static void machine_moves(struct providers *p, struct machine *m,
-                          const char *provider)
+void machine_moves(struct providers *p, struct machine *m, const char *provider)
 {
     emit(p->env, "node.moved", m->id, "", "provider %s is called %s now",
          m->provider, provider);
     snprintf(m->provider, sizeof m->provider, "%s", provider);
+    type_name_settle(p->ledger, m, p->conf->now);
     fleet_touch(&p->ledger->fleet, m);
 }
 
@@ -106,6 +107,14 @@ void machines_renamed(struct providers *p, const char *provider)
             machine_moves(p, f->v[i], provider);
 }
 
+/* Is it the machine that the list shows, or its launch? */
+static bool is_that(const struct machine *m, const struct call_machine *cm)
+{
+    return strcmp(m->cloud_id, cm->id) == 0 ||
+           (!*m->cloud_id && *cm->request_id &&
+            strcmp(m->request_id, cm->request_id) == 0);
+}
+
 /* One whose provider is no longer configured under that name: this provider
  * has it, so that is what it is called now. */
 static struct machine *machine_renamed(struct providers *p,
@@ -117,10 +126,12 @@ static struct machine *machine_renamed(struct providers *p,
     for (uint32_t i = 0; i < f->n; i++) {
         struct machine *m = f->v[i];
 
-        if (strcmp(m->cloud_id, cm->id) != 0 || m->state == STATE_GONE ||
+        if (!is_that(m, cm) || m->state == STATE_GONE ||
             provider_find(p, m->provider))
             continue;
         machine_moves(p, m, provider);
+        if (!*m->cloud_id)
+            fleet_bind(f, m, cm->id);
         return m;
     }
     return NULL;

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "../../base/alloc.h"
-#include "../settle.h"
 
 static enum status provider_join(struct providers *p, struct provider_state *s,
                                  struct buf *errors)
@@ -101,70 +100,6 @@ enum status providers_open(struct providers *p, const struct config *conf,
 void providers_drop(struct providers *p, struct provider_set *set)
 {
     set_close(p, set);
-}
-
-/* ---- where they are */
-
-static void machines_forget(struct providers *p, const char *provider)
-{
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < p->ledger->fleet.n; i++) {
-        struct machine *m = p->ledger->fleet.v[i];
-
-        if (m->state == STATE_GONE || strcmp(m->provider, provider) != 0)
-            continue;
-        machine_to(p->ledger, m, STATE_GONE);
-        n++;
-    }
-    emit(p->env, "provider.moved", provider, "",
-         "%u machines in its earlier place are forgotten, not ended", n);
-}
-
-uint32_t launches_unanswered(const struct fleet *f, const char *provider)
-{
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < f->n; i++) {
-        enum standing s = standing_of(f->v[i]);
-
-        n += strcmp(f->v[i]->provider, provider) == 0 &&
-             (s == STANDING_ASKED ||
-              (s == STANDING_ACCEPTED && !*f->v[i]->cloud_id));
-    }
-    return n;
-}
-
-void providers_check_places(struct providers *p, bool approved)
-{
-    for (uint32_t i = 0; i < p->all.n; i++) {
-        struct provider_state *s = p->all.v[i];
-        const char *place = provider_place(s->provider);
-        const char *was = ours_moved(p->ledger, s->conf->name, place);
-        struct err e;
-
-        uint32_t open =
-            was ? launches_unanswered(&p->ledger->fleet, s->conf->name) : 0;
-
-        s->elsewhere = was && (!approved || open);
-        if (s->elsewhere && approved) {
-            err_set(&e, ST_INVALID,
-                    "%u launches in %.60s are not answered: `davit forget` "
-                    "them, or the old settings tell what came of them",
-                    open, was);
-            provider_problem(p, s, &e);
-        } else if (s->elsewhere) {
-            err_set(&e, ST_INVALID,
-                    "its machines in the journal are in %.60s, it is in %.60s: "
-                    "`davit apply` forgets them, the old settings bring them "
-                    "back",
-                    was, place);
-            provider_problem(p, s, &e);
-        } else if (was) {
-            machines_forget(p, s->conf->name);
-            ours_move(p->ledger, s->conf->name, place);
-        }
-    }
 }
 
 static void all_close(struct providers *p)

@@ -109,11 +109,6 @@ enum status providers_open(struct providers *p, const struct config *conf,
 void providers_replace(struct providers *p, struct provider_set *set);
 /* Closes a set that is not taken over. */
 void providers_drop(struct providers *p, struct provider_set *set);
-/* Those of which nobody knows what came of them. */
-uint32_t launches_unanswered(const struct fleet *f, const char *provider);
-/* Holds those whose machines are in another place than the settings say;
- * approved: these machines are forgotten, if all launches there are answered. */
-void providers_check_places(struct providers *p, bool approved);
 /* Closes those of earlier generations whose last call is back. */
 void providers_close_retired(struct providers *p);
 struct provider_state *provider_find(const struct providers *p,
@@ -149,6 +144,14 @@ void offers_soon(struct provider_state *s);
  * come since, and more for those that have gone.  UNLIMITED: not known. */
 uint32_t offer_room(const struct providers *p, const struct known_offer *o);
 
+/* ---- places.c: where they are, and where the journal has their machines */
+/* Launches of which nobody knows what came of them. */
+uint32_t launches_unanswered(const struct fleet *f, const char *provider);
+/* Holds those whose machines are in another place than the settings say;
+ * approved: machines go with their place, when that has another name now; else
+ * they are forgotten, if all launches there are answered. */
+void providers_check_places(struct providers *p, bool approved);
+
 /* ---- quotas.c: what offers share */
 /* Takes those of an answer over, in s->offered; the offers of s are known. */
 void quotas_take(struct providers *p, struct provider_state *s,
@@ -163,10 +166,13 @@ struct known_offer *known_find(const struct providers *p, const char *provider,
 /* ---- machines.c: a machine of a good list, or of a launch's answer */
 void machine_seen(struct providers *p, const struct provider_state *s,
                   const struct call_machine *cm, bool listed);
-/* Is it in the ledger under this id? */
+/* It is that provider's from now on. */
+void machine_moves(struct providers *p, struct machine *m,
+                   const char *provider);
 /* Machines of names that are no longer configured, and stood for the place that
  * is this provider's: they are its own. */
 void machines_renamed(struct providers *p, const char *provider);
+/* Is it in the ledger under this id? */
 bool machine_known(const struct providers *p, const struct provider_state *s,
                    const struct call_machine *cm);
 /* A good list that was begun then does not have it: see settle.h. */

@@ -1,0 +1,212 @@
+/*
+ * type_names.c - see type_names.h.
+ */
+#include "type_names.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/alloc.h"
+
+enum { KEY_MAX = 128, VALUE_MAX = 80 };
+
+/* ---- in the journal: "type/<provider>/<name>" is "<hash> <micros on demand>
+ * <micros spot>" */
+
+static void key_of(const struct type_fact *f, char key[KEY_MAX])
+{
+    snprintf(key, KEY_MAX, "type/%s/%s", f->provider, f->name);
+}
+
+static void fact_read(struct ledger *l, struct type_fact *f)
+{
+    struct arena a = {0};
+    const char *v = "";
+    char key[KEY_MAX];
+
+    key_of(f, key);
+    journal_value(l->env->journal, key, &a, &v, NULL);
+    if (sscanf(v, "%19s %" SCNd64 " %" SCNd64, f->hash, &f->micros_hour[0],
+               &f->micros_hour[1]) != 3) {
+        *f->hash = '\0';
+        f->micros_hour[0] = f->micros_hour[1] = -1;
+    }
+    arena_done(&a);
+}
+
+static void fact_write(struct ledger *l, const struct type_fact *f)
+{
+    char key[KEY_MAX], value[VALUE_MAX];
+
+    key_of(f, key);
+    snprintf(value, sizeof value, "%s %" PRId64 " %" PRId64, f->hash,
+             f->micros_hour[0], f->micros_hour[1]);
+    /* The commit tells when it fails. */
+    journal_put_value(l->env->journal, key, value, NULL);
+}
+
+/* Read when it is asked for first. */
+static struct type_fact *fact_of(struct ledger *l, const struct machine *m)
+{
+    struct type_fact f;
+
+    for (uint32_t i = 0; i < l->types.n; i++)
+        if (strcmp(l->types.v[i].name, m->type) == 0 &&
+            strcmp(l->types.v[i].provider, m->provider) == 0)
+            return &l->types.v[i];
+    f = (struct type_fact){.provider = mem_strdup(m->provider),
+                           .name = mem_strdup(m->type)};
+    fact_read(l, &f);
+    VEC_PUSH(NULL, &l->types, f);
+    return &l->types.v[l->types.n - 1];
+}
+
+/* ---- */
+
+void type_name_keep(struct ledger *l, const struct machine *m, int64_t micros)
+{
+    struct type_fact *f = fact_of(l, m);
+
+    if (!*m->config_hash || (strcmp(f->hash, m->config_hash) == 0 &&
+                             (micros < 0 || f->micros_hour[m->spot] == micros)))
+        return;
+    snprintf(f->hash, sizeof f->hash, "%s", m->config_hash);
+    if (micros >= 0)
+        f->micros_hour[m->spot] = micros;
+    fact_write(l, f);
+}
+
+/* Its price by the file, the dearest of its zones; -1: the file has none. */
+static int64_t type_name_price(const struct conf_type *t, bool spot)
+{
+    int64_t most = -1;
+
+    for (uint32_t i = 0; i < t->fact.n_offers; i++)
+        if (t->fact.offers[i].spot == spot &&
+            t->fact.offers[i].price_micros_hour > most)
+            most = t->fact.offers[i].price_micros_hour;
+    return most;
+}
+
+int64_t type_name_cost(const struct machine *m, const struct conf_type *t)
+{
+    if (!t || (*m->config_hash && strcmp(m->config_hash, t->hash) != 0))
+        return m->price_micros_hour;
+    for (uint32_t i = 0; i < t->fact.n_offers; i++) {
+        const struct snap_offer *o = &t->fact.offers[i];
+
+        if (o->spot == m->spot && o->price_micros_hour >= 0 &&
+            (!*o->zone || strcmp(o->zone, m->zone) == 0))
+            return o->price_micros_hour;
+    }
+    return m->price_micros_hour;
+}
+
+/* A price that was corrected in the file is what it cost, should the file drop
+ * its type later. */
+static void cost_settle(struct ledger *l, struct machine *m,
+                        const struct conf_type *t)
+{
+    int64_t cost = type_name_cost(m, t);
+
+    if (cost == m->price_micros_hour)
+        return;
+    m->price_micros_hour = cost;
+    type_name_keep(l, m, cost);
+    fleet_touch(&l->fleet, m);
+}
+
+/* The one type made as the machine was, of its provider; NULL: none, or two. */
+static const struct conf_type *type_alike(const struct config *conf,
+                                          const struct machine *m)
+{
+    const struct conf_type *found = NULL;
+
+    for (uint32_t i = 0; *m->config_hash && i < conf->n_types; i++) {
+        const struct conf_type *t = &conf->types[i];
+
+        if (strcmp(t->hash, m->config_hash) != 0 ||
+            strcmp(t->fact.provider, m->provider) != 0)
+            continue;
+        if (found)
+            return NULL;
+        found = t;
+    }
+    return found;
+}
+
+void type_name_settle(struct ledger *l, struct machine *m,
+                      const struct config *conf)
+{
+    const struct type_fact *f;
+    const struct conf_type *t;
+
+    if (m->state == STATE_GONE)
+        return;
+    t = type_find(conf, m->type);
+    if (t) {
+        cost_settle(l, m, t);
+        return;
+    }
+    f = fact_of(l, m);
+    if (!*m->config_hash)
+        snprintf(m->config_hash, sizeof m->config_hash, "%s", f->hash);
+    t = type_alike(conf, m);
+    if (!t && m->price_micros_hour < 0)
+        m->price_micros_hour = f->micros_hour[m->spot];
+    if (t) {
+        emit(l->env, "node.retyped", m->id, "", "%s is called %s now", m->type,
+             t->fact.name);
+        snprintf(m->type, sizeof m->type, "%s", t->fact.name);
+        type_name_keep(l, m, type_name_price(t, m->spot));
+    }
+    fleet_touch(&l->fleet, m);
+}
+
+/* Each launch notes what its type is made of: one of ours that no launch since
+ * the change can have made is older than that. */
+void type_name_found(struct ledger *l, struct machine *m,
+                     const struct config *conf, bool launched)
+{
+    const struct conf_type *t = type_find(conf, m->type);
+    const struct type_fact *f;
+
+    if (!t) {
+        type_name_settle(l, m, conf);
+        return;
+    }
+    f = fact_of(l, m);
+    if (launched && *f->hash && strcmp(f->hash, t->hash) != 0) {
+        snprintf(m->config_hash, sizeof m->config_hash, "%s", f->hash);
+        m->price_micros_hour = f->micros_hour[m->spot];
+        return;
+    }
+    snprintf(m->config_hash, sizeof m->config_hash, "%s", t->hash);
+    type_name_keep(l, m, type_name_price(t, m->spot));
+}
+
+void type_names_settle(struct ledger *l, const struct config *conf)
+{
+    for (uint32_t i = 0; i < l->fleet.n; i++)
+        type_name_settle(l, l->fleet.v[i], conf);
+}
+
+void type_names_rewrite(struct ledger *l)
+{
+    for (uint32_t i = 0; i < l->types.n; i++)
+        if (*l->types.v[i].hash)
+            fact_write(l, &l->types.v[i]);
+}
+
+void type_names_close(struct ledger *l)
+{
+    for (uint32_t i = 0; i < l->types.n; i++) {
+        free(l->types.v[i].name);
+        free(l->types.v[i].provider);
+    }
+    free(l->types.v);
+    l->types.v = NULL;
+    l->types.n = l->types.cap = 0;
+}

@@ -1,0 +1,41 @@
+/*
+ * type_names.h - what node types were called: a file may rename a type, or
+ * drop it, while its machines run.
+ *
+ * A machine goes by its type's name, in the cloud's lists too.  So the journal
+ * keeps, for each name under which a machine was bought or found, what the
+ * machine was made of (conf_type.hash) and what it cost: one that a list has
+ * under a name that no file has any more is of the type that is made the same
+ * way, and else still costs what it did.  No limit is passed for want of a
+ * name.
+ * Control thread only.
+ */
+#ifndef CONTROL_TYPE_NAMES_H
+#define CONTROL_TYPE_NAMES_H
+
+#include "configuration.h"
+#include "ledger.h"
+
+/* The machine is of its type as the file has it now; micros a machine and
+ * hour, -1: not known.  Nothing is written when that was known. */
+void type_name_keep(struct ledger *l, const struct machine *m, int64_t micros);
+/* What the file says now that the machine costs; what was known before, for one
+ * that is not made as the file has its type, or that the file has no price for. */
+int64_t type_name_cost(const struct machine *m, const struct conf_type *t);
+/* One that a list showed first.  Was it launched here, and has its type been
+ * made another way since, it is what it was, at the old price. */
+void type_name_found(struct ledger *l, struct machine *m,
+                     const struct config *conf, bool launched);
+/* One whose type is in the file costs what that says.  Else it is of the one
+ * type made the same way, of its provider, if there is such; else has its old
+ * price. */
+void type_name_settle(struct ledger *l, struct machine *m,
+                      const struct config *conf);
+/* All of them, for a file that has just been taken. */
+void type_names_settle(struct ledger *l, const struct config *conf);
+
+/* Puts what is known into the batch again. */
+void type_names_rewrite(struct ledger *l);
+void type_names_close(struct ledger *l);
+
+#endif

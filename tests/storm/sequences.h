@@ -1,0 +1,51 @@
+/*
+ * sequences.h - what the named bad days are made of (test_sequences.c), and
+ * those that another file has.
+ */
+#ifndef STORM_SEQUENCES_H
+#define STORM_SEQUENCES_H
+
+#include "world.h"
+
+#define HEAD "head: {ray: {address: \"played:6379\"}}\n"
+#define CLUSTER "cluster: played\nstate: /a/davit.db\n"
+#define T4(provider, max) \
+    "node_types:\n  t4: {provider: " provider ", resources: {CPU: 8, GPU: 1}," \
+    " accelerator_type: T4, price: 1, max: " max "}\n"
+#define ONE_CLOUD "providers: {a: {plugin: played, cloud: a}}\n"
+#define GPUS(n) \
+    "{\"bundles\": [{\"resources\": {\"GPU\": 1}, \"count\": " #n "}]}"
+
+extern struct world the_world;
+
+/* What a sequence found; good until the next call. */
+const char *wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* A calm world, its first list read. */
+struct world *calm(const char *settings, bool head, uint32_t clouds);
+void weather(struct world *w, uint32_t cloud, struct cloud_weather now);
+uint32_t alive(struct world *w);
+struct daemon *first(struct world *w);
+
+/* test_edits.c: files that are saved, clocks that are set and journals that are
+ * restored while something is not known for sure. */
+#define EDITED(X) \
+    X(27, price_raised) \
+    X(27, price_raised_before_a_restart) \
+    X(28, limits_lowered_in_doubt) \
+    X(28, budget_lowered_in_doubt) \
+    X(29, providers_swap_names) \
+    X(30, types_swap_names) \
+    X(31, older_journal) \
+    X(32, made_then_renamed) \
+    X(32, made_then_renamed_at_a_start) \
+    X(32, made_then_retyped) \
+    X(32, made_then_retyped_at_a_start) \
+    X(32, unseen_then_renamed) \
+    X(33, clock_back_a_day) \
+    X(34, taken_back_while_end_hangs)
+
+#define SEQUENCE_OF_(n, f) const char *f(void);
+EDITED(SEQUENCE_OF_)
+#undef SEQUENCE_OF_
+
+#endif
