@@ -154,11 +154,17 @@ struct cover_layout;
 struct cover_layout *cover_layout(const struct cover_problem *p,
                                   struct arena *arena);
 
-/* The problem from whose plan that of p is made; shares all but the counts with
- * p.  False: there is none. */
-bool cover_base(const struct cover_problem *p, struct arena *arena,
-                struct cover_problem *ret);
-void cover_first_base(const struct cover_problem *base, struct arena *arena,
+/* Is the plan of p made from that of its bases?  Then there are COVER_BASES, each with
+ * more of p in it: base 0 is planned as a whole, each other one, and at last p, from
+ * the plan of the one before.  They share all but the counts with p. */
+enum { COVER_BASES = 2 };
+bool cover_steady(const struct cover_problem *p, struct arena *arena);
+void cover_base(const struct cover_problem *p, uint32_t number,
+                struct arena *arena, struct cover_problem *ret);
+/* layout: of p; before: the plan of the base before, NULL for base 0. */
+void cover_first_base(const struct cover_problem *base,
+                      const struct cover_layout *layout,
+                      const struct cover_plan *before, struct arena *arena,
                       struct cover_plan *ret);
 
 /* The problem whose duals prove the bound of p, likewise; there is one for each
@@ -176,7 +182,7 @@ void cover_duals(const struct cover_problem *rounded,
                  const struct cover_layout *layout, struct arena *arena,
                  struct cover_duals *ret);
 
-/* layout, base, duals: of p. */
+/* layout, base (the last one), duals: of p. */
 void cover_first_from(const struct cover_problem *p,
                       const struct cover_layout *layout,
                       const struct cover_plan *base,
