@@ -98,11 +98,12 @@ void packed_keep(const struct candidate *d, const uint32_t *groups,
                  const uint32_t *alts, uint32_t n, const uint32_t *before)
 {
     struct packed *x = d->packed;
-    struct arena *a = &x->arena;
+    struct arena *a;
 
     if (!before)
         return;
     packed_done(x);
+    a = &x->arena;
     x->used = x->any = true;
     x->n = n;
     x->d = *d;
