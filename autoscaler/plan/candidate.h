@@ -75,13 +75,12 @@ struct tactics {
     bool pool;       /* the cover packs the nodes that are there too */
 };
 
-struct packed; /* again/packed.h */
+struct start; /* again/start.h */
 
 struct candidate {
     const struct tables *t;
     struct arena *arena;
-    struct packed
-        *packed; /* what its nodes held in the last plan, NULL: not kept */
+    struct start *start; /* what is kept of its nodes, NULL: nothing is */
     VEC(struct node_class) classes; /* [0] begins the list */
     uint32_t sentinel_new;          /* bought nodes follow it */
     uint32_t sentinel_pool;         /* begins the list of the pool */

@@ -1,7 +1,7 @@
 /*
  * packed.c - see packed.h.
  */
-#include "packed.h"
+#include "start.h"
 
 #include <string.h>
 
@@ -15,7 +15,7 @@ void packed_done(struct packed *x)
  * question. */
 static bool untouched(const struct candidate *d)
 {
-    return d->packed && d->work == 0 && d->placements.n == 0 &&
+    return d->start && d->work == 0 && d->placements.n == 0 &&
            d->bought.n == 0 && !d->marked && !d->how.pool &&
            d->t->s->n_queues == 0;
 }
@@ -40,7 +40,7 @@ static bool same(const struct packed *x, const struct candidate *d,
 bool packed_again(struct candidate *d, const uint32_t *groups,
                   const uint32_t *alts, uint32_t n)
 {
-    struct packed *x = d->packed;
+    struct packed *x = d->start ? &d->start->packed : NULL;
 
     if (!untouched(d) || !same(x, d, groups, alts, n))
         return false;
@@ -61,7 +61,7 @@ bool packed_again(struct candidate *d, const uint32_t *groups,
 
 const uint32_t *packed_before(const struct candidate *d)
 {
-    if (!untouched(d) || d->packed->used)
+    if (!untouched(d) || d->start->packed.used)
         return NULL;
     return arena_copy(d->arena, d->left, d->t->n_groups * sizeof *d->left);
 }
@@ -97,13 +97,14 @@ static const uint32_t *lefts(struct packed *x, const uint32_t *left,
 void packed_keep(const struct candidate *d, const uint32_t *groups,
                  const uint32_t *alts, uint32_t n, const uint32_t *before)
 {
-    struct packed *x = d->packed;
+    struct packed *x;
     struct arena *a;
 
     if (!before)
         return;
-    packed_done(x);
+    x = &d->start->packed;
     a = &x->arena;
+    packed_done(x);
     x->used = x->any = true;
     x->n = n;
     x->d = *d;

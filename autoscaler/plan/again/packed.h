@@ -25,7 +25,7 @@ struct packed {
 
 void packed_done(struct packed *x); /* it is empty again */
 
-/* The candidate has nothing placed or bought and d->packed is about its nodes: places
+/* The candidate has nothing placed or bought and d->start is about its nodes: places
  * the groups as it was done before.  False: it is not known, nothing was done. */
 bool packed_again(struct candidate *d, const uint32_t *groups,
                   const uint32_t *alts, uint32_t n);

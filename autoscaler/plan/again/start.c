@@ -10,13 +10,14 @@
 void start_done(struct start *x)
 {
     packed_done(&x->packed);
+    arena_done(&x->fleet_arena);
     arena_done(&x->arena);
     *x = (struct start){.known = x->known, .packed.known = x->packed.known};
 }
 
 size_t start_bytes(const struct start *x)
 {
-    return x->arena.used + x->packed.arena.used;
+    return x->arena.used + x->packed.arena.used + x->fleet_arena.used;
 }
 
 /* Makes it anew, unless it is about these facts. */
@@ -58,7 +59,7 @@ void start_make(struct start *x, const struct problem *now,
     *d = x->base;
     d->t = ret_tables;
     d->arena = arena;
-    d->packed = &x->packed;
+    d->start = x;
     d->left = ARENA_ARRAY(arena, uint32_t, ret_tables->n_groups);
     for (uint32_t i = 0; i < ret_tables->n_groups; i++)
         d->left[i] = ret_tables->groups[i].count;

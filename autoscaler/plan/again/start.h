@@ -11,13 +11,15 @@
 #include "packed.h"
 
 struct start {          /* zero-initialised is valid: nothing is known */
-    struct arena arena; /* of all of it but packed */
+    struct arena arena; /* of all of it but packed and fleet */
     const uint64_t *facts;
     uint32_t n_facts;
     struct tables tables; /* in the arena; groups as counted then */
     struct candidate base;
     struct packed packed; /* of these nodes */
-    uint64_t known;       /* so often it was */
+    struct arena fleet_arena;
+    struct fleet_known *fleet; /* fleet/known.h, in its arena; NULL: nothing */
+    uint64_t known;            /* so often it was */
 };
 
 void start_done(struct start *x); /* it is empty again */
