@@ -55,10 +55,8 @@ static void add_bin(struct made *m, int64_t cpu, int64_t memory, int64_t gpu,
     m->has[t][0] = cpu * AMOUNT_ONE;
     m->has[t][1] = memory * AMOUNT_ONE;
     m->has[t][GPU] = gpu * AMOUNT_ONE;
-    m->bins[t] = (struct cover_bin){.has = m->has[t],
-                                    .price = price,
-                                    .max = max,
-                                    .accelerator = gpu > 0};
+    m->bins[t] = (struct cover_bin){
+        .has = m->has[t], .price = price, .max = max, .accelerator = gpu > 0};
 }
 
 /* Amounts in 1/10,000. */

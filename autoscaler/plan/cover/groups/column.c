@@ -20,7 +20,8 @@
 enum { FAILURES = 3, FAILURES_ONE = 20 };
 
 /* What the sets are worth in which bin t counts. */
-static double seats_of(const struct groups *x, const struct values *w, uint32_t t)
+static double seats_of(const struct groups *x, const struct values *w,
+                       uint32_t t)
 {
     double sum = 0;
 

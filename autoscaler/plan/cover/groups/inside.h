@@ -30,10 +30,10 @@ struct groups {
     struct column_maker *maker;
     uint32_t *failed; /* per bin: searches that came to no end */
     struct values best, own, asked, trial; /* own: the program's */
-    double *earn;                          /* per bin, seats included: at most */
-    double *ratio;                         /* that over its price */
-    double *amount, *row_amount;           /* scratch: of a column */
-    double bound, money;                   /* of the best worths */
+    double *earn;                /* per bin, seats included: at most */
+    double *ratio;               /* that over its price */
+    double *amount, *row_amount; /* scratch: of a column */
+    double bound, money;         /* of the best worths */
     bool begun, exact, done; /* exact: pricing is asked with the own worths */
     uint64_t until, work;    /* work: what counts none itself */
 };

@@ -92,8 +92,7 @@ static void sets_make(struct groups *x, const struct cover_proof *proof)
     for (uint32_t t = 0; t < v->n_bins; t++)
         for (uint32_t k = 0; k < x->n_sets && v->price[t]; k++)
             for (uint32_t i = 0; i < v->n_items; i++)
-                if (view_can(v, t, i) &&
-                    x->least[k].share[v->item_of[i]] > 0) {
+                if (view_can(v, t, i) && x->least[k].share[v->item_of[i]] > 0) {
                     x->counts[t] |= UINT64_C(1) << k;
                     break;
                 }
