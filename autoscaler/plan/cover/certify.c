@@ -10,9 +10,12 @@
 #include "exact/exact.h"
 #include "greedy.h"
 #include "groups/groups.h"
+#include "proof/proof.h"
 #include "stage.h"
 #include "steady/layout.h"
 #include "weight.h"
+
+#include <string.h>
 
 /* For the bound from prices of resources: at least so many steps, of few shapes
  * fewer, whose program is soon solved, and of a budget. */
@@ -61,7 +64,7 @@ static bool tight(const struct generate *g)
 {
     double value = lp_value(g->master.lp);
 
-    return value > 0 && g->bound >= value * (1 - TIGHT) && !bound_may_rise(g);
+    return value > 0 && g->bound >= value * (1 - TIGHT) && !proof_may_rise(g);
 }
 
 static double by_program(struct certify *x, uint64_t missing,
@@ -77,8 +80,9 @@ static double by_program(struct certify *x, uint64_t missing,
         bound_try(g, hint);
     for (uint32_t k = 0; k < STAGES && !generate_stopped(g) && !tight(g); k++)
         if (stage_end(k) > generate_work(g))
-            bound_stage(g, stage_end(k) - generate_work(g), stage_end(k));
-    return bound_best(g, NULL);
+            proof_stage(g, stage_end(k) - generate_work(g), stage_end(k));
+    proof_done(g);
+    return proof_best(g, NULL);
 }
 
 /* From worths that prices of resources gave, for groups of items; a greedy plan's
@@ -118,7 +122,7 @@ static int64_t by_duals(struct certify *x, uint64_t missing, const double *hint,
     for (uint32_t i = 0; hint && i < v->n_items; i++)
         worth[i] = hint[v->item_of[i]];
     bound = by_program(x, missing, worth, budget);
-    bound_best(&x->g, ret_proof);
+    proof_best(&x->g, ret_proof);
     *work += generate_work(&x->g);
     return bound > 0 ? view_whole(v, bound) : 0;
 }
