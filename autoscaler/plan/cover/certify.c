@@ -15,8 +15,6 @@
 #include "steady/layout.h"
 #include "weight.h"
 
-#include <string.h>
-
 /* For the bound from prices of resources: at least so many steps, of few shapes
  * fewer, whose program is soon solved, and of a budget. */
 #define PRICES_LEAST UINT64_C(600000)
