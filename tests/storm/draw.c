@@ -65,7 +65,7 @@ static uint32_t lasts(struct drawing *d, uint32_t least_ms, uint32_t most_ms)
 /* ---- settings */
 
 struct draft { /* of a file */
-    uint32_t max[3], max_nodes, cost, idle_s, start_s, consolidate;
+    uint32_t dear, max[3], max_nodes, cost, idle_s, start_s, consolidate;
     uint32_t of_cloud[3];
     uint32_t think_ms;
     bool outdated, renamed_provider, renamed_type, spot;
@@ -75,9 +75,9 @@ static char *file_of(const struct drawing *d, const struct draft *f)
 {
     static const char *const types[] = {"t4", "cpu", "v100"};
     static const char *const has[] = {
-        "{CPU: 8, GPU: 1}, accelerator_type: T4, price: 1",
-        "{CPU: 16}, price: 0.5",
-        "{CPU: 32, GPU: 4}, accelerator_type: V100, price: 5"};
+        "{CPU: 8, GPU: 1}, accelerator_type: T4", "{CPU: 16}",
+        "{CPU: 32, GPU: 4}, accelerator_type: V100"};
+    static const double price[] = {1, 0.5, 5};
     static const char *const modes[] = {"off", "empty", "on"};
     const char *provider = f->renamed_provider ? "p" : "cloud-";
     struct buf b;
@@ -99,10 +99,12 @@ static char *file_of(const struct drawing *d, const struct draft *f)
                    'a' + (int)i, 'a' + (int)i);
     buf_str(&b, "node_types:\n");
     for (uint32_t i = 0; i < d->types; i++)
-        buf_printf(&b, "  %s%s: {provider: %s%c, resources: %s, max: %u%s}\n",
+        buf_printf(&b,
+                   "  %s%s: {provider: %s%c, resources: %s, price: %g, max: "
+                   "%u%s}\n",
                    types[i], f->renamed_type ? "-new" : "", provider,
-                   'a' + (int)f->of_cloud[i], has[i], f->max[i],
-                   f->spot ? ", spot: true" : "");
+                   'a' + (int)f->of_cloud[i], has[i], price[i] * (1 + f->dear),
+                   f->max[i], f->spot ? ", spot: true" : "");
     return buf_take(&b);
 }
 
@@ -143,6 +145,8 @@ static void edits_draw(struct drawing *d, struct draft f)
         case 4: x.max_nodes = between(d, 1, f.max_nodes); break;
         default: x.cost = between(d, 1, 3); break;
         }
+        /* what else is drawn from a seed stays as it is */
+        x.dear = hash_number(hash_number(HASH_SEED, s->world.seed), i) % 4 == 0;
         s->edited = s->edited || x.renamed_provider || x.renamed_type;
         s->files[s->n_files++] = file_of(d, &x);
     }
