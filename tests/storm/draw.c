@@ -128,27 +128,39 @@ static struct draft draft_draw(struct drawing *d)
     return f;
 }
 
-/* Files that a hurried hand saves. */
+static void edit_draw(struct drawing *d, const struct draft *f, struct draft *x)
+{
+    *x = *f;
+    switch (below(d, 6)) {
+    case 0: x->max[below(d, 3)] = 1; break;
+    case 1: x->renamed_provider = true; break;
+    case 2: x->renamed_type = true; break;
+    case 3: x->idle_s = between(d, 5, 60); break;
+    case 4: x->max_nodes = between(d, 1, f->max_nodes); break;
+    default: x->cost = between(d, 1, 3); break;
+    }
+}
+
+/* Files that a hurried hand saves.  Some raise prices, where no provider is
+ * renamed (found/price_raised_with_provider_renamed.script); what else is drawn
+ * from a seed stays as it is. */
 static void edits_draw(struct drawing *d, struct draft f)
 {
     struct script *s = d->s;
     uint32_t n = between(d, 1, FILES_MOST - 1);
+    struct draft v[FILES_MOST];
+    bool renamed = false;
 
     for (uint32_t i = 0; i < n; i++) {
-        struct draft x = f;
+        edit_draw(d, &f, &v[i]);
+        renamed = renamed || v[i].renamed_provider;
+        s->edited = s->edited || v[i].renamed_provider || v[i].renamed_type;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t chance = hash_number(hash_number(HASH_SEED, s->world.seed), i);
 
-        switch (below(d, 6)) {
-        case 0: x.max[below(d, 3)] = 1; break;
-        case 1: x.renamed_provider = true; break;
-        case 2: x.renamed_type = true; break;
-        case 3: x.idle_s = between(d, 5, 60); break;
-        case 4: x.max_nodes = between(d, 1, f.max_nodes); break;
-        default: x.cost = between(d, 1, 3); break;
-        }
-        /* what else is drawn from a seed stays as it is */
-        x.dear = hash_number(hash_number(HASH_SEED, s->world.seed), i) % 4 == 0;
-        s->edited = s->edited || x.renamed_provider || x.renamed_type;
-        s->files[s->n_files++] = file_of(d, &x);
+        v[i].dear = !renamed && chance % 4 == 0;
+        s->files[s->n_files++] = file_of(d, &v[i]);
     }
 }
 
