@@ -18,8 +18,8 @@
 enum {
     CLOUDS = 8,
     ABSENT_FEW = 3,
-    CLOUD_FOUND_MS = 600000, /* a launch that left while no list had a machine
-                              * has come in so long after lists have it again */
+    CLOUD_FOUND_MS = 180000, /* lists have had a machine again for so long:
+                             * everybody knows it */
 };
 
 struct cloud_opts {
@@ -38,28 +38,28 @@ struct cloud_machine {
     int64_t gone_ms;                /* INT64_MAX: it is not being ended */
     bool failed;                    /* its start failed: listed as FAILED */
     bool no_gpu, never_joins, refuses_end;
-    bool by_person;         /* deleted by one, or taken back by the cloud */
-    bool added;             /* by a person: no daemon asked for it */
-    uint32_t daemon;        /* whose call it came from: player_who() */
-    uint32_t end_askers;    /* daemons that called for its end: bits */
-    uint32_t lists;         /* good lists that had it; of that daemon, as
+    bool by_person;        /* deleted by one, or taken back by the cloud */
+    bool added;            /* by a person: no daemon asked for it */
+    uint32_t daemon;       /* whose call it came from: player_who() */
+    uint32_t end_askers;   /* daemons that called for its end: bits */
+    uint32_t lists;        /* good lists that had it; of that daemon, as
                              * all that follows */
-    int64_t first_list_ms;  /* the first of them was answered; 0 none */
-    int64_t absent_ms;      /* since then no good list had it, though it should;
+    int64_t first_list_ms; /* the first of them was answered; 0 none */
+    int64_t absent_ms;     /* since then no good list had it, though it should;
                             * 0: not so */
-    int64_t absent_most_ms; /* the longest such time, no more than ABSENT_FEW
-                             * lacking that nobody ends */
-    int64_t again_ms;       /* since then every good list had it; 0: not so */
-    int64_t end_unsure_ms;  /* until then a call to end it is under way, or was
+    int64_t hidden_ms;     /* a good list then was the last that anybody would
+                             * think it gone by; 0 none */
+    int64_t again_ms;      /* since then every good list had it, and not as one
+                             * that is going; 0: not so */
+    int64_t end_known_ms;  /* who ends it was told of its end then, by an
+                             * answer or a list; 0: not so */
+    int64_t end_unsure_ms; /* until then a call to end it is under way, or was
                              * not answered: nobody knows what comes of it */
-    int64_t end_tried_ms;   /* the last call for its end, or the return of one
-                             * that hangs, which is later; 0 none */
-    int64_t end_called_ms;  /* the call whose effect its end was came in then */
-    bool end_unlisted;      /* it was being ended, and a list had it not, nor a
-                             * few others */
-    int64_t noted_ms;       /* a watcher's own */
-    uint32_t noted;         /* likewise */
-    int64_t noted_end_ms;   /* likewise */
+    int64_t end_tried_ms;  /* the last call for its end; 0 none */
+    int64_t end_called_ms; /* the call whose effect its end was came in then */
+    int64_t noted_ms;      /* a watcher's own */
+    uint32_t noted;        /* likewise */
+    int64_t noted_end_ms;  /* likewise */
     struct head_machine node; /* what it is as a node */
 };
 

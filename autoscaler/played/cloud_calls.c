@@ -368,6 +368,15 @@ static int end_comes(struct cloud *c, const char *id, int64_t called_ms)
     return DAVIT_OK;
 }
 
+/* Who asked for its end hears that it was accepted. */
+static void end_told(struct cloud *c, const char *id)
+{
+    struct cloud_machine *m = cloud_machine(c, id);
+
+    if (m && !m->end_known_ms)
+        m->end_known_ms = player_now_ms(c->player);
+}
+
 static void ends_come_late(void *arg)
 {
     struct asked *a = arg;
@@ -389,19 +398,6 @@ static void ends_later(struct cloud *c, const char *const *ids, size_t n)
     asked_later(a, LATE_MS, ends_come_late);
 }
 
-/* Each call that hangs keeps a thread, of which there are few. */
-static void ends_hang(struct cloud *c, const char *const *ids, size_t n)
-{
-    int64_t until = player_now_ms(c->player) + c->meets->hang_ms;
-
-    for (size_t i = 0; i < n; i++) {
-        struct cloud_machine *m = cloud_machine(c, ids[i]);
-
-        if (m && m->end_tried_ms < until)
-            m->end_tried_ms = until;
-    }
-}
-
 static int terminate(void *self, struct davit_call *call,
                      const char *const *ids, size_t n_ids,
                      struct davit_sink *sink, davit_put_done *done,
@@ -418,7 +414,6 @@ static int terminate(void *self, struct davit_call *call,
         return call_fails(c, e, DAVIT_AUTH, "no right to end machines");
     if (player_chance(c->player, 1000) < c->meets->end_hangs) {
         player_takes(c->player, c->meets->hang_ms);
-        ends_hang(c, ids, n_ids);
         return call_no_reply(c, e);
     }
     if (c->meets->invalid_ends)
@@ -430,8 +425,10 @@ static int terminate(void *self, struct davit_call *call,
     for (size_t k = 0; luck != LUCK_LATE && k < n_ids; k++) {
         int s = end_comes(c, ids[k], player_now_ms(c->player));
 
-        if (!call_is_silent(luck))
-            done(sink, ids[k], s);
+        if (call_is_silent(luck))
+            continue;
+        done(sink, ids[k], s);
+        end_told(c, ids[k]);
     }
     return call_is_silent(luck) ? call_no_reply(c, e) : DAVIT_OK;
 }

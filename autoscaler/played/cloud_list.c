@@ -50,14 +50,19 @@ static bool list_has(const struct handle *h, const struct cloud_machine *m)
 static void list_counts(const struct cloud *c, struct cloud_machine *m,
                         bool late)
 {
+    int64_t now = player_now_ms(c->player);
+    bool goes = m->gone_ms != INT64_MAX;
+
     if (late)
         return; /* its answer may never be looked at */
     m->lists++;
     m->absent_ms = 0;
-    if (!m->again_ms)
-        m->again_ms = player_now_ms(c->player);
+    if (goes && !m->end_known_ms)
+        m->end_known_ms = now;
+    if (!m->again_ms && !(goes && m->hidden_ms))
+        m->again_ms = now;
     if (!m->first_list_ms)
-        m->first_list_ms = player_now_ms(c->player);
+        m->first_list_ms = now;
 }
 
 /* Did a daemon ask for its end, or the cloud? */
@@ -75,28 +80,26 @@ static uint32_t staying(const struct handle *h, uint32_t shown)
 
     for (uint32_t i = shown; i < c->there.n; i++)
         n += list_has(h, c->there.v[i]) && c->there.v[i]->first_list_ms &&
-             c->there.v[i]->absent_most_ms < LIST_LAG_MOST_MS &&
-             !is_going(c->there.v[i]);
+             !c->there.v[i]->hidden_ms && !is_going(c->there.v[i]);
     return n;
 }
 
-/* A good list lacks it; few: nobody would wonder. */
+/* A good list lacks it; few: nobody would wonder.  One of whose end who ends it
+ * was told is gone then, another when lists lack it for a settle time. */
 static void list_lacks(const struct cloud *c, struct cloud_machine *m, bool few)
 {
     int64_t now = player_now_ms(c->player);
 
     if (m->again_ms && now - m->again_ms > CLOUD_FOUND_MS) {
-        m->absent_most_ms = 0; /* everybody knows it again */
-        m->end_unlisted = m->end_unlisted && m->gone_ms != INT64_MAX;
+        if (m->hidden_ms && m->gone_ms == INT64_MAX)
+            m->end_known_ms = 0;
+        m->hidden_ms = 0; /* everybody knows it again */
     }
     if (!m->absent_ms)
         m->absent_ms = now;
     m->again_ms = 0;
-    if (!few)
-        return;
-    m->end_unlisted = m->end_unlisted || is_going(m);
-    if (now - m->absent_ms > m->absent_most_ms)
-        m->absent_most_ms = now - m->absent_ms;
+    if (few && (m->end_known_ms || now - m->absent_ms >= LIST_LAG_MOST_MS))
+        m->hidden_ms = now;
 }
 
 int cloud_list(void *self, struct davit_call *call, struct davit_sink *sink,

@@ -65,7 +65,7 @@ static uint32_t lasts(struct drawing *d, uint32_t least_ms, uint32_t most_ms)
 /* ---- settings */
 
 struct draft { /* of a file */
-    uint32_t max[3], max_nodes, cost, idle_s, start_s, consolidate;
+    uint32_t dear, max[3], max_nodes, cost, idle_s, start_s, consolidate;
     uint32_t of_cloud[3];
     uint32_t think_ms;
     bool outdated, renamed_provider, renamed_type, spot;
@@ -75,9 +75,9 @@ static char *file_of(const struct drawing *d, const struct draft *f)
 {
     static const char *const types[] = {"t4", "cpu", "v100"};
     static const char *const has[] = {
-        "{CPU: 8, GPU: 1}, accelerator_type: T4, price: 1",
-        "{CPU: 16}, price: 0.5",
-        "{CPU: 32, GPU: 4}, accelerator_type: V100, price: 5"};
+        "{CPU: 8, GPU: 1}, accelerator_type: T4", "{CPU: 16}",
+        "{CPU: 32, GPU: 4}, accelerator_type: V100"};
+    static const double price[] = {1, 0.5, 5};
     static const char *const modes[] = {"off", "empty", "on"};
     const char *provider = f->renamed_provider ? "p" : "cloud-";
     struct buf b;
@@ -99,10 +99,12 @@ static char *file_of(const struct drawing *d, const struct draft *f)
                    'a' + (int)i, 'a' + (int)i);
     buf_str(&b, "node_types:\n");
     for (uint32_t i = 0; i < d->types; i++)
-        buf_printf(&b, "  %s%s: {provider: %s%c, resources: %s, max: %u%s}\n",
+        buf_printf(&b,
+                   "  %s%s: {provider: %s%c, resources: %s, price: %g, max: "
+                   "%u%s}\n",
                    types[i], f->renamed_type ? "-new" : "", provider,
-                   'a' + (int)f->of_cloud[i], has[i], f->max[i],
-                   f->spot ? ", spot: true" : "");
+                   'a' + (int)f->of_cloud[i], has[i], price[i] * (1 + f->dear),
+                   f->max[i], f->spot ? ", spot: true" : "");
     return buf_take(&b);
 }
 
@@ -126,25 +128,39 @@ static struct draft draft_draw(struct drawing *d)
     return f;
 }
 
-/* Files that a hurried hand saves. */
+static void edit_draw(struct drawing *d, const struct draft *f, struct draft *x)
+{
+    *x = *f;
+    switch (below(d, 6)) {
+    case 0: x->max[below(d, 3)] = 1; break;
+    case 1: x->renamed_provider = true; break;
+    case 2: x->renamed_type = true; break;
+    case 3: x->idle_s = between(d, 5, 60); break;
+    case 4: x->max_nodes = between(d, 1, f->max_nodes); break;
+    default: x->cost = between(d, 1, 3); break;
+    }
+}
+
+/* Files that a hurried hand saves.  Some raise prices, where no provider is
+ * renamed (found/price_raised_with_provider_renamed.script); what else is drawn
+ * from a seed stays as it is. */
 static void edits_draw(struct drawing *d, struct draft f)
 {
     struct script *s = d->s;
     uint32_t n = between(d, 1, FILES_MOST - 1);
+    struct draft v[FILES_MOST];
+    bool renamed = false;
 
     for (uint32_t i = 0; i < n; i++) {
-        struct draft x = f;
+        edit_draw(d, &f, &v[i]);
+        renamed = renamed || v[i].renamed_provider;
+        s->edited = s->edited || v[i].renamed_provider || v[i].renamed_type;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t chance = hash_number(hash_number(HASH_SEED, s->world.seed), i);
 
-        switch (below(d, 6)) {
-        case 0: x.max[below(d, 3)] = 1; break;
-        case 1: x.renamed_provider = true; break;
-        case 2: x.renamed_type = true; break;
-        case 3: x.idle_s = between(d, 5, 60); break;
-        case 4: x.max_nodes = between(d, 1, f.max_nodes); break;
-        default: x.cost = between(d, 1, 3); break;
-        }
-        s->edited = s->edited || x.renamed_provider || x.renamed_type;
-        s->files[s->n_files++] = file_of(d, &x);
+        v[i].dear = !renamed && chance % 4 == 0;
+        s->files[s->n_files++] = file_of(d, &v[i]);
     }
 }
 

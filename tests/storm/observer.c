@@ -9,11 +9,12 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "history.h"
 
 enum {
     KNOWN_MS = 30 * SECOND,     /* who joined the head later may not be known */
     CHECK_MS = 20 * SECOND,     /* between two looks at law 4 */
-    NEEDED_MS = 30 * MINUTE,    /* for so long a launch may still come in */
+    TAKEN_MS = 30 * SECOND,     /* a file is read by then, or held */
     SHOWS_MS = 10 * MINUTE,     /* from a stop to /readyz */
     GRACE_MS = 90 * SECOND,     /* from unknown to known */
     END_COMES_MS = 11 * MINUTE, /* after a restart: an end that was asked for */
@@ -88,16 +89,17 @@ static void ending(void *arg, struct cloud *c, struct cloud_machine *m)
 
 /* ---- 3: billed counts */
 
-/* The most that any file so far allowed: an older one may be in force still,
- * and a launch that left under it may come in. */
-static uint32_t max_of(const struct world *w, const char *type)
+/* The most that a file allowed that may have been in force since a launch left:
+ * a held one is not, and it may come in later. */
+static uint32_t max_of(const struct world *w, const char *type, int64_t since)
 {
     uint32_t most = 0;
 
     for (uint32_t i = 0; i < w->settings.n; i++) {
         const struct config *c = w->settings.v[i].conf;
 
-        for (uint32_t k = 0; k < c->n_types; k++)
+        for (uint32_t k = 0; history_in_force(w, i, since) && k < c->n_types;
+             k++)
             if (strcmp(c->types[k].fact.name, type) == 0 &&
                 c->types[k].fact.max > most)
                 most = c->types[k].fact.max;
@@ -105,78 +107,118 @@ static uint32_t max_of(const struct world *w, const char *type)
     return most;
 }
 
-static uint32_t max_nodes(const struct world *w)
+static uint32_t max_nodes(const struct world *w, int64_t since)
 {
     uint32_t most = 0;
 
     for (uint32_t i = 0; i < w->settings.n; i++)
-        if (w->settings.v[i].conf->limits.max_nodes > most)
+        if (history_in_force(w, i, since) &&
+            w->settings.v[i].conf->limits.max_nodes > most)
             most = w->settings.v[i].conf->limits.max_nodes;
     return most;
 }
 
 /* -1: none. */
-static int64_t max_cost(const struct world *w)
+static int64_t max_cost(const struct world *w, int64_t since)
 {
     int64_t most = 0;
 
     for (uint32_t i = 0; i < w->settings.n && most >= 0; i++) {
         int64_t x = w->settings.v[i].conf->limits.max_cost_micros_hour;
 
-        most = x < 0 || x > most ? x : most;
+        if (history_in_force(w, i, since))
+            most = x < 0 || x > most ? x : most;
     }
     return most;
 }
 
-static int64_t price_of(const struct world *w, const struct cloud_machine *m)
+/* -1: the file has no such type. */
+static int64_t price_in(const struct config *c, const struct cloud_machine *m)
 {
-    for (uint32_t i = w->settings.n; i-- > 0;) {
-        const struct config *c = w->settings.v[i].conf;
+    for (uint32_t k = 0; k < c->n_types; k++) {
+        const struct snap_type *t = &c->types[k].fact;
 
-        for (uint32_t k = 0; k < c->n_types; k++) {
-            const struct snap_type *t = &c->types[k].fact;
-
-            for (uint32_t o = 0;
-                 strcmp(t->name, m->type) == 0 && o < t->n_offers; o++)
-                if (t->offers[o].spot == m->spot)
-                    return t->offers[o].price_micros_hour;
-        }
+        for (uint32_t o = 0; strcmp(t->name, m->type) == 0 && o < t->n_offers;
+             o++)
+            if (t->offers[o].spot == m->spot)
+                return t->offers[o].price_micros_hour;
     }
-    return 0;
+    return -1;
 }
 
-/* Lists that went well had said so for a settle time, or one after its end was
- * confirmed: it is gone, as anybody would think, until they have it again, and
- * not as one that is ending anyhow. */
-static bool was_hidden(const struct world *w, const struct cloud_machine *m)
+/* By the files that may have been in force since then, the least; what none of
+ * them has costs what the last one that had it said. */
+static int64_t price_of(const struct world *w, const struct cloud_machine *m,
+                        int64_t since)
 {
-    bool found = m->again_ms && world_now(w) - m->again_ms > CLOUD_FOUND_MS;
+    int64_t least = -1;
 
-    if (m->end_unlisted && m->gone_ms != INT64_MAX)
-        return true;
-    return !found && (m->absent_most_ms >= SETTLE_MS || m->end_unlisted);
+    for (uint32_t i = w->settings.n; i-- > 0;) {
+        int64_t x = price_in(w->settings.v[i].conf, m);
+
+        if (!history_in_force(w, i, since) && least >= 0)
+            break;
+        if (x >= 0 && (least < 0 || x < least))
+            least = x;
+    }
+    return least < 0 ? 0 : least;
 }
 
-struct bill { /* of the machines that one daemon bought */
+/* Good lists had said so when a launch left: it is gone, as anybody would think,
+ * until they have had it again for long enough to be known. */
+static bool was_hidden(const struct cloud_machine *m, int64_t since)
+{
+    return m->hidden_ms &&
+           (!m->again_ms || since - m->again_ms < CLOUD_FOUND_MS);
+}
+
+/* A person's machine counts from the first lists on. */
+static bool is_long_listed(const struct cloud_machine *m, int64_t since)
+{
+    return m->first_list_ms && since - m->first_list_ms > 2 * CLOUD_FOUND_MS;
+}
+
+struct bill { /* of the machines that one daemon bought or found */
     uint32_t of_type, all;
     int64_t micros_hour;
 };
 
 static struct bill bill_of(const struct world *w, uint32_t daemon,
-                           const char *type)
+                           const char *type, int64_t since)
 {
     struct cloud_machine *m;
     struct bill b = {0};
     struct cloud *c;
 
     for (uint32_t i = 0; (m = world_machine(w, i, &c)); i++) {
-        if (m->added || m->daemon != daemon || was_hidden(w, m))
+        if (m->daemon != daemon || was_hidden(m, since) ||
+            (m->added && !is_long_listed(m, since)))
             continue;
         b.all++;
         b.of_type += strcmp(m->type, type) == 0;
-        b.micros_hour += price_of(w, m);
+        b.micros_hour += price_of(w, m, since);
     }
     return b;
+}
+
+static bool type_over(const struct world *w, const struct snap_type *t)
+{
+    return bill_of(w, 0, t->name, world_now(w)).of_type > t->max;
+}
+
+const char *observer_over(const struct world *w)
+{
+    const struct config *c = w->settings.v[w->settings.n - 1].conf;
+    struct bill b = bill_of(w, 0, "", world_now(w));
+
+    if (w->gone)
+        return NULL; /* what is there cannot be ended */
+    for (uint32_t i = 0; i < c->n_types; i++)
+        if (type_over(w, &c->types[i].fact))
+            return "there are more machines of a type than its max";
+    return b.all > c->limits.max_nodes
+               ? "there are more machines than max_nodes"
+               : NULL;
 }
 
 /* ---- 5: bought once */
@@ -197,10 +239,9 @@ static uint32_t needed(const struct world *w)
 
     for (uint32_t i = 0; i < OWNERS; i++) {
         const struct owner *o = &w->owners[i];
-        uint32_t kept = promise_count(&o->kept), asked = 0, unsure = 0;
+        uint32_t kept = promise_count(&o->kept), asked = o->refused_most;
+        uint32_t unsure = 0;
 
-        if (o->refused)
-            asked = o->refused_most;
         if (o->asking && promise_count(&o->asked) > asked)
             asked = promise_count(&o->asked);
         for (uint32_t k = 0; k < o->n_unsure; k++)
@@ -212,58 +253,52 @@ static uint32_t needed(const struct world *w)
     return all;
 }
 
-/* A launch that has left may come in though it is no longer needed. */
-static void needed_note(struct world *w)
-{
-    uint32_t now = needed(w);
-
-    if (now >= w->needed || world_now(w) - w->needed_ms > NEEDED_MS) {
-        w->needed = now;
-        w->needed_ms = world_now(w);
-    }
-}
-
-/* May an end of it still come, as far as a daemon can know that began after it
- * was asked for? */
-static bool end_unsure(const struct world *w, const struct cloud_machine *m)
+/* When it left: may an end of it still come, as far as a daemon can know that
+ * began after it was asked for? */
+static bool end_unsure(const struct world *w, const struct cloud_machine *m,
+                       int64_t left)
 {
     int64_t since = w->daemons[0].started_ms > w->slept_ms
                         ? w->daemons[0].started_ms
                         : w->slept_ms;
 
-    return world_now(w) < m->end_unsure_ms ||
-           (m->end_unsure_ms && world_now(w) - since < END_COMES_MS);
+    return left < m->end_unsure_ms ||
+           (m->end_unsure_ms && left - since < END_COMES_MS);
 }
 
-static bool of_use(const struct world *w, const struct cloud_machine *m)
+static bool of_use(const struct world *w, const struct cloud_machine *m,
+                   int64_t left)
 {
-    return !end_unsure(w, m) && m->gone_ms == INT64_MAX && !m->failed &&
-           !m->asked_ms && !m->added && !was_hidden(w, m) &&
+    return !end_unsure(w, m, left) && m->gone_ms == INT64_MAX && !m->failed &&
+           !m->asked_ms && !m->added && !was_hidden(m, left) &&
            m->ready_ms - m->launched_ms + SEEN_MS <
                w->settings.v[0].conf->start_timeout_ms;
 }
 
-static void once_check(struct world *w, const struct cloud_machine *new)
+static void once_check(struct world *w, const struct cloud_machine *new,
+                       int64_t left)
 {
     struct cloud_machine *m;
     struct cloud *c;
-    uint32_t n = 0;
+    uint32_t n = 0, most;
 
-    needed_note(w);
+    history_needed(w, needed(w));
+    most = history_most_needed(w, left);
     for (uint32_t i = 0; (m = world_machine(w, i, &c)); i++)
-        n += of_use(w, m);
-    if (n > w->needed)
+        n += of_use(w, m, left);
+    if (n > most)
         law_broken(w, LAW_ONCE,
                    "%s is bought though %u machines are there for %u that are "
                    "asked for",
-                   new->id, n - 1, w->needed);
+                   new->id, n - 1, most);
 }
 
 static void launched(void *arg, struct cloud *c, struct cloud_machine *m)
 {
     struct world *w = arg;
-    struct bill b = bill_of(w, m->daemon, m->type);
-    int64_t cost = max_cost(w);
+    int64_t left = history_first(w, m->request_id);
+    struct bill b = bill_of(w, m->daemon, m->type, left);
+    int64_t cost = max_cost(w, left);
 
     w->launched++;
     w->digest = hash_text(hash_number(w->digest, (uint64_t)world_now(w)),
@@ -271,15 +306,15 @@ static void launched(void *arg, struct cloud *c, struct cloud_machine *m)
     if (m->daemon || m->added)
         return; /* its settings are not noted; nobody's purchase */
     if (w->plain && !m->failed)
-        once_check(w, m);
-    if (b.of_type > max_of(w, m->type))
+        once_check(w, m, left);
+    if (b.of_type > max_of(w, m->type, left))
         law_broken(w, LAW_BILL,
                    "cloud %s: with %s there are %u machines of type %s, max %u",
                    cloud_title(c), m->id, b.of_type, m->type,
-                   max_of(w, m->type));
-    else if (b.all > max_nodes(w))
+                   max_of(w, m->type, left));
+    else if (b.all > max_nodes(w, left))
         law_broken(w, LAW_BILL, "with %s there are %u machines, max_nodes %u",
-                   m->id, b.all, max_nodes(w));
+                   m->id, b.all, max_nodes(w, left));
     else if (cost >= 0 && b.micros_hour > cost)
         law_broken(w, LAW_BILL, "with %s the bill is %lld micros, max %lld",
                    m->id, (long long)b.micros_hour, (long long)cost);
@@ -292,6 +327,7 @@ static void sent(void *arg, struct cloud *c, const char *request_id,
 
     (void)c;
     (void)type;
+    history_sent(w, request_id);
     w->digest = hash_number(hash_text(w->digest, request_id), count);
 }
 
@@ -308,13 +344,12 @@ static const char *standing(const struct status_page *page, uint32_t owner)
     return "";
 }
 
-/* A clock that is set makes a time to live longer or shorter at the next
- * start: what has one may be gone by either clock. */
+/* A clock that is set makes a time to live longer or shorter at the next start,
+ * from which on the steady clock goes by it, and not before. */
 static bool fits(struct promise *p, const char *body)
 {
     p->expired = p->expired ||
-                 (p->expires_ms && (p->expires_ms <= clock_steady_ms() ||
-                                    p->expires_ms <= clock_wall_ms()));
+                 (p->expires_ms && p->expires_ms <= clock_steady_ms());
     return strcmp(p->body, body) == 0 || (p->expired && !*body);
 }
 
@@ -336,6 +371,17 @@ static void unsure_settle(struct owner *o, const char *body)
     o->n_unsure = 0;
 }
 
+/* A full disk refuses, and may have taken it down all the same: so it stands, or
+ * what was promised before. */
+static bool is_refused(struct owner *o, const char *body)
+{
+    bool any = o->refused_more;
+
+    for (uint32_t k = 0; k < o->n_refused; k++)
+        any = any || fits(&o->refused[k], body);
+    return any;
+}
+
 static void requests_check(struct daemon *d, const struct status_page *page)
 {
     struct world *w = d->world;
@@ -347,7 +393,7 @@ static void requests_check(struct daemon *d, const struct status_page *page)
         if (o->asking && fits(&o->asked, body))
             continue; /* its answer is on its way, and hides what was before */
         unsure_settle(o, body);
-        if (!fits(&o->kept, body) && !o->refused)
+        if (!fits(&o->kept, body) && !is_refused(o, body))
             law_broken(w, LAW_REQUEST,
                        "owner-%02u was promised \"%s\", there is \"%s\"", i,
                        o->kept.body, body);
@@ -368,14 +414,14 @@ static bool is_known(const struct status_page *page,
     return false;
 }
 
-/* One that is not known must be after some good lists and a grace; what lists hid,
- * as anybody would think gone, when they have had it again. */
+/* One that is not known must be after some good lists and a grace; what lists hid
+ * from the first that has it again. */
 static void owner_check(struct daemon *d, const struct status_page *page,
                         const struct cloud *c, struct cloud_machine *m)
 {
     int64_t now = world_now(d->world);
 
-    if (is_known(page, m) || was_hidden(d->world, m)) {
+    if (is_known(page, m) || was_hidden(m, INT64_MAX)) {
         m->noted_ms = 0;
         return;
     }
@@ -410,8 +456,10 @@ static void owners_check(struct daemon *d, const struct status_page *page)
     struct cloud *c;
 
     d->world->unknown = false;
-    for (uint32_t i = 0; anew && (m = world_machine(d->world, i, &c)); i++)
+    for (uint32_t i = 0; anew && (m = world_machine(d->world, i, &c)); i++) {
         m->noted = m->lists;
+        m->again_ms = m->again_ms ? world_now(d->world) : 0;
+    }
     for (uint32_t i = 0; (m = world_machine(d->world, i, &c)); i++)
         if (m->gone_ms == INT64_MAX && m->daemon == d->number)
             owner_check(d, page, c, m);
@@ -559,7 +607,11 @@ void observer_step(struct daemon *d)
         return;
     news = page->tick != d->tick;
     if (w->plain)
-        needed_note(w);
+        history_needed(w, needed(w));
+    if (d->number == 0 && !page->config_held &&
+        world_now(w) - w->saved_ms > TAKEN_MS &&
+        world_now(w) - d->started_ms > TAKEN_MS)
+        history_taken(w);
     if (news && d->number == 0)
         requests_check(d, page);
     d->tick = page->tick;

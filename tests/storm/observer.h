@@ -28,6 +28,11 @@ void law_broken(struct world *w, enum law law, const char *fmt, ...)
 /* In a plain world: how many machines it is for. */
 uint32_t promise_count(const struct promise *p);
 
+/* When all has settled: are there more machines than the last file allows?  Says
+ * which limit is passed, or NULL.  Not of money: what is in use stays when a price
+ * rises. */
+const char *observer_over(const struct world *w);
+
 void observer_joins(struct world *w); /* the clouds are there */
 void observer_step(struct daemon *d); /* after each step of it */
 

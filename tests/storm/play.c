@@ -251,6 +251,8 @@ static void must_settle(struct world *w)
                    CALM_MOST_MS / HOUR, open);
         return;
     }
+    if (observer_over(w))
+        law_broken(w, LAW_BILL, "it has settled, and %s", observer_over(w));
     if (!world_asks(w) && world_reached(w))
         law_broken(w, LAW_SETTLES, "nothing is asked for, and %u machines stay",
                    world_reached(w));

@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "codec/codec.h"
+#include "history.h"
 #include "model/amount.h"
 #include "observer.h"
 
@@ -49,13 +50,13 @@ static enum status sources(void *arg, const struct config *c,
 /* What the file says, for the observer; a mistake says nothing. */
 static void settings_note(struct world *w, const char *text)
 {
-    struct settings_then s = {.at_ms = world_now(w)};
+    struct config *conf;
     struct buf errors;
 
     buf_init(&errors, 4096);
-    if (config_parse("played.yaml", text, strlen(text), &s.conf, &errors) ==
+    if (config_parse("played.yaml", text, strlen(text), &conf, &errors) ==
         ST_OK)
-        VEC_PUSH(NULL, &w->settings, s);
+        history_saved(w, conf);
     buf_done(&errors);
 }
 
@@ -310,6 +311,16 @@ static void answered_late(const struct ask *a)
     a->world->acknowledged++;
 }
 
+static void ask_refused(struct owner *o)
+{
+    if (o->n_refused < UNSURE)
+        o->refused[o->n_refused++] = o->asked;
+    else
+        o->refused_more = true;
+    if (promise_count(&o->asked) > o->refused_most)
+        o->refused_most = promise_count(&o->asked);
+}
+
 static void ask_done(struct command *cmd)
 {
     struct ask *a = (struct ask *)cmd;
@@ -324,13 +335,12 @@ static void ask_done(struct command *cmd)
         if (cmd->status == ST_OK || cmd->status == ST_NOT_FOUND) {
             o->kept = o->asked;
             o->n_unsure = 0;
-            o->refused = false;
+            o->n_refused = 0;
+            o->refused_more = false;
             o->refused_most = 0;
             w->acknowledged++;
         } else {
-            o->refused = true;
-            if (promise_count(&o->asked) > o->refused_most)
-                o->refused_most = promise_count(&o->asked);
+            ask_refused(o);
         }
     }
     status_unref(cmd->seen);
@@ -551,11 +561,7 @@ void world_end(struct world *w)
         cloud_free(w->clouds[i]);
     if (w->head)
         head_free(w->head);
-    for (uint32_t i = 0; i < w->settings.n; i++)
-        config_free(w->settings.v[i].conf);
-    free(w->settings.v);
-    hash_done(&w->sent_by_id);
-    free(w->sent.v);
+    history_free(w);
     disk_free(w->disk);
     player_free(w->player);
 }

@@ -55,8 +55,11 @@ struct promise {
 struct owner {
     struct promise kept, asked;
     bool asking;
-    bool refused; /* an ask was, since the last promise: it stands or not */
-    uint32_t refused_most;         /* machines of those, at most */
+    /* Asked and refused since the last promise: each stands, or does not. */
+    struct promise refused[UNSURE];
+    uint32_t n_refused;
+    bool refused_more;     /* so many that nobody can tell what stands */
+    uint32_t refused_most; /* machines of those, at most */
     struct promise unsure[UNSURE]; /* were asked of daemons that were killed:
                                     * each stands, or does not */
     uint32_t n_unsure;
@@ -65,8 +68,13 @@ struct owner {
 
 /* A file as it was once: what a limit may go back to. */
 struct settings_then {
-    int64_t at_ms;
+    int64_t taken_ms; /* it is in force since then at the latest; 0 not known */
     struct config *conf;
+};
+
+struct needed_then {
+    int64_t at_ms;
+    uint32_t n;
 };
 
 struct asked_for { /* a launch that left a daemon */
@@ -88,14 +96,14 @@ struct world {
     struct owner owners[OWNERS];
     bool crashing;
     VEC(struct settings_then) settings;
+    int64_t saved_ms; /* the last of them was */
     VEC(struct asked_for) sent;
     struct hash sent_by_id;
-    uint32_t survives; /* of a loss of power that is to come */
-    bool plain;        /* law 5 counts: see script.h */
-    uint32_t needed;   /* machines, in a plain world, and since when */
-    int64_t needed_ms;
-    uint32_t edits;  /* files that were saved */
-    uint64_t faults; /* beside those of clouds and head */
+    uint32_t survives;              /* of a loss of power that is to come */
+    bool plain;                     /* law 5 counts: see script.h */
+    VEC(struct needed_then) needed; /* machines, in a plain world, by time */
+    uint32_t edits;                 /* files that were saved */
+    uint64_t faults;                /* beside those of clouds and head */
     uint32_t acknowledged, ended, tasks_lost, launched;
     uint32_t adopters; /* daemons whose person adopted all: bits */
     bool unknown;      /* law 4: some machine is */
