@@ -70,7 +70,7 @@ static void tasks_take(struct arena *a, struct snap_demand d,
 /* What may lie in room that went a moment ago is split off as unconfirmed. */
 static struct snap_demand in_doubt(struct taking *t, const struct source *h,
                                    struct snap_demand d,
-                                   const struct room_lost *lost, uint32_t n)
+                                   const struct lately_lost *lost, uint32_t n)
 {
     struct snap_bundle *v = ARENA_ARRAY(t->arena, struct snap_bundle,
                                         2 * d.n_bundles);
@@ -78,7 +78,7 @@ static struct snap_demand in_doubt(struct taking *t, const struct source *h,
 
     for (uint32_t i = 0; i < d.n_bundles; i++) {
         struct snap_bundle b = d.bundles[i];
-        uint32_t doubt = b.unconfirmed ? 0 : room_holds(lost, n, &b);
+        uint32_t doubt = b.unconfirmed ? 0 : lately_holds(lost, n, &b);
 
         b.count -= doubt;
         if (b.count > 0)
@@ -87,7 +87,7 @@ static struct snap_demand in_doubt(struct taking *t, const struct source *h,
         b.unconfirmed = true;
         if (doubt > 0) {
             v[kept++] = b;
-            t->confirmed_ms = room_until_ms(&h->room, t->k->env->mono_ms);
+            t->confirmed_ms = lately_until_ms(&h->lately, t->k->env->mono_ms);
         }
     }
     d.bundles = v;
@@ -101,8 +101,8 @@ static void tasks_doubt(struct taking *t, const struct source *h,
                         struct snap_demand *v)
 {
     uint32_t n;
-    const struct room_lost *lost = room_lost(&h->room, t->k->env->mono_ms,
-                                             t->arena, &n);
+    const struct lately_lost *lost = lately_lost(&h->lately, t->k->env->mono_ms,
+                                                 t->arena, &n);
 
     for (uint32_t i = 0; n && i < h->view->n_demands; i++)
         if (v[i].source == SOURCE_TASK)

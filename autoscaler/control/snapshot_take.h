@@ -35,7 +35,7 @@ struct taken {
     uint32_t n_requests;
     bool unconfirmed;     /* some demand needs a second view */
     int64_t confirmed_ms; /* mono: when some of it is in doubt no longer
-                           * (sources/room.h); INT64_MAX: none is */
+                           * (sources/lately.h); INT64_MAX: none is */
 };
 
 /* In the page's arena; the page gets the references. */

@@ -181,7 +181,7 @@ struct source_ops {
     bool by_address;      /* its nodes are found by address as well */
     bool two_looks;       /* one view may count work both as running and
                            * as pending: it takes two to be sure, and some
-                           * time where room went (control/sources/room.h) */
+                           * time where room went (control/sources/lately.h) */
     bool numbered;        /* each answer has a version of its own: one that
                            * comes again is an old answer, repeated */
     bool drains_in_steps; /* a node is asked to drain until no work is

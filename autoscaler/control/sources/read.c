@@ -137,8 +137,8 @@ static void view_taken(struct sources *s, struct source *h,
     h->view = source_view_ref(j->view);
     h->view_ms = s->env->now_ms;
     if (h->ops->two_looks)
-        room_look(&h->room, restarted ? NULL : h->before, h->view,
-                  s->env->mono_ms);
+        lately_look(&h->lately, restarted ? NULL : h->before, h->view,
+                    s->env->mono_ms);
     source_index(h);
     source_joins(s, h, restarted);
     source_foreign(s, h);

@@ -13,7 +13,7 @@
 #include "../../wire/source.h"
 #include "../configuration.h"
 #include "../ledger.h"
-#include "room.h"
+#include "lately.h"
 
 struct node_name {
     const char *name;
@@ -40,7 +40,7 @@ struct source {
     int64_t read_due_ms;           /* mono */
     struct source_view *view;      /* the last good one, or NULL; a reference */
     struct source_view *before;    /* the one before it, likewise: two_looks */
-    struct room room;              /* what work took there: two_looks */
+    struct lately lately;          /* what work took there: two_looks */
     const struct node_name *names; /* its nodes by name, in the view's arena:
                                     * see nodes.c */
     uint32_t n_names;

@@ -10,9 +10,12 @@
 #include "coarse.h"
 #include "exact/exact.h"
 #include "greedy.h"
+#include "proof/proof.h"
 #include "stage.h"
 #include "steady/layout.h"
 #include "weight.h"
+
+#include <string.h>
 
 /* For the bound from prices of resources: at least so many steps, of few shapes
  * fewer, whose program is soon solved, and of a budget. */
@@ -62,7 +65,7 @@ static bool tight(const struct generate *g)
 {
     double value = lp_value(g->master.lp);
 
-    return value > 0 && g->bound >= value * (1 - TIGHT) && !bound_may_rise(g);
+    return value > 0 && g->bound >= value * (1 - TIGHT) && !proof_may_rise(g);
 }
 
 static double by_program(struct certify *x, uint64_t missing,
@@ -78,27 +81,23 @@ static double by_program(struct certify *x, uint64_t missing,
         bound_try(g, hint);
     for (uint32_t k = 0; k < STAGES && !generate_stopped(g) && !tight(g); k++)
         if (stage_end(k) > generate_work(g))
-            bound_stage(g, stage_end(k) - generate_work(g), stage_end(k));
-    return bound_best(g, NULL);
+            proof_stage(g, stage_end(k) - generate_work(g), stage_end(k));
+    proof_done(g);
+    return proof_best(g, NULL);
 }
 
-/* An item is as much of a bin as the smallest of its cluster, at least. */
-static void least_spread(const struct view *v, const struct coarse *coarse,
-                         const struct cover_proof *proof,
-                         struct cover_proof *ret)
+/* The proof for clusters as one for their items: an item is worth as much, and as
+ * much of a bin, as the smallest of its cluster, at least. */
+static struct cover_proof spread(const struct view *v,
+                                 const struct coarse *coarse,
+                                 const struct cover_proof *proof)
 {
-    struct cover_least *least = arena_copy(v->arena, proof->least,
-                                           proof->n_least * sizeof *least);
+    uint32_t *from = ARENA_ARRAY(v->arena, uint32_t, v->p->n_items);
 
-    for (uint32_t k = 0; k < proof->n_least; k++) {
-        double *share = ARENA_ARRAY(v->arena, double, v->p->n_items);
-
-        for (uint32_t i = 0; i < v->n_items; i++)
-            share[v->item_of[i]] = least[k].share[coarse->of[i]];
-        least[k].share = share;
-    }
-    ret->least = least;
-    ret->n_least = proof->n_least;
+    memset(from, 0xff, v->p->n_items * sizeof *from);
+    for (uint32_t i = 0; i < v->n_items; i++)
+        from[v->item_of[i]] = coarse->of[i];
+    return cover_proof_map(proof, from, v->p->n_items, v->arena);
 }
 
 static int64_t by_clusters(struct certify *x, uint64_t missing, uint64_t budget,
@@ -115,11 +114,7 @@ static int64_t by_clusters(struct certify *x, uint64_t missing, uint64_t budget,
     coarse.p.conserve = false;
     bound = cover_bound(&coarse.p, missing, NULL, budget - coarse.work,
                         x->v.arena, work, &proof);
-    for (uint32_t i = 0; proof.worth && i < x->v.n_items; i++)
-        x->worth[i] = proof.worth[coarse.of[i]];
-    view_proof(&x->v, x->worth, proof.money, ret_proof);
-    ret_proof->unit = proof.unit;
-    least_spread(&x->v, &coarse, &proof, ret_proof);
+    *ret_proof = spread(&x->v, &coarse, &proof);
     return bound;
 }
 
@@ -138,7 +133,7 @@ static int64_t by_duals(struct certify *x, uint64_t missing, const double *hint,
     for (uint32_t i = 0; hint && i < v->n_items; i++)
         worth[i] = hint[v->item_of[i]];
     bound = by_program(x, missing, worth, budget);
-    bound_best(&x->g, ret_proof);
+    proof_best(&x->g, ret_proof);
     *work += generate_work(&x->g);
     return bound > 0 ? view_whole(v, bound) : 0;
 }

@@ -17,6 +17,7 @@
 #include "coarse.h"
 #include "dive/dive.h"
 #include "greedy.h"
+#include "proof/proof.h"
 #include "rebuy.h"
 #include "ruin.h"
 #include "stage.h"
@@ -125,7 +126,7 @@ static int64_t bound_now(const struct improve *x)
     if (x->g.bound < 0)
         return -1;
     bound = x->best.n_left ? bound_without(&x->g, x->best.n_left)
-                           : bound_best(&x->g, NULL);
+                           : proof_best(&x->g, NULL);
     return bound < 0 ? 0 : view_whole(&x->v, bound);
 }
 
@@ -200,8 +201,9 @@ static void by_program(struct improve *x, uint64_t stage, uint64_t end)
     uint64_t from = generate_work(g);
 
     g->stop = from + left_of(x);
+    g->enough = (double)x->best.cost * (1 - PROVED);
     resume(x);
-    bound_stage(g, stage, end);
+    proof_stage(g, stage, end);
     memcpy(x->worth, g->centre, x->v.n_items * sizeof *x->worth);
     if (!proved(x))
         dive_some(x, from, stage);
@@ -424,8 +426,10 @@ static void improve(const struct cover_problem *p,
     partial_export(&x->best, ret);
     ret->bound = bound_now(x);
     ret->proof = x->proof;
-    if (x->lp)
-        bound_best(&x->g, &ret->proof);
+    if (x->lp) {
+        proof_best(&x->g, &ret->proof);
+        proof_done(&x->g);
+    }
     if (ret->bound < first->bound) { /* left out as many, or more */
         ret->bound = first->bound;
         ret->proof = first->proof;

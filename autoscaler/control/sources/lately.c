@@ -1,7 +1,7 @@
 /*
- * room.c - see room.h.
+ * lately.c - see lately.h.
  */
-#include "room.h"
+#include "lately.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +62,7 @@ static const struct source_node *node_in(const struct hash *t, const char *id)
 
 /* The changes of one look, the first of them at `first`. */
 struct look {
-    struct room *room;
+    struct lately *room;
     uint32_t first;
     struct hash by_key; /* numbers in room->all */
     int64_t mono_ms;
@@ -72,7 +72,7 @@ static void change_add(struct look *l, uint64_t type, uint64_t resource,
                        int64_t less)
 {
     uint64_t key = hash_number(hash_number(HASH_SEED, type), resource);
-    struct room_change *x = NULL;
+    struct lately_change *x = NULL;
     uint32_t i;
 
     for (uint32_t at = 0;
@@ -82,12 +82,12 @@ static void change_add(struct look *l, uint64_t type, uint64_t resource,
             break;
         x = NULL;
     }
-    if (!x && l->room->all.n - l->first >= ROOM_MOST)
+    if (!x && l->room->all.n - l->first >= LATELY_MOST)
         return;
     if (!x) {
         hash_add_index(&l->by_key, key, l->room->all.n);
         VEC_PUSH(NULL, &l->room->all,
-                 ((struct room_change){type, resource, l->mono_ms, 0, 0}));
+                 ((struct lately_change){type, resource, l->mono_ms, 0, 0}));
         x = &l->room->all.v[l->room->all.n - 1];
     }
     x->less = sum_of(x->less, less);
@@ -111,12 +111,12 @@ static void node_look(struct look *l, const struct source_node *was,
     }
 }
 
-static bool is_over(const struct room_change *c, int64_t mono_ms)
+static bool is_over(const struct lately_change *c, int64_t mono_ms)
 {
-    return mono_ms - c->mono_ms >= ROOM_DOUBT_MS;
+    return mono_ms - c->mono_ms >= LATELY_DOUBT_MS;
 }
 
-static void old_leave(struct room *r, int64_t mono_ms)
+static void old_leave(struct lately *r, int64_t mono_ms)
 {
     uint32_t kept = 0;
 
@@ -126,8 +126,8 @@ static void old_leave(struct room *r, int64_t mono_ms)
     r->all.n = kept;
 }
 
-void room_look(struct room *r, const struct source_view *before,
-               const struct source_view *now, int64_t mono_ms)
+void lately_look(struct lately *r, const struct source_view *before,
+                 const struct source_view *now, int64_t mono_ms)
 {
     struct look look = {.room = r, .mono_ms = mono_ms};
     struct hash was = {0};
@@ -143,43 +143,45 @@ void room_look(struct room *r, const struct source_view *before,
     hash_done(&look.by_key);
 }
 
-void room_done(struct room *r)
+void lately_done(struct lately *r)
 {
     free(r->all.v);
-    *r = (struct room){0};
+    *r = (struct lately){0};
 }
 
 /* ---- what went, in all */
 
-static struct room_lost *lost_find(struct room_lost *v, uint32_t *n,
-                                   const struct room_change *c)
+static struct lately_lost *lost_find(struct lately_lost *v, uint32_t *n,
+                                     const struct lately_change *c)
 {
     for (uint32_t i = 0; i < *n; i++)
         if (v[i].type == c->type && v[i].resource == c->resource)
             return &v[i];
-    if (*n == ROOM_MOST)
+    if (*n == LATELY_MOST)
         return NULL;
-    v[*n] = (struct room_lost){.type = c->type, .resource = c->resource};
+    v[*n] = (struct lately_lost){.type = c->type, .resource = c->resource};
     return &v[(*n)++];
 }
 
 static int by_type(const void *a, const void *b)
 {
-    const struct room_lost *x = a, *y = b;
+    const struct lately_lost *x = a, *y = b;
 
     return (x->type > y->type) - (x->type < y->type);
 }
 
-const struct room_lost *room_lost(const struct room *r, int64_t mono_ms,
-                                  struct arena *arena, uint32_t *ret_n)
+const struct lately_lost *lately_lost(const struct lately *r, int64_t mono_ms,
+                                      struct arena *arena, uint32_t *ret_n)
 {
-    struct room_lost *v = ARENA_ARRAY(
-        arena, struct room_lost, r->all.n < ROOM_MOST ? r->all.n : ROOM_MOST);
+    struct lately_lost *v = ARENA_ARRAY(
+        arena, struct lately_lost,
+        r->all.n < LATELY_MOST ? r->all.n : LATELY_MOST);
     uint32_t n = 0;
 
     for (uint32_t i = r->all.n; i-- > 0;) { /* the newest first */
-        const struct room_change *c = &r->all.v[i];
-        struct room_lost *l = is_over(c, mono_ms) ? NULL : lost_find(v, &n, c);
+        const struct lately_change *c = &r->all.v[i];
+        struct lately_lost *l = is_over(c, mono_ms) ? NULL
+                                                    : lost_find(v, &n, c);
 
         if (!l)
             continue;
@@ -195,7 +197,7 @@ const struct room_lost *room_lost(const struct room *r, int64_t mono_ms,
 
 /* How many of what alt asks for the nodes of one type may have taken: v is what
  * went there. */
-static int64_t alt_holds(const struct room_lost *v, uint32_t n,
+static int64_t alt_holds(const struct lately_lost *v, uint32_t n,
                          const struct snap_alt *alt)
 {
     int64_t most = INT64_MAX;
@@ -216,8 +218,8 @@ static int64_t alt_holds(const struct room_lost *v, uint32_t n,
                              : most; /* who asks for nothing shows nowhere */
 }
 
-uint32_t room_holds(const struct room_lost *v, uint32_t n,
-                    const struct snap_bundle *b)
+uint32_t lately_holds(const struct lately_lost *v, uint32_t n,
+                      const struct snap_bundle *b)
 {
     int64_t all = 0;
 
@@ -230,10 +232,10 @@ uint32_t room_holds(const struct room_lost *v, uint32_t n,
     return all < b->count ? (uint32_t)all : b->count;
 }
 
-int64_t room_until_ms(const struct room *r, int64_t mono_ms)
+int64_t lately_until_ms(const struct lately *r, int64_t mono_ms)
 {
     for (uint32_t i = 0; i < r->all.n; i++)
         if (!is_over(&r->all.v[i], mono_ms))
-            return r->all.v[i].mono_ms + ROOM_DOUBT_MS;
+            return r->all.v[i].mono_ms + LATELY_DOUBT_MS;
     return INT64_MAX;
 }

@@ -1,5 +1,5 @@
 /*
- * test_control_room.c - pending work that room may have gone to a moment ago is
+ * test_control_lately.c - pending work that room may have gone to a moment ago is
  * in doubt for a while, and no longer: a Ray head shows a task that a node has
  * taken as pending until its next round of questions.
  */
@@ -168,7 +168,8 @@ static void test_what_was_taken_is_not_bought_for_again(void **state)
     VIEWED_TWICE(full, two);
     assert_int_equal(sure(0), 0);
     assert_false(taken.unconfirmed); /* looking sooner is no help */
-    assert_int_equal(taken.confirmed_ms, rig.env.mono_ms - 100 + ROOM_DOUBT_MS);
+    assert_int_equal(taken.confirmed_ms,
+                     rig.env.mono_ms - 100 + LATELY_DOUBT_MS);
 }
 
 /* It still waits: it is other work, and nothing is said about when. */
@@ -182,7 +183,7 @@ static void test_what_still_waits_is_bought_for(void **state)
     VIEWED_TWICE(empty, one);
     VIEWED_TWICE(full, one);
     assert_int_equal(sure(0), 0);
-    rig_pass(ROOM_DOUBT_MS - 101);
+    rig_pass(LATELY_DOUBT_MS - 101);
     VIEWED(full, one);
     assert_int_equal(sure(0), 0);
     rig_pass(1);
@@ -228,7 +229,7 @@ static void test_room_that_comes_counts_against_it(void **state)
 
     (void)state;
     VIEWED_TWICE(before, w);
-    rig_pass(ROOM_DOUBT_MS);
+    rig_pass(LATELY_DOUBT_MS);
     VIEWED_TWICE(after, w);
     assert_int_equal(sure(0), 9);
     VIEWED_TWICE(other, w); /* from its highest on */
@@ -248,7 +249,7 @@ static void test_types_are_counted_apart(void **state)
 
     (void)state;
     VIEWED_TWICE(before, w);
-    rig_pass(ROOM_DOUBT_MS);
+    rig_pass(LATELY_DOUBT_MS);
     VIEWED_TWICE(after, w);
     assert_int_equal(sure(0), 0);
 }
@@ -262,7 +263,7 @@ static void test_a_new_node_had_all_its_room(void **state)
 
     (void)state;
     VIEWED_TWICE(one, w);
-    rig_pass(ROOM_DOUBT_MS);
+    rig_pass(LATELY_DOUBT_MS);
     VIEWED(one, w);
     assert_int_equal(sure(0), 2);
     VIEWED_TWICE(two, w);
@@ -279,7 +280,7 @@ static void test_a_death_takes_no_room(void **state)
 
     (void)state;
     VIEWED_TWICE(alive, none);
-    rig_pass(ROOM_DOUBT_MS);
+    rig_pass(LATELY_DOUBT_MS);
     VIEWED_TWICE(dead, one);
     assert_int_equal(sure(0), 1);
 }
@@ -294,7 +295,7 @@ static void test_a_first_view_tells_nothing(void **state)
     (void)state;
     VIEWED_TWICE(full, w);
     assert_int_equal(sure(0), 0);
-    rig_pass(ROOM_DOUBT_MS);
+    rig_pass(LATELY_DOUBT_MS);
     VIEWED(full, w);
     assert_int_equal(sure(0), 1);
     session = "another";
