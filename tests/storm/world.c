@@ -525,6 +525,7 @@ void world_begin(struct world *w, const struct world_opts *o)
     if (o->head)
         w->head = head_new(w->player,
                            &(struct head_opts){.waits = o->waits,
+                                               .round_ms = 1000,
                                                .join_least_ms = 2 * SECOND,
                                                .join_most_ms = 10 * SECOND});
     for (uint32_t i = 0; i < o->clouds; i++)
