@@ -273,6 +273,20 @@ def test_numbers_divided_into_parts():
         assert any("proved" in b for b in check_plan.check(s, plan))
 
 
+def test_nodes_of_no_type_are_in_no_part():
+    """Nodes whose type is not configured any more have no number that a proof could name."""
+    s, _ = parts_plan()
+    dear, cheap = s["node_types"]
+    row = cheap["resources"]
+    s["nodes"] = [{"id": f"n{i}", "type": "gone", "total": row, "available": row, "idle_ms": 1000,
+                   "price": 1.2037, "labels": {"ray.io/accelerator-type": "T4"}} for i in range(3)]
+    s["node_types"] = [dear]
+    plan = json.loads(davit_plan(s, "--budget", "20ms"))
+    assert not check_plan.check(s, plan)
+    assert {m["type"] for part in ("fleet", "launches") for x in plan["certificate"][part]["leaves"]
+            for m in x["machines"]} <= {"dear"}
+
+
 def test_parts_cover_all_numbers():
     """covered() against all numbers of up to three types, one by one."""
     rng = random.Random(SEED)

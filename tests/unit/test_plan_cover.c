@@ -50,7 +50,7 @@ static void frame(struct made *m)
     m->p.items = m->items;
     m->p.bins = m->bins;
     m->p.family_max = m->family_max;
-    m->p.n_families = 4;
+    m->p.n_families = m->p.n_kinds = 4;
     m->p.max_bins = UNLIMITED;
     m->p.max_cost = -1;
     for (uint32_t g = 0; g < 4; g++)

@@ -44,6 +44,8 @@ struct cover_problem {
     uint32_t n_bins;
     const uint32_t *family_max; /* bins of a family together, UNLIMITED */
     uint32_t n_families;
+    uint32_t n_kinds; /* the first so many families are kinds of bins that can be
+                        * told apart: a proof may divide plans by numbers of one */
     uint32_t max_bins; /* all together, UNLIMITED */
     int64_t max_cost;  /* micros an hour, -1: none */
     bool conserve;     /* a bin with accelerators must hold at least

@@ -163,7 +163,7 @@ static void settle(struct leaves *x, struct leaf *leaf,
     leaf->value = lp_value(g->master.lp);
     leaf->family = UINT32_MAX;
     used(x, g);
-    for (uint32_t f = 0; f < x->p->n_families; f++) {
+    for (uint32_t f = 0; f < x->p->n_kinds; f++) {
         double gain = hope(x, leaf, g->v, f);
 
         if (gain <= best)
@@ -172,7 +172,7 @@ static void settle(struct leaves *x, struct leaf *leaf,
         leaf->family = f;
         leaf->most = (uint32_t)x->used[f];
     }
-    x->g->extra += (uint64_t)x->p->n_families * g->v->n_bins;
+    x->g->extra += (uint64_t)x->p->n_kinds * g->v->n_bins;
 }
 
 /* ---- all */

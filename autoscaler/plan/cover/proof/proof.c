@@ -134,7 +134,7 @@ static void by_branch(struct generate *g, uint64_t nodes, uint64_t steps)
 {
     double bound = proof_best(g, NULL);
 
-    if (generate_stopped(g) || !g->v->p->n_families || bound <= 0 ||
+    if (generate_stopped(g) || !g->v->p->n_kinds || bound <= 0 ||
         (double)view_whole(g->v, bound) >= g->enough ||
         !solved(g->seated ? &g->seated->g : g))
         return;
@@ -184,7 +184,7 @@ bool proof_may_rise(const struct generate *g)
     if (!g->whole || g->v->n_items > SEATS_SHAPES)
         return false;
     return !g->seats ||
-           (g->branch ? !branch_ended(g->branch) : g->v->p->n_families > 0);
+           (g->branch ? !branch_ended(g->branch) : g->v->p->n_kinds > 0);
 }
 
 /* Without a branch; of the two programs alone. */
