@@ -14,7 +14,7 @@
 #define MOST_BYTES ((size_t)16 << 20)
 #define MOST_SCRATCH ((size_t)4 << 20)
 
-enum what { FIRST, BASE, IMPROVED, BOUND, DUALS };
+enum what { FIRST, IMPROVED, BOUND, DUALS, BASE /* + its number */ };
 
 struct question { /* of a problem of the kind */
     enum what what;
@@ -75,7 +75,7 @@ static void forget(struct memory *m, uint64_t plan)
 {
     struct memory_kind **at = &m->first;
 
-    m->bytes = 0;
+    m->bytes = start_bytes(&m->start);
     while (*at) {
         struct memory_kind *kind = *at;
 
@@ -113,6 +113,7 @@ void memory_begin(struct memory *m)
 void memory_done(struct memory *m)
 {
     forget(m, UINT64_MAX);
+    start_done(&m->start);
     arena_done(&m->scratch);
     *m = (struct memory){0};
 }
@@ -265,20 +266,6 @@ static const struct memory_answer *recall(struct memory *m,
     return a;
 }
 
-static const struct cover_least *copy_least(const struct cover_proof *x,
-                                            uint32_t n_items,
-                                            struct arena *arena)
-{
-    struct cover_least *y = ARENA_ARRAY(arena, struct cover_least, x->n_least);
-
-    for (uint32_t k = 0; k < x->n_least; k++) {
-        y[k] = x->least[k];
-        y[k].share = arena_copy(arena, x->least[k].share,
-                                n_items * sizeof *y[k].share);
-    }
-    return y;
-}
-
 static struct cover_plan copy_plan(const struct cover_plan *x, uint32_t n_items,
                                    struct arena *arena)
 {
@@ -290,10 +277,7 @@ static struct cover_plan copy_plan(const struct cover_plan *x, uint32_t n_items,
     y.unplaced = x->unplaced ? arena_copy(arena, x->unplaced,
                                           n_items * sizeof *x->unplaced)
                              : NULL;
-    if (x->proof.worth)
-        y.proof.worth = arena_copy(arena, x->proof.worth,
-                                   n_items * sizeof *x->proof.worth);
-    y.proof.least = copy_least(&x->proof, n_items, arena);
+    y.proof = cover_proof_map(&x->proof, NULL, n_items, arena);
     return y;
 }
 
@@ -335,16 +319,22 @@ static void keep(struct memory *m, struct memory_kind *kind,
 /* ---- covers */
 
 static struct cover_plan base_of(struct memory *m, struct memory_kind *kind,
-                                 const struct cover_problem *base,
+                                 const struct cover_problem *p, uint32_t number,
+                                 const struct cover_layout *layout,
+                                 const struct cover_plan *before,
                                  struct arena *arena)
 {
-    const struct question q = {.what = BASE, .items = base->items};
-    const struct memory_answer *a = recall(m, kind, &q);
+    const struct memory_answer *a;
+    struct cover_problem base;
     struct cover_plan plan;
+    struct question q;
 
+    cover_base(p, number, arena, &base);
+    q = (struct question){.what = BASE + number, .items = base.items};
+    a = recall(m, kind, &q);
     if (a)
         return a->said;
-    cover_first_base(base, arena, &plan);
+    cover_first_base(&base, layout, before, arena, &plan);
     keep(m, kind, &q, &plan, NULL);
     return plan;
 }
@@ -370,19 +360,21 @@ static void first_of(struct memory *m, struct memory_kind *kind,
                      const struct cover_problem *p, struct arena *arena,
                      struct cover_plan *ret)
 {
-    struct cover_problem base, rounded;
+    struct cover_plan plan[COVER_BASES];
     const struct cover_layout *layout;
+    struct cover_problem rounded;
     struct cover_duals duals;
-    struct cover_plan plan;
 
-    if (!cover_base(p, arena, &base) || !cover_rounded(p, arena, &rounded)) {
+    if (!cover_steady(p, arena) || !cover_rounded(p, arena, &rounded)) {
         cover_first(p, arena, ret);
         return;
     }
     layout = layout_of(m, kind, p, arena);
-    plan = base_of(m, kind, &base, arena);
+    for (uint32_t k = 0; k < COVER_BASES; k++)
+        plan[k] = base_of(m, kind, p, k, layout, k ? &plan[k - 1] : NULL,
+                          arena);
     duals = duals_of(m, kind, &rounded, layout, arena);
-    cover_first_from(p, layout, &plan, &duals, arena, ret);
+    cover_first_from(p, layout, &plan[COVER_BASES - 1], &duals, arena, ret);
 }
 
 void memory_first(struct memory *m, const struct cover_problem *p,

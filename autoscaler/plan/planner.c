@@ -245,12 +245,12 @@ static void run(const struct problem *now, uint64_t budget,
     struct candidate base, best;
     int64_t until;
 
-    tables_make(now, arena, &tables);
-    tables.memory = memory;
     shrink_forced(now, arena, verdicts);
     for (uint32_t i = 0; i < now->n_nodes; i++)
         gone[i] = shrink_leaves(&verdicts[i]);
-    candidate_start(&tables, gone, &base);
+    start_make(memory ? &memory->start : NULL, now, gone, arena, &tables,
+               &base);
+    tables.memory = memory;
     best = candidate_best(&base);
     candidate_better(&base, budget, &best);
     best.improvable = best.improvable && budget > 0;

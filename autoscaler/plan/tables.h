@@ -77,6 +77,9 @@ void tables_make(const struct problem *s, struct arena *arena,
                  struct tables *ret);
 /* Its part for groups and gangs: needs and offers are there. */
 void tables_demand(struct tables *t);
+/* The same when t has it for a problem that differs in counts alone, none of them 0 in
+ * one and more in the other, nor more than UINT32_MAX together in one alone. */
+void tables_demand_again(struct tables *t);
 
 /* Does the offer, or the node, satisfy the selector? */
 bool tables_match_offer(const struct tables *t, uint32_t selector,

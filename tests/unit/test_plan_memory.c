@@ -28,6 +28,8 @@ enum { WORLDS = 6, STEPS = 8 };
 enum { WORLDS = 24, STEPS = 16 };
 #endif
 
+#define NOW ((json_int_t)1795255200000)
+
 static uint64_t seed;
 
 static uint32_t below(uint32_t n)
@@ -79,12 +81,48 @@ static json_t *a_demand(uint32_t most)
     if (kind == 1 && below(2))
         json_object_set_new(d, "accelerator_type",
                             json_string(below(2) ? "T4" : "L4"));
+    if (below(16) == 0)
+        json_object_set_new(d, "priority", json_integer(1));
+    if (below(16) == 0)
+        json_object_set_new(d, "unconfirmed", json_true());
+    if (below(24) == 0)
+        json_object_set_new(d, "labels", json_pack("{s:s}", "team", "red"));
     return d;
+}
+
+/* What may become of one: it is idle, drains, is held for a while, has labels. */
+static void change_node(json_t *node)
+{
+    static const char *const states[] = {"ready", "ready", "draining",
+                                         "starting"};
+
+    switch (below(5)) {
+    case 0:
+        json_object_set_new(node, "idle_ms",
+                            json_integer((json_int_t)below(60) * 1000));
+        break;
+    case 1:
+        json_object_set_new(node, "hold", json_string("drain_refused"));
+        json_object_set_new(node, "hold_until_ms",
+                            json_integer(NOW + (json_int_t)below(60) * 1000));
+        break;
+    case 2:
+        json_object_set_new(node, "state", json_string(states[below(4)]));
+        break;
+    case 3:
+        json_object_set_new(
+            node, "labels",
+            json_pack("{s:s}", "team", below(2) ? "red" : "blue"));
+        break;
+    default:
+        if (below(2))
+            json_object_set(node, "available", json_object_get(node, "total"));
+    }
 }
 
 static json_t *a_node(json_t *types, uint32_t i)
 {
-    json_t *type = pick(types), *free = json_object(), *amount;
+    json_t *type = pick(types), *free = json_object(), *amount, *node;
     const char *name;
     char id[16];
 
@@ -95,10 +133,13 @@ static json_t *a_node(json_t *types, uint32_t i)
         json_object_set_new(free, name,
                             json_integer(all - (all * below(4) + 3) / 4));
     }
-    return json_pack("{s:s,s:O,s:O,s:o,s:O}", "id", id, "type",
+    node = json_pack("{s:s,s:O,s:O,s:o,s:O,s:I}", "id", id, "type",
                      json_object_get(type, "name"), "total",
                      json_object_get(type, "resources"), "available", free,
-                     "price", json_object_get(type, "price"));
+                     "price", json_object_get(type, "price"), "created_ms",
+                     NOW - (json_int_t)below(4) * 600000);
+    change_node(node);
+    return node;
 }
 
 /* large: more than 4,000 bundles, so that the cover has a base. */
@@ -114,9 +155,8 @@ static json_t *a_world(bool large)
         json_array_append_new(nodes, a_node(types, i));
     for (uint32_t i = 0; i < n; i++)
         json_array_append_new(demands, a_demand(large ? 400 : 12));
-    return json_pack("{s:I,s:{},s:o,s:o,s:o}", "now_ms",
-                     (json_int_t)1795255200000, "limits", "node_types", types,
-                     "nodes", nodes, "demands", demands);
+    return json_pack("{s:I,s:{},s:o,s:o,s:o}", "now_ms", NOW, "limits",
+                     "node_types", types, "nodes", nodes, "demands", demands);
 }
 
 /* ---- changes */
@@ -154,24 +194,44 @@ static void change_list(json_t *list, json_t *one)
     json_decref(one);
 }
 
+/* Idle nodes are idle for longer. */
+static void change_time(json_t *world)
+{
+    json_int_t ms = 1 + (json_int_t)below(20000);
+    json_t *node;
+    size_t i;
+
+    json_object_set_new(
+        world, "now_ms",
+        json_integer(json_integer_value(json_object_get(world, "now_ms")) +
+                     ms));
+    json_array_foreach(json_object_get(world, "nodes"), i, node) {
+        json_t *idle = json_object_get(node, "idle_ms");
+
+        if (idle)
+            json_object_set_new(node, "idle_ms",
+                                json_integer(json_integer_value(idle) + ms));
+    }
+}
+
 static void change(json_t *world, uint32_t step)
 {
     json_t *types = json_object_get(world, "node_types");
+    json_t *nodes = json_object_get(world, "nodes");
 
-    switch (below(9)) {
+    if (below(2)) /* of what changes most */
+        change_time(world);
+    switch (below(10)) {
     case 0:
-        json_object_set_new(world, "now_ms",
-                            json_integer(1795255200000 + 5000 * step));
+        if (json_array_size(nodes) > 0)
+            change_node(pick(nodes));
         break;
     case 1:
         json_object_set_new(pick(types), "price",
                             json_real(0.1 + below(90) * 0.05));
         break;
     case 2: change_limit(world); break;
-    case 3:
-        change_list(json_object_get(world, "nodes"),
-                    a_node(types, 1000 + step));
-        break;
+    case 3: change_list(nodes, a_node(types, 1000 + step)); break;
     case 4: change_list(json_object_get(world, "demands"), a_demand(12)); break;
     case 5:
         json_object_set_new(
@@ -311,6 +371,32 @@ static void test_base_is_known(void **state)
     json_decref(world);
 }
 
+/* Tables and classes of nodes are known when a count changes and time goes on, and
+ * what nodes hold when the demand is more than that. */
+static void test_start_is_known(void **state)
+{
+    struct memory memory = {0};
+    json_t *world;
+
+    (void)state;
+    seed_begin(9);
+    world = a_world(true);
+    compare(world, 0, &memory, "first");
+    for (uint32_t step = 0; step < STEPS; step++) {
+        change_count(world);
+        change_time(world);
+        compare(world, 0, &memory, "next");
+    }
+    print_message("%llu, %llu of %u starts were known\n",
+                  (unsigned long long)memory.start.known,
+                  (unsigned long long)memory.start.packed.known, STEPS);
+    /* less than all: a hold ends, all of a group lies on nodes */
+    assert_true(memory.start.known * 3 > STEPS * 2);
+    assert_true(memory.start.packed.known * 2 > STEPS);
+    memory_done(&memory);
+    json_decref(world);
+}
+
 /* What a world asked for two plans ago is forgotten. */
 static void test_forgets(void **state)
 {
@@ -426,6 +512,7 @@ int main(void)
         cmocka_unit_test(test_same_as_from_scratch),
         cmocka_unit_test(test_nothing_changed),
         cmocka_unit_test(test_base_is_known),
+        cmocka_unit_test(test_start_is_known),
         cmocka_unit_test(test_forgets),
         cmocka_unit_test(test_full),
         cmocka_unit_test(test_plan_outlives_memory),

@@ -70,6 +70,23 @@ struct cover_least {
     double worth;
 };
 
+/* Plans that have so many bins of a family with an item on them.  worth (micros):
+ * of each of these bins, below `least` of them. */
+struct cover_range {
+    uint32_t family, least, most; /* most: UNLIMITED */
+    double worth;
+};
+
+/* A proof for some of all plans: those within its ranges, of different families.
+ * Leaves together have all plans. */
+struct cover_leaf {
+    const struct cover_range *range;
+    uint32_t n_ranges;
+    const double *worth; /* as in a proof */
+    double money;
+    const double *least_worth; /* of each of the proof's `least` */
+};
+
 /* Why a bound holds: what each item is worth, and each micro of max_cost.  A fill
  * of a bin and its seats (`least`) are worth no more than the bin costs, but for the limits: what is
  * worth more in bins of which there are few is taken off (docs/planner.md). */
@@ -80,6 +97,9 @@ struct cover_proof {
                    * the bound is rounded up to one */
     const struct cover_least *least;
     uint32_t n_least;
+    /* More than none: the least of what they prove is a bound too. */
+    const struct cover_leaf *leaf;
+    uint32_t n_leaves;
 };
 
 struct cover_plan {
@@ -117,6 +137,12 @@ int64_t cover_bound(const struct cover_problem *p, uint64_t missing,
                     const double *hint, uint64_t budget, struct arena *arena,
                     uint64_t *work, struct cover_proof *ret_proof);
 
+/* The proof for n other items: what is item i there is from[i] here (UINT32_MAX:
+ * none; NULL: the same). */
+struct cover_proof cover_proof_map(const struct cover_proof *proof,
+                                   const uint32_t *from, uint32_t n,
+                                   struct arena *arena);
+
 /* ---- the same in steps, for whoever remembers answers: memory.h
  *
  * The plan and the bound of a large problem are made from answers to others, which
@@ -128,11 +154,17 @@ struct cover_layout;
 struct cover_layout *cover_layout(const struct cover_problem *p,
                                   struct arena *arena);
 
-/* The problem from whose plan that of p is made; shares all but the counts with
- * p.  False: there is none. */
-bool cover_base(const struct cover_problem *p, struct arena *arena,
-                struct cover_problem *ret);
-void cover_first_base(const struct cover_problem *base, struct arena *arena,
+/* Is the plan of p made from that of its bases?  Then there are COVER_BASES, each with
+ * more of p in it: base 0 is planned as a whole, each other one, and at last p, from
+ * the plan of the one before.  They share all but the counts with p. */
+enum { COVER_BASES = 2 };
+bool cover_steady(const struct cover_problem *p, struct arena *arena);
+void cover_base(const struct cover_problem *p, uint32_t number,
+                struct arena *arena, struct cover_problem *ret);
+/* layout: of p; before: the plan of the base before, NULL for base 0. */
+void cover_first_base(const struct cover_problem *base,
+                      const struct cover_layout *layout,
+                      const struct cover_plan *before, struct arena *arena,
                       struct cover_plan *ret);
 
 /* The problem whose duals prove the bound of p, likewise; there is one for each
@@ -150,7 +182,7 @@ void cover_duals(const struct cover_problem *rounded,
                  const struct cover_layout *layout, struct arena *arena,
                  struct cover_duals *ret);
 
-/* layout, base, duals: of p. */
+/* layout, base (the last one), duals: of p. */
 void cover_first_from(const struct cover_problem *p,
                       const struct cover_layout *layout,
                       const struct cover_plan *base,

@@ -42,26 +42,42 @@ struct greedy {
     uint64_t work;
 };
 
+/* Orders of the bin for as many items as may be wanted. */
+static void candidate_make(const struct view *v, uint32_t bin,
+                           const uint64_t *wanted, struct candidate *ret)
+{
+    const uint64_t *can = v->can + (size_t)bin * v->words;
+    uint32_t n = 0;
+
+    for (uint32_t w = 0; w < v->words; w++)
+        n += (uint32_t)__builtin_popcountll(can[w] & wanted[w]);
+    for (int s = 0; s < BY_N; s++) {
+        ret->order[s].item = ARENA_ARRAY(v->arena, uint32_t, n);
+        blocks_make(v, n, &ret->blocks[s]);
+    }
+    ret->least = ARENA_ARRAY(v->arena, int64_t, v->n_plain);
+}
+
 struct greedy *greedy_make(const struct view *v, struct price *price,
                            uint32_t anew)
 {
+    return greedy_make_for(v, price, anew, v->count);
+}
+
+struct greedy *greedy_make_for(const struct view *v, struct price *price,
+                               uint32_t anew, const uint32_t *left)
+{
     struct arena *a = v->arena;
     struct greedy *g = ARENA_NEW(a, struct greedy);
+    uint64_t *wanted = ARENA_ARRAY(a, uint64_t, v->words);
 
     g->v = v;
     g->density = density_make(v, price);
     g->bin = ARENA_ARRAY(a, struct candidate, v->n_bins);
-    for (uint32_t t = 0; t < v->n_bins; t++) {
-        uint32_t n = 0;
-
-        for (uint32_t i = 0; i < v->n_items; i++)
-            n += view_can(v, t, i);
-        for (int s = 0; s < BY_N; s++) {
-            g->bin[t].order[s].item = ARENA_ARRAY(a, uint32_t, n);
-            blocks_make(v, n, &g->bin[t].blocks[s]);
-        }
-        g->bin[t].least = ARENA_ARRAY(a, int64_t, v->n_plain);
-    }
+    for (uint32_t i = 0; i < v->n_items; i++)
+        wanted[i / 64] |= (uint64_t)(left[i] > 0) << (i % 64);
+    for (uint32_t t = 0; t < v->n_bins; t++)
+        candidate_make(v, t, wanted, &g->bin[t]);
     space_make(v, &g->space);
     anew_make(v, &g->space, &g->anew);
     g->tries = anew;

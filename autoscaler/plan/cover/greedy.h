@@ -18,6 +18,9 @@ struct greedy;
  * fill is filled anew before it is bought, for a better one. */
 struct greedy *greedy_make(const struct view *v, struct price *price,
                            uint32_t anew);
+/* The same for runs that begin with no other items than are left here. */
+struct greedy *greedy_make_for(const struct view *v, struct price *price,
+                               uint32_t anew, const uint32_t *left);
 
 /* What each bin counts for, per bin of the view: its price at first.  The caller
  * may change it. */

@@ -299,7 +299,8 @@ void partial_import(struct partial *d, const struct cover_plan *plan,
             VEC_PUSH(v->arena, &part, z);
         }
         if (bin[y->bin] != UINT32_MAX &&
-            partial_holds(v, bin[y->bin], part.v, part.n, scratch))
+            (!scratch ||
+             partial_holds(v, bin[y->bin], part.v, part.n, scratch)))
             partial_buy(d, bin[y->bin], y->count, part.v, part.n);
     }
 }

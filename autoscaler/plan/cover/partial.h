@@ -59,7 +59,8 @@ bool partial_holds(const struct view *v, uint32_t bin,
                    const struct cover_part *part, uint32_t n,
                    struct space *scratch);
 
-/* A plan of the same problem; what does not hold (it always does) stays out. */
+/* A plan of the same problem; what does not hold (it always does) stays out.
+ * scratch NULL: that is known, no bin is looked into. */
 void partial_import(struct partial *d, const struct cover_plan *plan,
                     struct space *scratch);
 /* Into the caller's numbers; merges equal patterns. */

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "../limits.h"
-#include "there.h"
+#include "known.h"
 
 struct making {
     const struct candidate *best, *base;
@@ -25,6 +25,7 @@ struct making {
     struct cover_bin *bins;
     uint64_t *bits; /* per item: set of bins */
     uint32_t words;
+    uint32_t *offer_bin; /* per offer, NONE */
     uint32_t *family_max;
 };
 
@@ -175,6 +176,13 @@ static bool open(const struct problem *s, const struct pb_offer *o)
            o->room > 0 && o->backoff_until_ms <= s->now_ms;
 }
 
+static bool to_be_had(const struct making *m, uint32_t offer)
+{
+    const struct problem *s = m->best->t->s;
+
+    return open(s, &s->offers[offer]) || m->best->offer_bought[offer];
+}
+
 /* Of each item, which of the offers could hold it; ret_any: which hold one. */
 static const uint64_t *offers_could(const struct making *m,
                                     const uint32_t *offers, uint32_t n,
@@ -202,25 +210,39 @@ static void bins_offers(struct making *m)
     uint64_t *any = ARENA_ARRAY(t->arena, uint64_t, words);
     const uint64_t *could;
 
-    for (uint32_t i = 0; i < s->n_offers; i++)
-        if (open(s, &s->offers[i]) || m->best->offer_bought[i])
+    for (uint32_t i = 0; i < s->n_offers; i++) {
+        m->offer_bin[i] = NONE;
+        if (to_be_had(m, i))
             offers[n++] = i;
+    }
     could = offers_could(m, offers, n, words, any);
     for (uint32_t k = 0; k < n; k++) {
         const struct pb_offer *o = &s->offers[offers[k]];
         const int64_t *row = t->room[o->type].row;
-        const uint32_t bought = m->best->offer_bought[offers[k]];
 
         bin[k] = m->f->p.n_bins;
-        if (any[k / 64] >> (k % 64) & 1)
-            bin_add(m, (const int64_t *const[SIDES]){row, row},
-                    o->price_micros_hour, o->room > bought ? o->room : bought,
-                    o->type, false);
+        if (!(any[k / 64] >> (k % 64) & 1))
+            continue;
+        m->offer_bin[offers[k]] = bin[k];
+        bin_add(m, (const int64_t *const[SIDES]){row, row},
+                o->price_micros_hour, 0, o->type, false);
     }
     for (uint32_t k = 0; k < m->f->p.n_items; k++, could += words)
         for (uint32_t w = 0; w < words; w++)
             for (uint64_t set = could[w]; set; set &= set - 1)
                 bin_may(m, k, bin[w * 64 + (uint32_t)__builtin_ctzll(set)]);
+}
+
+/* There is room for those that the plan buys. */
+static void offers_max(struct making *m)
+{
+    for (uint32_t i = 0; i < m->best->t->s->n_offers; i++) {
+        const uint32_t room = m->best->t->s->offers[i].room;
+        const uint32_t bought = m->best->offer_bought[i];
+
+        if (m->offer_bin[i] != NONE)
+            m->bins[m->offer_bin[i]].max = room > bought ? room : bought;
+    }
 }
 
 /* ---- mins */
@@ -374,32 +396,110 @@ static const struct pb_column *columns_of(const struct making *m)
     return twice;
 }
 
+/* ---- bins that are known */
+
+/* All that the bins depend on, beside the facts; n 0: not to be known. */
+static struct fleet_question question(const struct making *m,
+                                      const struct plan *plan)
+{
+    const struct problem *s = m->best->t->s;
+    const uint32_t n = m->f->p.n_items;
+    const uint32_t nodes = s->n_nodes / 32 + 1, offers = s->n_offers / 64 + 1;
+    uint64_t *v = ARENA_ARRAY(m->best->arena, uint64_t, 1 + n + nodes + offers);
+
+    for (uint32_t i = 0; i < s->n_types; i++)
+        if (s->types[i].min > 0)
+            return (struct fleet_question){0};
+    v[0] = (uint64_t)n << 2 | m->sides;
+    for (uint32_t k = 0; k < n; k++)
+        v[1 + k] = (uint64_t)m->f->shape[k] << 1 | (uint64_t)m->f->side[k];
+    there_fate(s, plan, v + 1 + n);
+    for (uint32_t i = 0; i < s->n_offers; i++)
+        v[1 + n + nodes + i / 64] |= (uint64_t)to_be_had(m, i) << (i % 64);
+    return (struct fleet_question){v, 1 + n + nodes + offers};
+}
+
+static bool bins_known(struct making *m, const struct fleet_question *q)
+{
+    struct fleet_bins x;
+
+    if (q->n == 0 || !fleet_known(m->base, q, &x))
+        return false;
+    m->there = x.there;
+    m->bins = x.v;
+    m->bits = x.bits;
+    m->words = x.words;
+    m->offer_bin = x.of_offer;
+    m->f->p.n_bins = x.n;
+    m->f->optional = x.optional;
+    m->f->any_optional = x.any_optional;
+    m->f->empty = x.empty;
+    m->f->is_min = ARENA_ARRAY(m->best->arena, bool, x.n);
+    return true;
+}
+
+static void bins_keep(const struct making *m, const struct fleet_question *q)
+{
+    const struct fleet_program *f = m->f;
+
+    if (q->n > 0)
+        fleet_keep(m->base, q,
+                   &(struct fleet_bins){
+                       .there = m->there,
+                       .v = m->bins,
+                       .n = f->p.n_bins,
+                       .columns = m->sides * m->best->t->s->n_columns,
+                       .bits = m->bits,
+                       .words = m->words,
+                       .n_items = f->p.n_items,
+                       .optional = f->optional,
+                       .any_optional = f->any_optional,
+                       .empty = f->empty,
+                       .of_offer = m->offer_bin,
+                   });
+}
+
+static void bins_make(struct making *m, const struct plan *plan)
+{
+    const struct problem *s = m->best->t->s;
+    struct arena *a = m->best->arena;
+    uint32_t most;
+
+    there_make(m->base, plan, m->selector, m->n_selectors, &m->there);
+    most = m->there.v.n + s->n_types + s->n_offers;
+    m->words = (most + 63) / 64;
+    m->bits = ARENA_ARRAY(a, uint64_t,
+                          (size_t)m->words * (m->f->p.n_items + 1));
+    m->bins = ARENA_ARRAY(a, struct cover_bin, most);
+    m->offer_bin = ARENA_ARRAY(a, uint32_t, s->n_offers);
+    m->f->optional = ARENA_ARRAY(a, bool, most);
+    m->f->is_min = ARENA_ARRAY(a, bool, most);
+    m->f->empty = m->there.v.n == 0;
+    bins_there(m);
+    bins_mins(m);
+    bins_offers(m);
+}
+
 void fleet_program_make(const struct candidate *best,
                         const struct candidate *base, const struct plan *plan,
                         struct fleet_program *ret)
 {
     const struct problem *s = best->t->s;
     struct making m = {.best = best, .base = base, .f = ret};
-    uint32_t most;
+    struct fleet_question q;
 
     *ret = (struct fleet_program){0};
     items_make(&m);
-    there_make(base, plan, m.selector, m.n_selectors, &m.there);
+    q = question(&m, plan);
+    if (!bins_known(&m, &q)) {
+        bins_make(&m, plan);
+        bins_keep(&m, &q);
+    }
+    offers_max(&m);
     ret->there = m.there.there;
     ret->cost = amount_add(m.there.cost, best->bought_cost);
-    ret->paid = m.there.paid;
-    most = m.there.v.n + s->n_types + s->n_offers;
-    m.words = (most + 63) / 64;
-    m.bits = ARENA_ARRAY(best->arena, uint64_t,
-                         (size_t)m.words * (ret->p.n_items + 1));
-    m.bins = ARENA_ARRAY(best->arena, struct cover_bin, most);
+    ret->paid += m.there.paid; /* beside mins */
     m.family_max = ARENA_ARRAY(best->arena, uint32_t, s->n_types + 1);
-    ret->optional = ARENA_ARRAY(best->arena, bool, most);
-    ret->is_min = ARENA_ARRAY(best->arena, bool, most);
-    ret->empty = m.there.v.n == 0;
-    bins_there(&m);
-    bins_mins(&m);
-    bins_offers(&m);
     for (uint32_t k = 0; k < ret->p.n_items; k++) {
         m.items[k].need = needs_row(&m, k);
         m.items[k].bins = m.bits + (size_t)k * m.words;
