@@ -32,6 +32,7 @@ struct conf_type {
     struct snap_type fact; /* offers: zones x markets as configured */
     const char *hash;      /* 16 hex digits over what a machine is made
                             * of (not min, max, timeouts, prices) */
+    const char *made;      /* likewise, whatever the provider is called */
     const struct conf_pair *options; /* options: of the type, flattened */
     uint32_t n_options;
     uint32_t line, column;

@@ -336,6 +336,7 @@ static void type_finish(struct raw *d, struct raw_type *t,
     if (!*t->machine && !t->resources.n && !reported_already(t))
         nothing_report(d, t);
     ret->hash = raw_type_hash(d, t);
+    ret->made = raw_type_made(d, t);
     ret->options = t->options;
     ret->n_options = t->n_options;
     ret->line = t->key ? t->key->line : 0;

@@ -128,6 +128,8 @@ bool idle_rule_fits(const struct conf_idle *rule, const struct snap_type *t,
 
 /* 16 hex digits over what a machine of the type is made of. */
 const char *raw_type_hash(struct raw *d, const struct raw_type *t);
+/* The same, whatever its provider is called. */
+const char *raw_type_made(struct raw *d, const struct raw_type *t);
 
 /* ---- dialect.c: what the dialects of others share: a Ray cluster's YAML,
  * podTypes, a KubeRay manifest ---- */

@@ -80,3 +80,11 @@ const char *raw_type_hash(struct raw *d, const struct raw_type *t)
         h = hash_text(h, arena_printf(d->r.arena, "%u", t->hosts));
     return arena_printf(d->r.arena, "%016" PRIx64, h);
 }
+
+const char *raw_type_made(struct raw *d, const struct raw_type *t)
+{
+    struct raw_type any = *t;
+
+    any.provider = "";
+    return raw_type_hash(d, &any);
+}

@@ -136,7 +136,7 @@ static void machine_intend(struct acting *d, const char *request, uint32_t i,
     m->spot = o->spot;
     m->why = why;
     m->launch_count = count;
-    type_name_keep(d->a->ledger, m, pb_offer_bill(o));
+    type_name_keep(d->a->ledger, m, conf, pb_offer_bill(o));
     m->price_micros_hour = o->price_estimated ? -1 : pb_offer_bill(o);
     m->needed_ms = d->a->env->now_ms;
     m->previous = l ? placed_text(d, l) : NULL;

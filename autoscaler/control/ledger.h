@@ -53,6 +53,7 @@ struct ours {
 struct type_fact {
     char *provider, *name;  /* heap */
     char hash[20];          /* conf_type.hash; "": nothing is known */
+    char made[20];          /* conf_type.made; "": not known */
     int64_t micros_hour[2]; /* of one on demand, of a spot one; -1: unknown */
 };
 

@@ -10,10 +10,10 @@
 
 #include "../base/alloc.h"
 
-enum { KEY_MAX = 128, VALUE_MAX = 80 };
+enum { KEY_MAX = 128, VALUE_MAX = 100 };
 
 /* ---- in the journal: "type/<provider>/<name>" is "<hash> <micros on demand>
- * <micros spot>" */
+ * <micros spot> <made>" */
 
 static void key_of(const struct type_fact *f, char key[KEY_MAX])
 {
@@ -28,8 +28,8 @@ static void fact_read(struct ledger *l, struct type_fact *f)
 
     key_of(f, key);
     journal_value(l->env->journal, key, &a, &v, NULL);
-    if (sscanf(v, "%19s %" SCNd64 " %" SCNd64, f->hash, &f->micros_hour[0],
-               &f->micros_hour[1]) != 3) {
+    if (sscanf(v, "%19s %" SCNd64 " %" SCNd64 " %19s", f->hash,
+               &f->micros_hour[0], &f->micros_hour[1], f->made) < 3) {
         *f->hash = '\0';
         f->micros_hour[0] = f->micros_hour[1] = -1;
     }
@@ -41,8 +41,8 @@ static void fact_write(struct ledger *l, const struct type_fact *f)
     char key[KEY_MAX], value[VALUE_MAX];
 
     key_of(f, key);
-    snprintf(value, sizeof value, "%s %" PRId64 " %" PRId64, f->hash,
-             f->micros_hour[0], f->micros_hour[1]);
+    snprintf(value, sizeof value, "%s %" PRId64 " %" PRId64 " %s", f->hash,
+             f->micros_hour[0], f->micros_hour[1], f->made);
     /* The commit tells when it fails. */
     journal_put_value(l->env->journal, key, value, NULL);
 }
@@ -65,14 +65,16 @@ static struct type_fact *fact_of(struct ledger *l, const struct machine *m)
 
 /* ---- */
 
-void type_name_keep(struct ledger *l, const struct machine *m, int64_t micros)
+void type_name_keep(struct ledger *l, const struct machine *m,
+                    const struct conf_type *t, int64_t micros)
 {
     struct type_fact *f = fact_of(l, m);
 
-    if (!*m->config_hash || (strcmp(f->hash, m->config_hash) == 0 &&
-                             (micros < 0 || f->micros_hour[m->spot] == micros)))
+    if (!t || (strcmp(f->hash, t->hash) == 0 && strcmp(f->made, t->made) == 0 &&
+               (micros < 0 || f->micros_hour[m->spot] == micros)))
         return;
-    snprintf(f->hash, sizeof f->hash, "%s", m->config_hash);
+    snprintf(f->hash, sizeof f->hash, "%s", t->hash);
+    snprintf(f->made, sizeof f->made, "%s", t->made);
     if (micros >= 0)
         f->micros_hour[m->spot] = micros;
     fact_write(l, f);
@@ -114,7 +116,7 @@ static void cost_settle(struct ledger *l, struct machine *m,
     if (cost == m->price_micros_hour)
         return;
     m->price_micros_hour = cost;
-    type_name_keep(l, m, cost);
+    type_name_keep(l, m, t, cost);
     fleet_touch(&l->fleet, m);
 }
 
@@ -160,7 +162,7 @@ void type_name_settle(struct ledger *l, struct machine *m,
         emit(l->env, "node.retyped", m->id, "", "%s is called %s now", m->type,
              t->fact.name);
         snprintf(m->type, sizeof m->type, "%s", t->fact.name);
-        type_name_keep(l, m, type_name_price(t, m->spot));
+        type_name_keep(l, m, t, type_name_price(t, m->spot));
     }
     fleet_touch(&l->fleet, m);
 }
@@ -184,7 +186,43 @@ void type_name_found(struct ledger *l, struct machine *m,
         return;
     }
     snprintf(m->config_hash, sizeof m->config_hash, "%s", t->hash);
-    type_name_keep(l, m, type_name_price(t, m->spot));
+    type_name_keep(l, m, t, type_name_price(t, m->spot));
+}
+
+/* The provider's type that is made so, of that name if there is one; else the
+ * only one; NULL: none, or several. */
+static const struct conf_type *type_made(const struct config *conf,
+                                         const char *provider, const char *made,
+                                         const char *name)
+{
+    const struct conf_type *found = NULL;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; *made && i < conf->n_types; i++) {
+        const struct conf_type *t = &conf->types[i];
+
+        if (strcmp(t->fact.provider, provider) != 0 ||
+            strcmp(t->made, made) != 0)
+            continue;
+        if (strcmp(t->fact.name, name) == 0)
+            return t;
+        found = t;
+        n++;
+    }
+    return n == 1 ? found : NULL;
+}
+
+void type_name_moves(struct ledger *l, struct machine *m, const char *provider,
+                     const struct config *conf)
+{
+    const struct type_fact *f = fact_of(l, m);
+    const struct conf_type *t = strcmp(f->hash, m->config_hash) == 0
+                                    ? type_made(conf, provider, f->made,
+                                                m->type)
+                                    : NULL;
+
+    if (t) /* its name is type_name_settle()'s */
+        snprintf(m->config_hash, sizeof m->config_hash, "%s", t->hash);
 }
 
 void type_names_settle(struct ledger *l, const struct config *conf)

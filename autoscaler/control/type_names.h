@@ -16,9 +16,15 @@
 #include "configuration.h"
 #include "ledger.h"
 
-/* The machine is of its type as the file has it now; micros a machine and
- * hour, -1: not known.  Nothing is written when that was known. */
-void type_name_keep(struct ledger *l, const struct machine *m, int64_t micros);
+/* The machine is of that type of the file (NULL: of none, and nothing is kept);
+ * micros a machine and hour, -1: not known.  Nothing is written when that was
+ * known. */
+void type_name_keep(struct ledger *l, const struct machine *m,
+                    const struct conf_type *t, int64_t micros);
+/* Its provider is about to be called so: a type of that provider that is else
+ * made the same way is its own. */
+void type_name_moves(struct ledger *l, struct machine *m, const char *provider,
+                     const struct config *conf);
 /* What the file says now that the machine costs; what was known before, for one
  * that is not made as the file has its type, or that the file has no price for. */
 int64_t type_name_cost(const struct machine *m, const struct conf_type *t);

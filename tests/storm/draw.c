@@ -141,26 +141,20 @@ static void edit_draw(struct drawing *d, const struct draft *f, struct draft *x)
     }
 }
 
-/* Files that a hurried hand saves.  Some raise prices, where no provider is
- * renamed (found/price_raised_with_provider_renamed.script); what else is drawn
- * from a seed stays as it is. */
+/* Files that a hurried hand saves. */
 static void edits_draw(struct drawing *d, struct draft f)
 {
     struct script *s = d->s;
     uint32_t n = between(d, 1, FILES_MOST - 1);
-    struct draft v[FILES_MOST];
-    bool renamed = false;
 
-    for (uint32_t i = 0; i < n; i++) {
-        edit_draw(d, &f, &v[i]);
-        renamed = renamed || v[i].renamed_provider;
-        s->edited = s->edited || v[i].renamed_provider || v[i].renamed_type;
-    }
     for (uint32_t i = 0; i < n; i++) {
         uint64_t chance = hash_number(hash_number(HASH_SEED, s->world.seed), i);
+        struct draft x;
 
-        v[i].dear = !renamed && chance % 4 == 0;
-        s->files[s->n_files++] = file_of(d, &v[i]);
+        edit_draw(d, &f, &x);
+        x.dear = chance % 4 == 0; /* what else is drawn stays as it is */
+        s->edited = s->edited || x.renamed_provider || x.renamed_type;
+        s->files[s->n_files++] = file_of(d, &x);
     }
 }
 

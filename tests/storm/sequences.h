@@ -31,6 +31,7 @@ struct daemon *first(struct world *w);
 #define EDITED(X) \
     X(27, price_raised) \
     X(27, price_raised_before_a_restart) \
+    X(27, price_raised_and_renamed) \
     X(28, limits_lowered_in_doubt) \
     X(28, budget_lowered_in_doubt) \
     X(29, providers_swap_names) \
@@ -41,6 +42,7 @@ struct daemon *first(struct world *w);
     X(32, made_then_retyped) \
     X(32, made_then_retyped_at_a_start) \
     X(32, unseen_then_renamed) \
+    X(32, all_renamed) \
     X(33, clock_back_a_day) \
     X(34, taken_back_while_end_hangs)
 

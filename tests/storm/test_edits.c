@@ -12,20 +12,24 @@
 
 /* ---- prices */
 
-#define PRICED(price, n) \
-    CLUSTER "limits: {max_cost_per_hour: 6, idle_timeout: 3h}\n" ONE_CLOUD \
-            "node_types:\n  t4: {provider: a, resources: {CPU: 8, GPU: 1}, " \
-            "price: " price ", max: " n "}\n"
+#define PRICED_BY(provider, price, n) \
+    CLUSTER \
+    "limits: {max_cost_per_hour: 6, idle_timeout: 3h}\nproviders: {" provider \
+    ": {plugin: played, cloud: a}}\nnode_types:\n  t4: {provider: " provider \
+    ", resources: {CPU: 8, GPU: 1}, price: " price ", max: " n "}\n"
+#define PRICED(price, n) PRICED_BY("a", price, n)
 
 /* 27.  Two machines run when the file says that they cost three times as much:
  * that is the whole budget. */
-static const char *price_rises(bool restart)
+static const char *price_rises(const char *file, bool restart)
 {
     struct world *w = calm(PRICED("1", "8"), false, 1);
 
     world_ask(w, 0, GPUS(2));
     world_run(w, 5 * MINUTE);
-    daemon_reload(first(w), PRICED("3", "8"));
+    daemon_reload(first(w), file);
+    world_run(w, SECOND);
+    world_person(w, COMMAND_APPLY);
     if (restart) {
         daemon_stop(first(w));
         daemon_start(first(w));
@@ -37,6 +41,8 @@ static const char *price_rises(bool restart)
         return wrong("%u machines of 3 $/h for a budget of 6, %u ended",
                      alive(w), w->ended);
     daemon_reload(first(w), PRICED("1", "8"));
+    world_run(w, SECOND);
+    world_person(w, COMMAND_APPLY);
     world_run(w, 10 * MINUTE);
     if (alive(w) != 4)
         return wrong("%u machines of 1 $/h, not 4", alive(w));
@@ -45,12 +51,18 @@ static const char *price_rises(bool restart)
 
 const char *price_raised(void)
 {
-    return price_rises(false);
+    return price_rises(PRICED("3", "8"), false);
 }
 
 const char *price_raised_before_a_restart(void)
 {
-    return price_rises(true);
+    return price_rises(PRICED("3", "8"), true);
+}
+
+/* The same, and the provider gets another name. */
+const char *price_raised_and_renamed(void)
+{
+    return price_rises(PRICED_BY("prod", "3", "8"), true);
 }
 
 /* ---- limits */
@@ -290,6 +302,24 @@ const char *made_then_retyped_at_a_start(void)
 const char *unseen_then_renamed(void)
 {
     return renamed_in_doubt(unseen, NAMED("prod", "t4-new"), true);
+}
+
+/* The provider and its node type are renamed in one edit, while machines run. */
+const char *all_renamed(void)
+{
+    struct world *w = calm(NAMED("a", "t4"), false, 1);
+
+    world_ask(w, 0, GPUS(4));
+    world_run(w, 5 * MINUTE);
+    daemon_reload(first(w), NAMED("prod", "t4-new"));
+    for (int i = 0; i < 4; i++) {
+        world_run(w, 5 * MINUTE);
+        world_person(w, COMMAND_APPLY);
+    }
+    if (w->launched != 4 || w->ended)
+        return wrong("%u machines were bought, not 4, %u ended", w->launched,
+                     w->ended);
+    return NULL;
 }
 
 /* 33.  The clock is set back by a day while the daemon does not run: idle
