@@ -11,8 +11,8 @@
 #ifndef PLAN_FLEET_KNOWN_H
 #define PLAN_FLEET_KNOWN_H
 
-#include "there.h"
 #include "../cover/cover.h"
+#include "there.h"
 
 struct fleet_bins {
     struct there_all there; /* v is empty */
