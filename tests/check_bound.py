@@ -7,9 +7,12 @@ taken off, as often as such machines may be had.  So every fleet costs at least
 
     paid + the worth of all bundles - what machines could hold above their price
 
+All fleets may be divided by numbers of machines, each part with worths of its own;
+then the least of what these give counts.
 docs/planner.md says which machines there are and what is paid in any case.
 proved(world, plan, launches) gives that sum, check(world, plan) a list of faults.
 """
+import json
 from collections import Counter
 from math import gcd
 
@@ -117,6 +120,20 @@ class Bin:
     def __init__(self, rows, may, price, most, family=None):
         self.rows, self.may = rows, may     # (in all, free); index of an item -> bool
         self.price, self.most, self.family = price, most, family
+
+
+def covered(parts, whole):
+    """Is every fleet whose numbers are in the whole in one of the parts?  {type: (least, most)}"""
+    parts = [p for p in parts if all(r[0] <= whole.get(t, (0, INF))[1] and r[1] >= whole.get(t, (0, INF))[0]
+                                     for t, r in p.items())]
+    for part in parts:
+        for t, (least, most) in part.items():
+            low, high = whole.get(t, (0, INF))
+            for cut in (least, most + 1):
+                if low < cut <= high and cut < INF:
+                    return covered(parts, {**whole, t: (low, cut - 1)}) and covered(parts, {**whole, t: (cut, high)})
+        return True
+    return False
 
 
 class Fleet:
@@ -240,11 +257,11 @@ class Fleet:
 
     # ---- the sum
 
-    def fill(self, b, key, enough):
+    def fill(self, b, worths, enough):
         """The most worth (dollars) that the bin can hold."""
         value = 0.0
         for side, request in ((0, True), (1, False)):
-            items = [(e[key] / NANO, self.needs[i], e["count"]) for i, e in enumerate(self.items)
+            items = [(worths[i] / NANO, self.needs[i], e["count"]) for i, e in enumerate(self.items)
                      if e["request"] == request and i in b.may]
             both = request and any(not e["request"] for e in self.items)
             value += worth_of_fill(items, b.rows[side], -1 if both else enough - value)
@@ -272,12 +289,12 @@ class Fleet:
                 total -= held * b.most
         return total / most > least["machines"] - 1 + 1e-12
 
-    def seats(self, part, bins):
+    def seats(self, at_least, worths, bins):
         """What numbers of machines are worth: in all, and of each machine."""
         value, seat = 0.0, Counter()
-        for least in part["at_least"]:
-            worth = least["worth_nanos"] / NANO
-            if worth < 0 or not self.needed(least, bins):
+        for least, nanos in zip(at_least, worths):
+            worth = nanos / NANO
+            if worth <= 0 or not self.all_needed(least, bins):
                 continue
             value += worth * least["machines"]
             for b in bins:
@@ -285,7 +302,14 @@ class Fleet:
                     seat[id(b)] += worth
         return value, seat
 
-    def excess(self, bins, key, money, seat={}):
+    def all_needed(self, least, bins):
+        """needed(), found once."""
+        key = json.dumps(least["shares"]), least["machines"], tuple(map(id, bins))
+        if key not in self.known:
+            self.known[key] = self.needed(least, bins)
+        return self.known[key]
+
+    def excess(self, bins, worths, money, seat={}):
         """[(worth above price, how many, family)] of those that have any."""
         out, seen = [], {}
         for b in bins:
@@ -293,18 +317,18 @@ class Fleet:
             kind = (tuple(tuple(sorted(r.items())) for r in b.rows), frozenset(b.may))
             enough = price + abs(price) * 1e-9
             if kind not in seen or seen[kind][1] > enough >= seen[kind][0]:
-                seen[kind] = self.fill(b, key, enough), enough
+                seen[kind] = self.fill(b, worths, enough), enough
             value, at = seen[kind]
             if at > enough and value <= at:         # it had stopped too early
-                seen[kind] = self.fill(b, key, enough), enough
+                seen[kind] = self.fill(b, worths, enough), enough
                 value, at = seen[kind]
             if value > enough:
                 out.append((value - price, b.most, b.family))
         return out
 
-    def most_excess(self, excess):
+    def most_excess(self, excess, ranges):
         """Those with the most, as many as limits let there be."""
-        left = {t.name: self.left(t) for t in self.w.types.values()}
+        left = {t.name: min(self.left(t), ranges[t.name][1] if t.name in ranges else INF) for t in self.w.types.values()}
         all = INF
         if self.w.max_nodes is not None:
             own = sum(self.kept(n) for n in self.others) + sum(self.bought.values())
@@ -320,24 +344,60 @@ class Fleet:
                 left[family] -= n
         return total
 
+    def value(self, kinds, worths, money, paid, at_least, nanos, ranges):
+        """Dollars beside what is paid, of fleets within the ranges {type: (least, most, worth)}."""
+        stay, mins, others = kinds
+        value, seat = self.seats(at_least, nanos, stay + mins + others)
+        for least, _, worth in ranges.values():
+            value += worth / NANO * least
+        for b in mins + others:
+            if b.family in ranges and self.of_use(b):
+                seat[id(b)] += ranges[b.family][2] / NANO
+        value += sum(w * e["count"] for w, e in zip(worths, self.items)) / NANO
+        value -= sum(x * n for x, n, _ in self.excess(stay, worths, 0))
+        value -= self.most_excess(self.excess(mins + others, worths, money, seat), ranges)
+        if money:
+            cost = self.cost() / MICRO
+            value -= money * (max(self.w.max_cost - paid / MICRO, cost - paid / MICRO))
+        return value
+
+    def ranges(self, leaf):
+        """{type: (least, most, worth)}; None: it is no proof."""
+        out = {}
+        for m in leaf["machines"]:
+            least, most, worth = m.get("at_least", 0), m.get("at_most", INF), m.get("worth_nanos", 0)
+            if m["type"] not in self.w.types or m["type"] in out or worth < 0:
+                return None
+            out[m["type"]] = least, most, worth
+        return out
+
+    def leaves(self, part, kinds, paid):
+        """The least of what the leaves prove; -INF: of nothing, or not of all fleets."""
+        all, least = [], INF
+        for leaf in part.get("leaves", []):
+            ranges, worths, nanos = self.ranges(leaf), leaf["worth_nanos"], leaf["at_least_nanos"]
+            if ranges is None or len(worths) != len(self.items) or len(nanos) != len(part["at_least"]) or \
+                    min([0, leaf["budget_worth"]] + worths + nanos) < 0:
+                return -INF
+            all.append({t: r[:2] for t, r in ranges.items()})
+            least = min(least, self.value(kinds, worths, leaf["budget_worth"], paid, part["at_least"], nanos, ranges))
+        return least if all and covered(all, {}) else -INF
+
     def proved(self, launches=False):
         """Micros: what the fleet, or the launches, cost at least."""
         part = self.cert["launches" if launches else "fleet"]
         key = "launch_worth_nanos" if launches else "worth_nanos"
-        money = part["budget_worth"]
         offers = list(self.offers())
         paid, mins = self.mins(offers)
         stay = [self.node_bin(n, 0) for n in self.stays]
         some = [self.node_bin(n, 0 if launches else self.node_price(n)) for n in self.others]
         if launches:
             paid, mins = 0, []
-        value, seat = self.seats(part, stay + mins + some + offers)
-        value += sum(e[key] * e["count"] for e in self.items) / NANO
-        value -= sum(x * n for x, n, _ in self.excess(stay, key, 0))
-        value -= self.most_excess(self.excess(mins + some + offers, key, money, seat))
-        if money:
-            cost = self.cost() / MICRO
-            value -= money * (max(self.w.max_cost - paid / MICRO, cost - paid / MICRO))
+        kinds = stay, mins, some + offers
+        self.known = {}
+        value = max(self.value(kinds, [e[key] for e in self.items], part["budget_worth"], paid, part["at_least"],
+                               [e["worth_nanos"] for e in part["at_least"]], {}),
+                    self.leaves(part, kinds, paid))
         if value == -INF:
             return paid             # of a machine without limit that holds more than it costs
         value *= MICRO

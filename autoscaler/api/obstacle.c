@@ -167,7 +167,7 @@ static const char *const sentences[REASON_COUNT] = {
         "%t was refused as invalid by %p; a reload of the configuration tries "
         "it again",
     [REASON_UNCONFIRMED] =
-        "it was seen only once so far; nothing is bought before a second look",
+        "it is new, or may just have been placed; nothing is bought before another look",
     [REASON_IMPROVING] =
         "a better plan than %t is being looked for (limits.think)",
     [REASON_UNHELPED] =

@@ -151,6 +151,7 @@ static bool make_plan(struct control *c, struct status_page *page,
     c->fresh = sources_fresh_set(&c->sources);
     if (c->unconfirmed)
         sources_hurry(&c->sources);
+    env_wake_mono(&c->env, ret->confirmed_ms);
     env_wake_wall(&c->env, snapshot_changes_ms(&c->known));
     if (problem_make(ret->snapshot, &page->arena, &now, &err) != ST_OK) {
         log_error("no snapshot: %s", err.text);

@@ -67,14 +67,56 @@ static void tasks_take(struct arena *a, struct snap_demand d,
     }
 }
 
-/* The view's, and which of it the view before it did not have. */
+/* What may lie in room that went a moment ago is split off as unconfirmed. */
+static struct snap_demand in_doubt(struct taking *t, const struct source *h,
+                                   struct snap_demand d,
+                                   const struct lately_lost *lost, uint32_t n)
+{
+    struct snap_bundle *v = ARENA_ARRAY(t->arena, struct snap_bundle,
+                                        2 * d.n_bundles);
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < d.n_bundles; i++) {
+        struct snap_bundle b = d.bundles[i];
+        uint32_t doubt = b.unconfirmed ? 0 : lately_holds(lost, n, &b);
+
+        b.count -= doubt;
+        if (b.count > 0)
+            v[kept++] = b;
+        b.count = doubt;
+        b.unconfirmed = true;
+        if (doubt > 0) {
+            v[kept++] = b;
+            t->confirmed_ms = lately_until_ms(&h->lately, t->k->env->mono_ms);
+        }
+    }
+    d.bundles = v;
+    d.n_bundles = kept;
+    return d;
+}
+
+/* Tasks and actors wait at raylets and run at others, of which the head may have
+ * a newer answer.  Placement groups wait at the head itself. */
+static void tasks_doubt(struct taking *t, const struct source *h,
+                        struct snap_demand *v)
+{
+    uint32_t n;
+    const struct lately_lost *lost = lately_lost(&h->lately, t->k->env->mono_ms,
+                                                 t->arena, &n);
+
+    for (uint32_t i = 0; n && i < h->view->n_demands; i++)
+        if (v[i].source == SOURCE_TASK)
+            v[i] = in_doubt(t, h, v[i], lost, n);
+}
+
+/* The view's, and which of it is not sure. */
 static const struct snap_demand *view_demands(struct taking *t,
                                               const struct source *h,
                                               bool fresh)
 {
     const struct source_view *view = h->view;
     const struct source_view *before = RARE(VIEW_FORGOTTEN) ? NULL : h->before;
-    const struct snap_demand *v;
+    struct snap_demand *v;
     bool any;
 
     if (!fresh || !h->ops->two_looks)
@@ -83,6 +125,7 @@ static const struct snap_demand *view_demands(struct taking *t,
                         before ? before->n_demands : 0, view->demands,
                         view->n_demands, t->arena, &any);
     t->unconfirmed = t->unconfirmed || any;
+    tasks_doubt(t, h, v);
     return v;
 }
 

@@ -16,7 +16,8 @@ struct taking {
     struct machine **machines; /* see struct taken */
     struct request **requests;
     uint32_t n_requests;
-    bool unconfirmed;
+    bool unconfirmed; /* both: see struct taken */
+    int64_t confirmed_ms;
 };
 
 void types_take(struct taking *t);

@@ -29,7 +29,8 @@ struct taken snapshot_take(const struct known *k, struct status_page *page)
                        .conf = conf,
                        .page = page,
                        .arena = &page->arena,
-                       .snapshot = s};
+                       .snapshot = s,
+                       .confirmed_ms = INT64_MAX};
 
     status_hold_shared(page, conf->memory);
     views_hold(&t);
@@ -44,8 +45,8 @@ struct taken snapshot_take(const struct known *k, struct status_page *page)
     demands_take(&t);
     unhelped_take(k->ledger, k->env->now_ms, t.arena, s);
     improvement_take(k->improvement, &page->arena, s);
-    return (struct taken){s, t.machines, t.requests, t.n_requests,
-                          t.unconfirmed};
+    return (struct taken){
+        s, t.machines, t.requests, t.n_requests, t.unconfirmed, t.confirmed_ms};
 }
 
 int64_t snapshot_changes_ms(const struct known *k)

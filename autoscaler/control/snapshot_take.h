@@ -33,7 +33,9 @@ struct taken {
     struct machine *const *machines; /* per node */
     struct request *const *requests; /* of the first demands */
     uint32_t n_requests;
-    bool unconfirmed; /* some demand needs a second view */
+    bool unconfirmed;     /* some demand needs a second view */
+    int64_t confirmed_ms; /* mono: when some of it is in doubt no longer
+                           * (sources/lately.h); INT64_MAX: none is */
 };
 
 /* In the page's arena; the page gets the references. */

@@ -108,11 +108,10 @@ static bool demand_confirm(const struct hash *t, const struct snap_demand *d,
     return any;
 }
 
-const struct snap_demand *confirm_demands(const struct snap_demand *before,
-                                          uint32_t n_before,
-                                          const struct snap_demand *now,
-                                          uint32_t n, struct arena *arena,
-                                          bool *ret_any)
+struct snap_demand *confirm_demands(const struct snap_demand *before,
+                                    uint32_t n_before,
+                                    const struct snap_demand *now, uint32_t n,
+                                    struct arena *arena, bool *ret_any)
 {
     struct snap_demand *v = arena_copy(arena, now, n * sizeof *v);
     struct hash seen;

@@ -16,10 +16,9 @@
  * view: none).  Of a task's bundles what is more than it had then is split off
  * as unconfirmed; a gang with such a bundle is unconfirmed as a whole.  Bundles that are split are in the arena, all else is shared with now.
  * *ret_any: something is unconfirmed. */
-const struct snap_demand *confirm_demands(const struct snap_demand *before,
-                                          uint32_t n_before,
-                                          const struct snap_demand *now,
-                                          uint32_t n, struct arena *arena,
-                                          bool *ret_any);
+struct snap_demand *confirm_demands(const struct snap_demand *before,
+                                    uint32_t n_before,
+                                    const struct snap_demand *now, uint32_t n,
+                                    struct arena *arena, bool *ret_any);
 
 #endif

@@ -27,7 +27,7 @@
     X(THROTTLE, "launch_limit", "max launches in flight or upscaling speed") \
     X(IMPROVING, "improving", "waits for a better plan") \
     X(UNCONFIRMED, "unconfirmed", \
-      "seen by one view of the source only; a second look follows") \
+      "new, or perhaps placed a moment ago; a second look follows") \
     X(TAINT, "taint_not_tolerated", \
       "the node type has a taint that is not tolerated") \
     X(QUEUE_TYPE, "not_in_queue", "the node type is not in the queue") \

@@ -91,7 +91,8 @@ struct snap_bundle {
     const struct snap_alt *alts; /* in order of preference, at least one */
     uint32_t n_alts;
     uint32_t count;   /* identical ones, at least 1 */
-    bool unconfirmed; /* seen by one view only (confirm.h): it
+    bool unconfirmed; /* seen by one view only (confirm.h), or
+                       * perhaps placed a moment ago: it
                        * may lie on nodes that are there, nothing
                        * is bought for it.  Of a request it means
                        * nothing. */

@@ -7,6 +7,8 @@
 #include "memory.h"
 #include "quota.h"
 
+#include <string.h>
+
 enum { ROUNDS = 4 }; /* to hand a quota on to who can use it */
 enum { COVERS = 9 }; /* one more for each of the clouds' quotas used up */
 enum { TURNS = 2 };  /* before offers that failed are bought after all */
@@ -131,36 +133,26 @@ static void worth_note(struct candidate *d, const struct purchase *q,
     }
 }
 
-/* Of the proof, what is said of numbers of bins.  False: a shape comes twice, so
- * no share is that of the shape. */
-static bool least_note(struct candidate *d, const struct purchase *q,
+/* The proof, per side and shape.  False: a shape comes twice, so what is told of
+ * an item is not told of the shape. */
+static bool proof_note(struct candidate *d, const struct purchase *q,
                        const struct cover_proof *proof)
 {
     const uint32_t n = SIDES * d->t->s->n_shapes;
-    struct cover_least *least;
-    uint32_t *at;
+    uint32_t *from = ARENA_ARRAY(d->arena, uint32_t, n);
+    bool once = true;
 
-    d->n_least = proof->n_least;
-    if (!proof->n_least)
-        return true;
-    at = ARENA_ARRAY(d->arena, uint32_t, q->p.n_items);
-    least = arena_copy(d->arena, proof->least, d->n_least * sizeof *least);
+    memset(from, 0xff, n * sizeof *from);
     for (uint32_t i = 0; i < q->p.n_items; i++) {
-        at[i] = d->t->groups[q->group[i]].side * d->t->s->n_shapes +
-                q->shape[i];
-        for (uint32_t k = 0; k < i; k++)
-            if (at[k] == at[i])
-                return false;
-    }
-    for (uint32_t k = 0; k < d->n_least; k++) {
-        double *share = ARENA_ARRAY(d->arena, double, n);
+        uint32_t *at =
+            &from[d->t->groups[q->group[i]].side * d->t->s->n_shapes +
+                  q->shape[i]];
 
-        for (uint32_t i = 0; i < q->p.n_items; i++)
-            share[at[i]] = proof->least[k].share[i];
-        least[k].share = share;
+        once = once && *at == UINT32_MAX;
+        *at = i;
     }
-    d->least = least;
-    return true;
+    d->proof = cover_proof_map(proof, from, n, d->arena);
+    return once || (proof->n_least == 0 && proof->n_leaves == 0);
 }
 
 /* The first answer, bettered with this problem's share of the budget. */
@@ -210,11 +202,9 @@ static bool cover_buy(struct candidate *d, struct purchase *q)
     purchase_limits(d, q);
     answer_find(d, q, &plan);
     d->bound = d->n_covers == 0 && !q->host_groups &&
-                       least_note(d, q, &plan.proof)
+                       proof_note(d, q, &plan.proof)
                    ? plan.bound
                    : -1;
-    d->money = plan.proof.money;
-    d->unit = plan.proof.unit;
     d->n_covers++;
     if (answer_take(d, q, &plan))
         return false;

@@ -10,6 +10,7 @@
 #define PLAN_CANDIDATE_H
 
 #include "../model/plan.h"
+#include "cover/cover.h"
 #include "tables.h"
 
 /* What a node is bought for.  upscaling_speed limits neither a min nor a
@@ -100,11 +101,9 @@ struct candidate {
     uint64_t nodes, starting;
     int64_t cost; /* of all that is there, micros/h */
     int64_t bought_cost;
-    int64_t bought_bill; /* without surcharges: what limits count */
-    int64_t bound, unit; /* of the only cover, -1: not known; of its proof */
-    double money;
-    const struct cover_least *least; /* of its proof, per side and shape */
-    uint32_t n_least;
+    int64_t bought_bill;         /* without surcharges: what limits count */
+    int64_t bound;               /* of the only cover, -1: not known */
+    struct cover_proof proof;    /* of it, per side and shape */
     uint32_t n_covers, n_single; /* purchases by cover, and without */
     int64_t min_cost;            /* part of bought_cost: for mins */
     bool broken;                 /* over a quota: not to be used */

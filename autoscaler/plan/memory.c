@@ -266,20 +266,6 @@ static const struct memory_answer *recall(struct memory *m,
     return a;
 }
 
-static const struct cover_least *copy_least(const struct cover_proof *x,
-                                            uint32_t n_items,
-                                            struct arena *arena)
-{
-    struct cover_least *y = ARENA_ARRAY(arena, struct cover_least, x->n_least);
-
-    for (uint32_t k = 0; k < x->n_least; k++) {
-        y[k] = x->least[k];
-        y[k].share = arena_copy(arena, x->least[k].share,
-                                n_items * sizeof *y[k].share);
-    }
-    return y;
-}
-
 static struct cover_plan copy_plan(const struct cover_plan *x, uint32_t n_items,
                                    struct arena *arena)
 {
@@ -291,10 +277,7 @@ static struct cover_plan copy_plan(const struct cover_plan *x, uint32_t n_items,
     y.unplaced = x->unplaced ? arena_copy(arena, x->unplaced,
                                           n_items * sizeof *x->unplaced)
                              : NULL;
-    if (x->proof.worth)
-        y.proof.worth = arena_copy(arena, x->proof.worth,
-                                   n_items * sizeof *x->proof.worth);
-    y.proof.least = copy_least(&x->proof, n_items, arena);
+    y.proof = cover_proof_map(&x->proof, NULL, n_items, arena);
     return y;
 }
 

@@ -284,14 +284,21 @@ void report_make(const struct candidate *d, const struct verdict *verdicts,
 #define COPY(v, n) arena_copy(arena, (v), sizeof *(v) * (size_t)(n))
 
 static struct plan_proof proof_copy(const struct plan_proof *proof,
-                                    struct arena *arena)
+                                    uint32_t n_worths, struct arena *arena)
 {
     struct plan_least *least = COPY(proof->least, proof->n_least);
+    struct plan_leaf *leaves = COPY(proof->leaves, proof->n_leaves);
     struct plan_proof ret = *proof;
 
     for (uint32_t i = 0; i < proof->n_least; i++)
         least[i].shares = COPY(least[i].shares, least[i].n_shares);
+    for (uint32_t i = 0; i < proof->n_leaves; i++) {
+        leaves[i].ranges = COPY(leaves[i].ranges, leaves[i].n_ranges);
+        leaves[i].nanos = COPY(leaves[i].nanos, n_worths);
+        leaves[i].least_nanos = COPY(leaves[i].least_nanos, proof->n_least);
+    }
     ret.least = least;
+    ret.leaves = leaves;
     return ret;
 }
 
@@ -306,7 +313,7 @@ struct plan report_copy(const struct plan *plan, const struct problem *now,
     ret.bundles = COPY(plan->bundles, now->n_bundles);
     ret.refusals = COPY(plan->refusals, plan->n_refusals);
     ret.worths = COPY(plan->worths, plan->n_worths);
-    ret.fleet_proof = proof_copy(&plan->fleet_proof, arena);
-    ret.launch_proof = proof_copy(&plan->launch_proof, arena);
+    ret.fleet_proof = proof_copy(&plan->fleet_proof, plan->n_worths, arena);
+    ret.launch_proof = proof_copy(&plan->launch_proof, plan->n_worths, arena);
     return ret;
 }

@@ -273,7 +273,7 @@ void head_trouble(struct head *h, enum head_trouble t)
 
 bool head_answers(const struct head *h)
 {
-    return h->trouble == HEAD_WELL || h->trouble == HEAD_STALE;
+    return h->trouble == HEAD_WELL;
 }
 
 int64_t head_silent_ms(const struct head *h)

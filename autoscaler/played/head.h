@@ -24,6 +24,10 @@ struct head_opts {
                  * full, as a Ray head does */
     int64_t every_ms; /* with waits: at most one view in so long */
     int64_t join_least_ms, join_most_ms; /* from machine to node */
+    int64_t round_ms; /* tasks that wait are counted in rounds so far apart, as
+                       * a Ray head asks its raylets: until the next one, what
+                       * has a place is shown as waiting too; 0: at once.  Not
+                       * with waits */
 };
 
 /* What users submit: copied. */
@@ -102,10 +106,10 @@ enum head_trouble {
     HEAD_WELL,
     HEAD_DOWN,   /* refuses connections */
     HEAD_SILENT, /* accepts them and never answers */
-    HEAD_STALE,  /* shows what it showed last; drains fail */
+    HEAD_STALE,  /* repeats the answer that it gave last; drains fail */
 };
 void head_trouble(struct head *h, enum head_trouble t);
-bool head_answers(const struct head *h);      /* truly or not */
+bool head_answers(const struct head *h);      /* and truly */
 int64_t head_silent_ms(const struct head *h); /* since when not; 0: it does */
 /* So many of 1,000 answers of drains are lost, with effect or without. */
 void head_lossy(struct head *h, uint32_t of_1000);

@@ -31,6 +31,7 @@ struct shape {
     const struct work *like;
     struct work *first, **last;
     uint32_t waiting;
+    uint32_t shown; /* as waiting, since the last round */
 };
 
 struct task_run {
@@ -78,10 +79,12 @@ struct head {
     struct arena arena;
     char *columns[COLUMNS];
     uint32_t n_columns;
+    uint64_t answers; /* the number of the last one */
     uint64_t version, nodes_ever, works_ever, faults;
     uint32_t session, waiting, running, lossy;
     enum head_trouble trouble;
     int64_t silent_ms;
+    int64_t round_ms;              /* the last round */
     VEC(struct joined *) machines; /* every one there was */
     struct hash by_id;
     VEC(struct node *) nodes; /* as a view shows them */

@@ -92,6 +92,18 @@ static struct snap_bundle bundle_show(const struct head *h, struct arena *a,
     return (struct snap_bundle){.alts = alt, .n_alts = 1, .count = count};
 }
 
+/* What waits at the raylets, as they said when they were asked last. */
+static void round_begin(struct head *h)
+{
+    int64_t now = player_now_ms(h->player), every = h->opts.round_ms;
+
+    if (every && now / every == h->round_ms / every)
+        return;
+    h->round_ms = now;
+    for (uint32_t i = 0; i < h->shapes.n; i++)
+        h->shapes.v[i].shown = h->shapes.v[i].waiting;
+}
+
 static void demands_show(struct head *h, struct source_view *v)
 {
     struct arena *a = &v->arena;
@@ -100,10 +112,11 @@ static void demands_show(struct head *h, struct source_view *v)
                                           1 + h->groups.n);
     uint32_t n = 0;
 
+    round_begin(h);
     for (uint32_t i = 0; i < h->shapes.n; i++)
-        if (h->shapes.v[i].waiting)
+        if (h->shapes.v[i].shown)
             tasks[n++] = bundle_show(h, a, h->shapes.v[i].like,
-                                     h->shapes.v[i].waiting);
+                                     h->shapes.v[i].shown);
     out[0] = (struct snap_demand){.source = SOURCE_TASK,
                                   .owner = "ray",
                                   .id = "",
@@ -131,7 +144,7 @@ static struct source_view *view_make(struct head *h)
 {
     struct source_view *v = source_view_new();
 
-    v->version = (int64_t)h->version;
+    v->version = (int64_t)++h->answers;
     v->session = arena_printf(&v->arena, "session-%u", h->session);
     v->v2 = true;
     v->read_mono_ms = clock_mono_ms();
@@ -269,6 +282,7 @@ static void handle_free(void *handle)
 static const struct source_ops like_ray = {
     .kind = "ray",
     .two_looks = true,
+    .numbered = true,
     .writers = 1,
     .read = head_read,
     .drain = head_drain,
@@ -281,6 +295,7 @@ static const struct source_ops like_ray = {
 static const struct source_ops waiting = {
     .kind = "ray",
     .waits = true,
+    .numbered = true,
     .writers = 1,
     .read = head_read,
     .drain = head_drain,

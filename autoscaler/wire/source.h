@@ -96,7 +96,8 @@ struct source_note {
 struct source_view {
     struct arena arena; /* owns all below */
     atomic_uint refs;
-    int64_t version;     /* Ray: cluster_resource_state_version */
+    int64_t version;     /* Ray: cluster_resource_state_version, which rises
+                          * with each answer; 0: it has none */
     const char *session; /* another one: the source began anew */
     bool v2;             /* false: a Ray head started without
                           * RAY_enable_autoscaler_v2=1: it keeps no
@@ -179,7 +180,10 @@ struct source_ops {
                            * at its deadline: it follows upon itself */
     bool by_address;      /* its nodes are found by address as well */
     bool two_looks;       /* one view may count work both as running and
-                           * as pending: it takes two to be sure */
+                           * as pending: it takes two to be sure, and some
+                           * time where room went (control/sources/lately.h) */
+    bool numbered;        /* each answer has a version of its own: one that
+                           * comes again is an old answer, repeated */
     bool drains_in_steps; /* a node is asked to drain until no work is
                            * left on it, and is given back by undrain();
                            * else it ends itself once it accepted */

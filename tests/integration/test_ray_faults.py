@@ -83,7 +83,7 @@ class Queues(Gcs):
 
     def read(self, data):
         self.reads += 1
-        state = autoscaler_pb2.ClusterResourceState(cluster_resource_state_version=1, cluster_session_name="test")
+        state = autoscaler_pb2.ClusterResourceState(cluster_resource_state_version=self.reads, cluster_session_name="test")
         for i in range(3000):
             r = state.pending_resource_requests.add(count=1).request
             r.resources_bundle["CPU"] = 1

@@ -27,7 +27,7 @@ class Gcs:
         self.lock, self.port = threading.RLock(), port
         self.nodes = {}                      # name: NodeState
         self.since = {}                      # name: idle since, monotonic
-        self.demand, self.groups, self.version = [], [], 1
+        self.demand, self.groups, self.version = [], [], 0
         self.kv = {(b"__autoscaler", b"__autoscaler_v2_enabled"): b"1"}  # (namespace, key)
         self.drains, self.reports, self.reads = [], [], 0
         self.drained_at = {}                 # name: wall time of an accepted drain
@@ -55,7 +55,6 @@ class Gcs:
     # ---- what a test says
 
     def changed(self):
-        self.version += 1
         self.body = None
 
     def tasks(self, shapes):
@@ -134,8 +133,7 @@ class Gcs:
                 now = time.monotonic()
                 for name, at in self.since.items():
                     self.nodes[name].idle_duration_ms = int((now - at) * 1000)
-                state = pb.ClusterResourceState(cluster_resource_state_version=self.version,
-                                                cluster_session_name="test", node_states=self.nodes.values())
+                state = pb.ClusterResourceState(cluster_session_name="test", node_states=self.nodes.values())
                 for shape, count in self.demand:
                     r = state.pending_resource_requests.add(count=count)
                     r.request.resources_bundle.update(shape)
@@ -144,7 +142,10 @@ class Gcs:
                     for bundle in bundles:
                         g.requests.add().resources_bundle.update(bundle)
                 self.body = pb.GetClusterResourceStateReply(cluster_resource_state=state).SerializeToString()
-            return self.body
+            # each answer has the next number, as a GCS counts; a field that comes again adds to the first
+            self.version += 1
+            return self.body + pb.GetClusterResourceStateReply(cluster_resource_state=pb.ClusterResourceState(
+                cluster_resource_state_version=self.version)).SerializeToString()
 
     def report(self, data):
         with self.lock:

@@ -230,6 +230,7 @@ class RayCluster:
     token       a string turns token authentication on
     tls         True: mutual TLS, with a CA of our own (needs openssl(1))
     env         more environment for head, workers and drivers
+    head_env    likewise, for the head alone
     dashboard   starts the dashboard (slower; off)
     autoscaler  {type: (resources, most)}: Ray's own autoscaler runs, with its
                 fake provider: a raylet of that type for each node it launches
@@ -238,10 +239,10 @@ class RayCluster:
 
     def __init__(self, port=6390, cpus=1, gpus=0, resources=None, labels=None,
                  token=None, tls=False, env=None, dashboard=False, dashboard_port=8291,
-                 object_store=80_000_000, log=None, autoscaler=None, idle_s=6):
+                 object_store=80_000_000, log=None, autoscaler=None, idle_s=6, head_env=None):
         self.port, self.cpus, self.gpus = port, cpus, gpus
         self.resources, self.labels = resources or {}, labels or {}
-        self.token, self.tls, self.extra_env = token, tls, env or {}
+        self.token, self.tls, self.extra_env, self.head_env = token, tls, env or {}, head_env or {}
         self.dashboard, self.dashboard_port = dashboard, dashboard_port
         self.object_store = object_store
         self.log = log
@@ -342,7 +343,7 @@ class RayCluster:
         kind = FAKE_HEAD if self.autoscaler else {"RAY_NODE_TYPE_NAME": "head"}
         env = self.environment(RAY_ADDRESS=None,
                                # keeps the head on 127.0.0.1
-                               RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER="0", **kind)
+                               RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER="0", **kind, **self.head_env)
         self.head = self._launch(argv, env, "head")
         self.wait(lambda: any(n.head and n.status != "DEAD" for n in self.nodes()), 150,
                   "the head's own node", self.head, "head")

@@ -87,6 +87,8 @@ static struct source_node node(const char *instance, const char *id,
                                 .idle_ms = -1};
 }
 
+static int64_t version; /* of the next view; 0: it has none */
+
 /* A good read of this source, with these nodes. */
 static void viewed(uint32_t source, const char *session,
                    const struct source_node *nodes, uint32_t n)
@@ -98,6 +100,7 @@ static void viewed(uint32_t source, const char *session,
     j->view = source_view_new();
     j->view->session = arena_strdup(&j->view->arena, session);
     j->view->v2 = true;
+    j->view->version = version;
     j->view->nodes = arena_copy(&j->view->arena, nodes, n * sizeof *nodes);
     j->view->n_nodes = n;
     h->asked_ms = rig.env.now_ms;
@@ -401,6 +404,77 @@ static void test_node_of_the_ray_head_stays(void **state)
     assert_int_equal(m->why, REASON_KEEP_REFUSED);
 }
 
+/* ---- answers that come again */
+
+static const struct source_ops numbered = {.kind = "ray", .numbered = true};
+
+static int start_numbered(void **state)
+{
+    (void)state;
+    rig_start(RIG_CONFIG, &numbered, 1);
+    return 0;
+}
+
+/* A second later.  Is what is known fresh? */
+static bool answered(const char *session, int64_t number)
+{
+    version = number;
+    rig_pass(1000);
+    viewed(0, session, NULL, 0);
+    version = 0;
+    return sources_fresh(&rig.sources);
+}
+
+/* What a proxy repeats tells nothing of now, whatever it says. */
+static void test_a_repeated_answer_is_none(void **state)
+{
+    const struct source *h = &rig.sources.all[0];
+    int64_t read_ms;
+
+    (void)state;
+    answered("s", 5);
+    assert_true(answered("s", 6));
+    read_ms = h->read_ms;
+    assert_false(answered("s", 6));
+    assert_int_equal(h->failures, 1);
+    assert_non_null(strstr(h->problem, "number 6"));
+    assert_int_equal(h->read_ms, read_ms);
+    assert_false(answered("s", 6));
+    assert_true(answered("s", 7));
+    assert_int_equal(h->failures, 0);
+    assert_string_equal(h->problem, "");
+}
+
+/* A head that was started again counts from one; another session has its own
+ * numbers. */
+static void test_a_head_that_began_anew_is_none(void **state)
+{
+    (void)state;
+    answered("s", 900);
+    assert_true(answered("s", 901));
+    assert_true(answered("s", 1));
+    assert_true(answered("s", 2));
+    assert_true(answered("another", 2));
+}
+
+/* Of the first answer nobody can say how old it is. */
+static void test_a_first_answer_is_not_fresh(void **state)
+{
+    (void)state;
+    assert_false(answered("s", 5));
+    assert_true(rig.sources.all[0].view != NULL);
+    assert_false(answered("s", 5));
+    assert_true(answered("s", 6));
+}
+
+/* A head that numbers nothing is believed. */
+static void test_without_numbers(void **state)
+{
+    (void)state;
+    assert_true(answered("s", 0));
+    assert_true(answered("s", 0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -420,6 +494,10 @@ int main(void)
         TEST(test_forgets_what_has_gone, start_kube),
         TEST(test_hosted_first, start_both),
         TEST(test_node_of_the_ray_head_stays, start_both),
+        TEST(test_a_repeated_answer_is_none, start_numbered),
+        TEST(test_a_head_that_began_anew_is_none, start_numbered),
+        TEST(test_a_first_answer_is_not_fresh, start_numbered),
+        TEST(test_without_numbers, start_numbered),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

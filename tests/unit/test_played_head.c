@@ -70,13 +70,13 @@ static void ending(void *arg, struct cloud *c, struct cloud_machine *m)
         w->ended_busy++;
 }
 
-static void world_begin(struct world *w, bool waits)
+static void world_of(struct world *w, struct head_opts o)
 {
     memset(w, 0, sizeof *w);
+    o.join_least_ms = 2000;
+    o.join_most_ms = 20000;
     w->player = player_new(5, BEGIN_MS);
-    w->head = head_new(w->player, &(struct head_opts){.waits = waits,
-                                                      .join_least_ms = 2000,
-                                                      .join_most_ms = 20000});
+    w->head = head_new(w->player, &o);
     w->cloud = cloud_new(w->player, &(struct cloud_opts){.name = "one",
                                                          .boot_least_ms = 20000,
                                                          .boot_most_ms = 90000,
@@ -87,6 +87,11 @@ static void world_begin(struct world *w, bool waits)
     settings = the_settings;
     w->control = daemon_new(
         (struct outside){.arg = w, .workers = workers, .sources = sources});
+}
+
+static void world_begin(struct world *w, bool waits)
+{
+    world_of(w, (struct head_opts){.waits = waits});
 }
 
 static void world_end(struct world *w)
@@ -206,6 +211,66 @@ static void test_silent(void **state)
     world_end(&w);
 }
 
+/* For up to a second a Ray head shows a task as waiting that a node has taken:
+ * no machine is bought for that one.  Pairs, since what waits for the second
+ * machine is then shown beside the first one full. */
+static void test_what_has_a_place_is_not_bought_for(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_of(&w, (struct head_opts){.round_ms = 1000});
+    for (uint32_t pairs = 1; pairs <= 8; pairs++) {
+        submit(&w, 1, 1, 2, false, 5 * HOUR);
+        run(&w, 5 * MINUTE);
+        assert_int_equal(head_running(w.head), 2 * pairs);
+        assert_int_equal(cloud_launched(w.cloud), 2 * pairs);
+    }
+    world_end(&w);
+}
+
+static bool head_is_well(const struct world *w)
+{
+    struct status_page *page = status_get(control_board(w->control));
+    bool well = page->ray_ok;
+
+    status_unref(page);
+    return well;
+}
+
+/* A head that repeats an old answer: the machine that joined since is not taken
+ * for one that never did, nor another bought in its place. */
+static void repeats(bool waits)
+{
+    struct world w;
+
+    world_begin(&w, waits);
+    submit(&w, 4, 0, 1, false, 90 * MINUTE);
+    run(&w, 10 * SECOND);
+    assert_true(head_is_well(&w));
+    head_trouble(w.head, HEAD_STALE);
+    run(&w, MINUTE);
+    assert_false(head_is_well(&w));
+    run(&w, HOUR);
+    assert_int_equal(w.began, 1);
+    assert_int_equal(w.ended, 0);
+    assert_int_equal(cloud_launched(w.cloud), 1);
+    head_trouble(w.head, HEAD_WELL);
+    run(&w, MINUTE);
+    assert_true(head_is_well(&w));
+    run(&w, HOUR);
+    assert_int_equal(w.done, 1);
+    assert_int_equal(w.ended, 1);
+    world_end(&w);
+}
+
+static void test_repeated_answers(void **state)
+{
+    (void)state;
+    repeats(false);
+    repeats(true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -213,6 +278,8 @@ int main(void)
         cmocka_unit_test(test_machine_dies),
         cmocka_unit_test(test_new_session),
         cmocka_unit_test(test_silent),
+        cmocka_unit_test(test_what_has_a_place_is_not_bought_for),
+        cmocka_unit_test(test_repeated_answers),
     };
 
     log_setup(LOG_ERROR, false);

@@ -119,7 +119,7 @@ bool source_is_fresh(const struct sources *s, const struct source *h)
     /* What was asked before the computer slept tells how it was then. */
     int64_t slept = s->env->slept_ms - h->began_slept_ms;
 
-    return h->view && h->failures == 0 &&
+    return h->view && h->failures == 0 && (h->moved || !h->ops->numbered) &&
            s->env->now_ms - h->read_ms + slept < STALE_MS;
 }
 

@@ -136,9 +136,29 @@ static void view_taken(struct sources *s, struct source *h,
     source_view_unref(h->view);
     h->view = source_view_ref(j->view);
     h->view_ms = s->env->now_ms;
+    if (h->ops->two_looks)
+        lately_look(&h->lately, restarted ? NULL : h->before, h->view,
+                    s->env->mono_ms);
     source_index(h);
     source_joins(s, h, restarted);
     source_foreign(s, h);
+}
+
+/* A head numbers its answers.  One with the number of the last is an answer from
+ * a cache, of a proxy that repeats it or of whatever hangs behind one: however
+ * it came about, it tells nothing of now. */
+static bool view_is_repeated(const struct source *h,
+                             const struct source_view *v)
+{
+    return h->ops->numbered && v && v->version > 0 && h->view &&
+           v->version == h->view->version &&
+           strcmp(v->session, h->view->session) == 0;
+}
+
+/* Whether a first answer is such a one nobody can say before the second. */
+static bool source_moves(const struct source *h, const struct source_view *v)
+{
+    return h->moved || h->view || (v && v->version == 0);
 }
 
 /* For the demand that must be in two views. */
@@ -154,6 +174,12 @@ void source_read_folded(struct sources *s, struct source_job *j)
 
     if (j->status == ST_OK && !j->view && !h->view)
         j->status = err_set(&j->err, ST_BROKEN, "the head reported nothing");
+    if (view_is_repeated(h, j->view))
+        j->status = err_set(
+            &j->err, ST_BROKEN,
+            "it repeats an old answer (number %lld came before): nothing is "
+            "known of it since",
+            (long long)j->view->version);
     if (j->status != ST_OK) {
         read_failed(s, h, j);
         s->env->news = true;
@@ -161,6 +187,7 @@ void source_read_folded(struct sources *s, struct source_job *j)
     }
     if (h->ops->two_looks)
         before_keep(h);
+    h->moved = source_moves(h, j->view);
     if (j->view)
         view_taken(s, h, j);
     else

@@ -3,13 +3,14 @@
  *
  * A quarter of the work is for prices of resources; column generation and its proof
  * have the rest, in stages (stage.h), so that more is never worse.  With
- * too many shapes the bound is one for clusters of like ones, each as small as
- * its smallest: valid for them too.
+ * too many shapes for it, a program of groups of like ones goes on from what prices
+ * of resources prove.
  */
 #include "bound.h"
-#include "coarse.h"
 #include "exact/exact.h"
 #include "greedy.h"
+#include "groups/groups.h"
+#include "proof/proof.h"
 #include "stage.h"
 #include "steady/layout.h"
 #include "weight.h"
@@ -21,10 +22,10 @@
 /* Of so few the program comes first: when it is solved, prices prove no more. */
 #define FEW_SHAPES 16
 #define PRICES_PART 4
-/* With less work an item clusters are not worth theirs. */
-#define CLUSTERS_FROM UINT64_C(40000)
 #define TIGHT 1e-7
 #define STARTS 3 /* greedy plans whose patterns are the first columns */
+
+static const unsigned SIZES = 1u << BY_SUM | 1u << BY_LARGEST | 1u << BY_SCARCE;
 
 struct certify {
     struct view v;
@@ -38,7 +39,6 @@ struct certify {
 /* hint: per item of the view, or NULL. */
 static void start(struct certify *x, const double *hint)
 {
-    const unsigned sizes = 1u << BY_SUM | 1u << BY_LARGEST | 1u << BY_SCARCE;
     const struct view *v = &x->v;
 
     generate_make(v, &x->g);
@@ -48,7 +48,7 @@ static void start(struct certify *x, const double *hint)
     weight_from_prices(v, x->worth);
     for (int r = 0; r < STARTS; r++) {
         partial_clear(&x->trial);
-        x->g.extra += greedy_run(x->greedy, x->worth, sizes, false, &x->trial);
+        x->g.extra += greedy_run(x->greedy, x->worth, SIZES, false, &x->trial);
         partial_downgrade(&x->trial, 0, &x->space);
         master_add_partial(&x->g.master, &x->trial);
         weight_learn(&x->trial, greedy_prices(x->greedy), x->worth);
@@ -62,7 +62,7 @@ static bool tight(const struct generate *g)
 {
     double value = lp_value(g->master.lp);
 
-    return value > 0 && g->bound >= value * (1 - TIGHT) && !bound_may_rise(g);
+    return value > 0 && g->bound >= value * (1 - TIGHT) && !proof_may_rise(g);
 }
 
 static double by_program(struct certify *x, uint64_t missing,
@@ -78,52 +78,36 @@ static double by_program(struct certify *x, uint64_t missing,
         bound_try(g, hint);
     for (uint32_t k = 0; k < STAGES && !generate_stopped(g) && !tight(g); k++)
         if (stage_end(k) > generate_work(g))
-            bound_stage(g, stage_end(k) - generate_work(g), stage_end(k));
-    return bound_best(g, NULL);
+            proof_stage(g, stage_end(k) - generate_work(g), stage_end(k));
+    proof_done(g);
+    return proof_best(g, NULL);
 }
 
-/* An item is as much of a bin as the smallest of its cluster, at least. */
-static void least_spread(const struct view *v, const struct coarse *coarse,
-                         const struct cover_proof *proof,
-                         struct cover_proof *ret)
+/* From worths that prices of resources gave, for groups of items; a greedy plan's
+ * fills are the first columns. */
+static int64_t by_groups(struct certify *x, int64_t bound, uint64_t budget,
+                         uint64_t *work, struct cover_proof *proof)
 {
-    struct cover_least *least = arena_copy(v->arena, proof->least,
-                                           proof->n_least * sizeof *least);
+    const struct view *v = &x->v;
+    struct groups *groups = groups_make(v, (double)bound, proof);
+    uint64_t had = *work;
 
-    for (uint32_t k = 0; k < proof->n_least; k++) {
-        double *share = ARENA_ARRAY(v->arena, double, v->p->n_items);
-
-        for (uint32_t i = 0; i < v->n_items; i++)
-            share[v->item_of[i]] = least[k].share[coarse->of[i]];
-        least[k].share = share;
-    }
-    ret->least = least;
-    ret->n_least = proof->n_least;
+    if (!groups)
+        return bound;
+    partial_make(v, &x->trial);
+    weight_from_prices(v, x->worth);
+    *work += greedy_run(greedy_make(v, NULL, 0), x->worth, SIZES, false,
+                        &x->trial);
+    groups_feed(groups, &x->trial);
+    if (*work - had < budget)
+        groups_run(groups, budget - (*work - had));
+    *work += groups_work(groups);
+    if (groups_best(groups, NULL) <= (double)bound)
+        return bound;
+    return view_whole(v, groups_best(groups, proof));
 }
 
-static int64_t by_clusters(struct certify *x, uint64_t missing, uint64_t budget,
-                           uint64_t *work, struct cover_proof *ret_proof)
-{
-    struct cover_proof proof = {0};
-    struct coarse coarse;
-    int64_t bound;
-
-    coarse_make(&x->v, COARSE_BOUND, true, &coarse);
-    *work += coarse.work;
-    if (!coarse.p.n_items || coarse.work >= budget)
-        return 0;
-    coarse.p.conserve = false;
-    bound = cover_bound(&coarse.p, missing, NULL, budget - coarse.work,
-                        x->v.arena, work, &proof);
-    for (uint32_t i = 0; proof.worth && i < x->v.n_items; i++)
-        x->worth[i] = proof.worth[coarse.of[i]];
-    view_proof(&x->v, x->worth, proof.money, ret_proof);
-    ret_proof->unit = proof.unit;
-    least_spread(&x->v, &coarse, &proof, ret_proof);
-    return bound;
-}
-
-/* By the linear program, of the items or of clusters. */
+/* By the linear program of the items. */
 static int64_t by_duals(struct certify *x, uint64_t missing, const double *hint,
                         uint64_t budget, uint64_t *work,
                         struct cover_proof *ret_proof)
@@ -131,14 +115,12 @@ static int64_t by_duals(struct certify *x, uint64_t missing, const double *hint,
     const struct view *v = &x->v;
     double *worth = NULL, bound;
 
-    if (v->n_items > GENERATE_ROWS)
-        return by_clusters(x, missing, budget, work, ret_proof);
     if (hint)
         worth = ARENA_ARRAY(v->arena, double, v->n_items);
     for (uint32_t i = 0; hint && i < v->n_items; i++)
         worth[i] = hint[v->item_of[i]];
     bound = by_program(x, missing, worth, budget);
-    bound_best(&x->g, ret_proof);
+    proof_best(&x->g, ret_proof);
     *work += generate_work(&x->g);
     return bound > 0 ? view_whole(v, bound) : 0;
 }
@@ -183,15 +165,51 @@ static int64_t by_prices(const struct certify *x,
     return better > bound ? better : bound;
 }
 
+/* Many shapes.  What is cut short by the budget is the last: more is never worse. */
+static int64_t prove_many(struct certify *x, uint64_t missing, uint64_t budget,
+                          const struct cover_duals *duals, uint64_t *work,
+                          struct cover_proof *proof)
+{
+    uint64_t steps = GROUPS_FROM * x->v.n_items, had = *work;
+    int64_t bound;
+
+    bound = by_prices(x, duals, missing, budget < steps ? budget : steps, work,
+                      proof);
+    if (budget <= steps || *work - had >= budget || missing || !proof->worth)
+        return bound;
+    return by_groups(x, bound, budget - (*work - had), work, proof);
+}
+
+static int64_t prove_few(struct certify *x, uint64_t missing,
+                         const double *hint, uint64_t budget,
+                         const struct cover_duals *duals, uint64_t *work,
+                         struct cover_proof *proof)
+{
+    struct cover_proof other = {0};
+    uint64_t steps = budget / PRICES_PART;
+    int64_t bound = 0, better = 0;
+    bool few;
+
+    budget -= steps;
+    few = x->v.n_items <= FEW_SHAPES && budget > 0;
+    if (few)
+        better = by_duals(x, missing, hint, budget, work, &other);
+    if (!few || !all_proved(x, better))
+        bound = by_prices(x, duals, missing, steps, work, proof);
+    if (!few && budget > 0)
+        better = by_duals(x, missing, hint, budget, work, &other);
+    if (better > bound)
+        *proof = other;
+    return better > bound ? better : bound;
+}
+
 /* The view is made; duals: NULL, or of a large problem. */
 static int64_t prove(struct certify *x, uint64_t missing, const double *hint,
                      uint64_t budget, const struct cover_duals *duals,
                      uint64_t *work, struct cover_proof *ret_proof)
 {
-    struct cover_proof proof = {0}, other = {0};
-    uint64_t steps = budget / PRICES_PART;
-    int64_t bound = 0, better = 0;
-    bool few;
+    struct cover_proof proof = {0};
+    int64_t bound;
 
     if (ret_proof)
         *ret_proof = proof;
@@ -200,19 +218,12 @@ static int64_t prove(struct certify *x, uint64_t missing, const double *hint,
     if (!x->v.n_items || missing >= x->v.total)
         return 0;
     x->worth = ARENA_ARRAY(x->v.arena, double, x->v.n_items);
-    if (x->v.n_items > GENERATE_ROWS) /* clusters are mostly worse */
-        steps = budget < CLUSTERS_FROM * x->v.n_items ? budget : budget - steps;
-    budget -= steps;
-    few = x->v.n_items <= FEW_SHAPES && budget > 0;
-    if (few)
-        better = by_duals(x, missing, hint, budget, work, &other);
-    if (!few || !all_proved(x, better))
-        bound = by_prices(x, duals, missing, steps, work, &proof);
-    if (!few && budget > 0)
-        better = by_duals(x, missing, hint, budget, work, &other);
+    bound = x->v.n_items > GENERATE_ROWS
+                ? prove_many(x, missing, budget, duals, work, &proof)
+                : prove_few(x, missing, hint, budget, duals, work, &proof);
     if (ret_proof)
-        *ret_proof = better > bound ? other : proof;
-    return better > bound ? better : bound;
+        *ret_proof = proof;
+    return bound;
 }
 
 int64_t cover_bound_from(const struct cover_problem *p,

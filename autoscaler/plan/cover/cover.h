@@ -70,6 +70,23 @@ struct cover_least {
     double worth;
 };
 
+/* Plans that have so many bins of a family with an item on them.  worth (micros):
+ * of each of these bins, below `least` of them. */
+struct cover_range {
+    uint32_t family, least, most; /* most: UNLIMITED */
+    double worth;
+};
+
+/* A proof for some of all plans: those within its ranges, of different families.
+ * Leaves together have all plans. */
+struct cover_leaf {
+    const struct cover_range *range;
+    uint32_t n_ranges;
+    const double *worth; /* as in a proof */
+    double money;
+    const double *least_worth; /* of each of the proof's `least` */
+};
+
 /* Why a bound holds: what each item is worth, and each micro of max_cost.  A fill
  * of a bin and its seats (`least`) are worth no more than the bin costs, but for the limits: what is
  * worth more in bins of which there are few is taken off (docs/planner.md). */
@@ -80,6 +97,9 @@ struct cover_proof {
                    * the bound is rounded up to one */
     const struct cover_least *least;
     uint32_t n_least;
+    /* More than none: the least of what they prove is a bound too. */
+    const struct cover_leaf *leaf;
+    uint32_t n_leaves;
 };
 
 struct cover_plan {
@@ -116,6 +136,12 @@ void cover_improve(const struct cover_problem *p,
 int64_t cover_bound(const struct cover_problem *p, uint64_t missing,
                     const double *hint, uint64_t budget, struct arena *arena,
                     uint64_t *work, struct cover_proof *ret_proof);
+
+/* The proof for n other items: what is item i there is from[i] here (UINT32_MAX:
+ * none; NULL: the same). */
+struct cover_proof cover_proof_map(const struct cover_proof *proof,
+                                   const uint32_t *from, uint32_t n,
+                                   struct arena *arena);
 
 /* ---- the same in steps, for whoever remembers answers: memory.h
  *

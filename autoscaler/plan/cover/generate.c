@@ -34,6 +34,7 @@ void generate_make(const struct view *v, struct generate *ret)
     ret->dual = ARENA_ARRAY(a, double, v->n_items);
     ret->tried_dual = ARENA_ARRAY(a, double, v->n_items);
     ret->bound = ret->tried = -1;
+    ret->enough = GENERATE_FREE;
     ret->stop = UINT64_MAX;
 }
 

@@ -20,7 +20,9 @@
 struct mixes;
 struct assign;
 struct exact;
+struct seats;
 struct seated;
+struct branch;
 
 struct generate {
     const struct view *v;
@@ -29,11 +31,14 @@ struct generate {
     struct column_maker *maker;
     struct prove *prove;
     struct mixes *mixes;   /* mix.c's; NULL: none yet */
-    struct assign *assign; /* bound.c's */
-    struct exact *exact;   /* bound.c's */
-    struct seated *seated; /* bound.c's */
+    struct assign *assign; /* proof.c's, and what follows */
+    struct exact *exact;
+    struct seats *seats;   /* NULL: not looked for */
+    struct seated *seated; /* NULL: there are none */
+    struct branch *branch; /* NULL: none yet */
     bool settled;          /* exact: there is no better one */
     bool whole;            /* no item is left out: seats may be used */
+    double enough;         /* a bound of no use beyond: what a plan costs */
     double *worth;         /* duals of the items */
     bool centred;
     double centre_bound;

@@ -10,13 +10,14 @@
  * the rest column generation goes on for four tenths,
  * a fifth (a quarter when the program is solved) goes to proving its bound;
  * dives may use it up to 17/20, ruin and recreate has what is left.
- * With too many shapes for the linear program it gets clusters of like ones, or
- * is left out; the bound is then one for clusters.
+ * With too many shapes for the linear program three tenths go to the bound and the
+ * rest to ruin and recreate.
  */
 #include "bound.h"
-#include "coarse.h"
 #include "dive/dive.h"
 #include "greedy.h"
+#include "groups/groups.h"
+#include "proof/proof.h"
 #include "rebuy.h"
 #include "ruin.h"
 #include "stage.h"
@@ -24,10 +25,6 @@
 
 #include <string.h>
 
-/* Up to here like shapes are worth clustering for it; beyond, clusters so
- * coarse lose more than the program gains. */
-#define CLUSTERED 3000
-#define MOST_CLUSTERS 250
 #define MOST_DIVES 16 /* a stage */
 #define PROVED 1e-5   /* a gap at which looking on is no use */
 /* The first stage is at least so many times what the start took. */
@@ -51,6 +48,10 @@
 #define ROUNDS_FROM UINT64_C(800)
 #define ANEW_TENTHS 3
 #define ANEW_MOST (100 * COVER_STEPS_PER_MS)
+/* Of a stage without a linear program, for the bound; of one too short for ruin and
+ * recreate. */
+#define BOUND_TENTHS 3
+#define BOUND_SHORT 7
 /* Columns to begin with, for each shape. */
 #define FIRST_COLUMNS 2
 
@@ -71,10 +72,8 @@ struct improve {
     bool lp, begun; /* a linear program; it has columns */
     bool fed;       /* some of the pool's */
     int n_dives;
-    /* Without a linear program: clusters in place of many shapes, and a bound. */
-    struct coarse coarse;
-    struct cover_plan coarse_first;
-    bool clustered;
+    /* Without a linear program: a bound by other means. */
+    struct groups *groups;
     int64_t bound; /* -1: none */
     struct cover_proof proof;
 };
@@ -125,7 +124,7 @@ static int64_t bound_now(const struct improve *x)
     if (x->g.bound < 0)
         return -1;
     bound = x->best.n_left ? bound_without(&x->g, x->best.n_left)
-                           : bound_best(&x->g, NULL);
+                           : proof_best(&x->g, NULL);
     return bound < 0 ? 0 : view_whole(&x->v, bound);
 }
 
@@ -200,98 +199,86 @@ static void by_program(struct improve *x, uint64_t stage, uint64_t end)
     uint64_t from = generate_work(g);
 
     g->stop = from + left_of(x);
+    g->enough = (double)x->best.cost * (1 - PROVED);
     resume(x);
-    bound_stage(g, stage, end);
+    proof_stage(g, stage, end);
     memcpy(x->worth, g->centre, x->v.n_items * sizeof *x->worth);
     if (!proved(x))
         dive_some(x, from, stage);
 }
 
-/* ---- by clusters */
+/* ---- the bound, without a linear program */
 
-static void improve(const struct cover_problem *p,
-                    const struct cover_plan *first, uint64_t budget,
-                    struct arena *arena, struct cover_plan *ret,
-                    double *ret_worth);
-
-/* False: the shapes are too different to be few clusters. */
-static bool cluster(struct improve *x)
+static void note_bound(struct improve *x, int64_t bound,
+                       const struct cover_proof *proof)
 {
-    if (!x->clustered) {
-        coarse_make(&x->v, MOST_CLUSTERS, false, &x->coarse);
-        x->used += x->coarse.work;
-        if (x->coarse.p.n_items) {
-            cover_first(&x->coarse.p, x->v.arena, &x->coarse_first);
-            x->used += x->coarse_first.work;
-        }
-        x->clustered = true;
-    }
-    return x->coarse.p.n_items > 0;
-}
-
-/* What items are worth by the duals of the clusters: a cluster's is that of its
- * largest. */
-static void spread_worth(struct improve *x, const struct coarse *coarse,
-                         const double *worth)
-{
-    const struct view *v = &x->v;
-    double *largest = ARENA_ARRAY(v->arena, double, coarse->p.n_items);
-    double *price = ARENA_ARRAY(v->arena, double, v->n_items);
-
-    weight_from_prices(v, price);
-    for (uint32_t i = 0; i < v->n_items; i++)
-        if (price[i] > largest[coarse->of[i]])
-            largest[coarse->of[i]] = price[i];
-    for (uint32_t i = 0; i < v->n_items; i++)
-        if (worth[coarse->of[i]] > 0)
-            x->worth[i] = worth[coarse->of[i]] * price[i] /
-                          largest[coarse->of[i]];
-}
-
-/* Too many shapes for the program: a plan for clusters of like ones, what it
- * leaves out by the greedy. */
-static void by_clusters(struct improve *x, uint64_t budget)
-{
-    struct arena *arena = x->v.arena;
-    struct cover_plan plan;
-    double *worth;
-
-    if (!cluster(x) || left_of(x) < budget)
+    if (bound <= x->bound)
         return;
-    worth = ARENA_ARRAY(arena, double, x->coarse.p.n_items);
-    improve(&x->coarse.p, &x->coarse_first, budget, arena, &plan, worth);
-    x->used += plan.work;
-    spread_worth(x, &x->coarse, worth);
-    coarse_apply(&x->coarse, &plan, &x->trial, &x->space);
-    x->used += greedy_run(x->greedy, x->worth, 1u << BY_SUM | 1u << BY_SCARCE,
-                          false, &x->trial);
-    offer(x);
+    x->bound = bound;
+    x->proof = *proof;
 }
 
-/* Too many shapes for the program: its bound is one for clusters. */
+/* From what is proved so far, for groups of items. */
+static void bound_by_groups(struct improve *x, uint64_t budget)
+{
+    struct cover_proof proof;
+    uint64_t had;
+
+    if (!x->groups) {
+        x->groups = groups_make(&x->v, (double)x->bound, &x->proof);
+        if (!x->groups)
+            return;
+        groups_feed(x->groups, &x->best);
+        x->used += groups_work(x->groups);
+    }
+    had = groups_work(x->groups);
+    groups_run(x->groups, budget);
+    x->used += groups_work(x->groups) - had;
+    note_bound(x, view_whole(&x->v, groups_best(x->groups, &proof)), &proof);
+}
+
+/* Prices of resources prove a bound, and groups of shapes a better one. */
 static void bound_alone(struct improve *x, uint64_t budget)
 {
+    uint64_t steps = GROUPS_FROM * x->v.n_items, had = x->used;
     struct cover_proof proof;
     int64_t bound;
 
     if (left_of(x) < budget)
         return;
-    bound = cover_bound(x->v.p, x->v.no_home, NULL, budget, x->v.arena,
-                        &x->used, &proof);
-    if (bound > x->bound) {
-        x->bound = bound;
-        x->proof = proof;
+    if (!x->groups) {
+        bound = cover_bound(x->v.p, x->v.no_home, NULL,
+                            budget < steps ? budget : steps, x->v.arena,
+                            &x->used, &proof);
+        note_bound(x, bound, &proof);
     }
+    if (x->proof.worth && budget > steps && x->used - had < budget)
+        bound_by_groups(x, budget - (x->used - had));
 }
 
 /* ---- stages */
+
+/* Weights that were learnt are more than items are worth, a bound's worths are less:
+ * between the two, where there is no linear program to tell. */
+static const double *worth_between(struct improve *x)
+{
+    const struct view *v = &x->v;
+    double *worth;
+
+    if (!x->proof.worth)
+        return x->worth;
+    worth = ARENA_ARRAY(v->arena, double, v->n_items);
+    for (uint32_t i = 0; i < v->n_items; i++)
+        worth[i] = (x->worth[i] + x->proof.worth[v->item_of[i]]) / 2;
+    return worth;
+}
 
 /* What is cut short has become as good as it was to become until then. */
 static void ruin_some(struct improve *x, uint64_t end)
 {
     uint64_t work;
 
-    ruin_value(x->ruin, x->worth);
+    ruin_value(x->ruin, worth_between(x));
     work = work_of(x);
     if (work >= end || work >= x->stop)
         return;
@@ -361,15 +348,11 @@ static void stage_run(struct improve *x, uint64_t end)
         return;
     }
     if (end < LEAST_STAGE * x->v.n_items) {
-        memcpy(x->worth, better_anew(x, stage / 2),
+        bound_alone(x, stage * BOUND_SHORT / 10);
+        memcpy(x->worth, better_anew(x, stage - stage * BOUND_SHORT / 10),
                x->v.n_items * sizeof *x->worth);
-        bound_alone(x, stage / 2);
     } else {
-        if (x->v.n_items <= CLUSTERED)
-            by_clusters(x, stage / 4);
-        memcpy(x->worth, better_anew(x, stage / 8),
-               x->v.n_items * sizeof *x->worth);
-        bound_alone(x, stage / 8);
+        bound_alone(x, stage * BOUND_TENTHS / 10);
     }
     if (left_of(x) > 0 && !proved(x))
         ruin_some(x, end);
@@ -398,10 +381,9 @@ static void prepare(struct improve *x)
     space_make(v, &x->space);
 }
 
-static void improve(const struct cover_problem *p,
-                    const struct cover_plan *first, uint64_t budget,
-                    struct arena *arena, struct cover_plan *ret,
-                    double *ret_worth)
+void cover_improve(const struct cover_problem *p,
+                   const struct cover_plan *first, uint64_t budget,
+                   struct arena *arena, struct cover_plan *ret)
 {
     struct improve *x = ARENA_NEW(arena, struct improve);
     uint64_t least;
@@ -414,7 +396,7 @@ static void improve(const struct cover_problem *p,
     x->stop = budget;
     prepare(x);
     start(x, first);
-    x->g.whole = !ret_worth && !x->best.n_left;
+    x->g.whole = !x->best.n_left;
     least = x->lp ? LEAST_STAGE * x->v.n_items : 0;
     if (least < START_TIMES * work_of(x))
         least = START_TIMES * work_of(x);
@@ -424,8 +406,10 @@ static void improve(const struct cover_problem *p,
     partial_export(&x->best, ret);
     ret->bound = bound_now(x);
     ret->proof = x->proof;
-    if (x->lp)
-        bound_best(&x->g, &ret->proof);
+    if (x->lp) {
+        proof_best(&x->g, &ret->proof);
+        proof_done(&x->g);
+    }
     if (ret->bound < first->bound) { /* left out as many, or more */
         ret->bound = first->bound;
         ret->proof = first->proof;
@@ -433,13 +417,4 @@ static void improve(const struct cover_problem *p,
     if (ret->bound > ret->cost)
         ret->bound = ret->cost;
     ret->work = work_of(x);
-    for (uint32_t i = 0; ret_worth && i < x->v.n_items; i++)
-        ret_worth[x->v.item_of[i]] = x->worth[i];
-}
-
-void cover_improve(const struct cover_problem *p,
-                   const struct cover_plan *first, uint64_t budget,
-                   struct arena *arena, struct cover_plan *ret)
-{
-    improve(p, first, budget, arena, ret, NULL);
 }

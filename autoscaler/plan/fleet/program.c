@@ -498,7 +498,7 @@ void fleet_program_make(const struct candidate *best,
     offers_max(&m);
     ret->there = m.there.there;
     ret->cost = amount_add(m.there.cost, best->bought_cost);
-    ret->paid = m.there.paid;
+    ret->paid += m.there.paid; /* beside mins */
     m.family_max = ARENA_ARRAY(best->arena, uint32_t, s->n_types + 1);
     for (uint32_t k = 0; k < ret->p.n_items; k++) {
         m.items[k].need = needs_row(&m, k);

@@ -38,6 +38,7 @@ static void handle_free(void *handle)
 const struct source_ops ray_ops = {
     .kind = "ray",
     .two_looks = true,
+    .numbered = true,
     .writers = 1,
     .read = read,
     .drain = drain,

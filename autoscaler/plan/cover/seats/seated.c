@@ -6,13 +6,19 @@
  */
 #include "seated.h"
 
+#include "../bound.h"
+#include "../mix.h"
+
 #include <string.h>
+
+/* Of the work, to the program itself; the rest proves its bound. */
+#define PROGRAM_PART 2
 
 static void numbers_make(struct seated *x, const struct view *v)
 {
     const struct view *w = &x->v;
-    struct arena *a = v->arena;
-    uint32_t *at = ARENA_ARRAY(a, uint32_t, x->seats.p.n_items);
+    struct arena *a = w->arena;
+    uint32_t *at = ARENA_ARRAY(a, uint32_t, x->p.n_items);
 
     x->item = ARENA_ARRAY(a, uint32_t, v->n_items);
     x->other_item = ARENA_ARRAY(a, uint32_t, w->n_items);
@@ -28,44 +34,30 @@ static void numbers_make(struct seated *x, const struct view *v)
     at = view_bin_numbers(v);
     for (uint32_t t = 0; t < w->n_bins; t++)
         x->other_bin[t] = at[w->bin_of[t]];
-    x->seat = ARENA_ARRAY(a, uint32_t, w->n_bins);
-    memset(x->seat, 0xff, w->n_bins * sizeof *x->seat);
-    for (uint32_t t = 0; t < w->n_bins; t++)
-        for (uint32_t i = 0; i < w->n_items; i++)
-            if (x->other_item[i] == UINT32_MAX && view_can(w, t, i))
-                x->seat[t] = i;
+    x->seat = ARENA_ARRAY(a, uint32_t, w->n_items);
+    for (uint32_t i = 0; i < w->n_items; i++)
+        if (x->other_item[i] == UINT32_MAX)
+            x->seat[x->n_seats++] = i;
 }
 
-/* How many of each bin the program buys. */
-static const double *used(const struct generate *g)
-{
-    const struct master *m = &g->master;
-    double *ret = ARENA_ARRAY(g->v->arena, double, g->v->n_bins), amount;
-
-    for (uint32_t k = 0; k < lp_rows(m->lp); k++) {
-        uint32_t column = lp_basic(m->lp, k, &amount);
-
-        if (column < m->column.n && m->column.v[column].n)
-            ret[m->column.v[column].bin] += amount;
-    }
-    return ret;
-}
-
-struct seated *seated_make(struct generate *g)
+struct seated *seated_make(struct generate *g, const struct cover_problem *p,
+                           struct arena *arena)
 {
     const struct view *v = g->v;
-    struct seated *x = ARENA_NEW(v->arena, struct seated);
+    struct seated *x = ARENA_NEW(arena, struct seated);
 
-    if (!seats_make(v, used(g), &g->extra, &x->seats))
-        return x;
-    view_make(&x->seats.p, v->arena, &x->v);
+    x->p = *p;
+    view_make(&x->p, arena, &x->v);
     numbers_make(x, v);
-    x->worth = ARENA_ARRAY(v->arena, double, x->v.n_items);
+    x->worth = ARENA_ARRAY(arena, double, x->v.n_items);
     x->n_items = v->n_items;
+    generate_make(&x->v, &x->g);
+    g->extra += (uint64_t)v->n_items * v->n_items / 8;
     return x;
 }
 
-void seated_feed(struct seated *x, const struct generate *g)
+/* Its program gets those of g's columns that it has not. */
+static void feed(struct seated *x, const struct generate *g)
 {
     const struct master *m = &g->master;
 
@@ -80,17 +72,19 @@ void seated_feed(struct seated *x, const struct generate *g)
             struct cover_part part = m->part.v[c->first + k];
 
             part.item = x->item[part.item];
-            VEC_PUSH(g->v->arena, &x->part, part);
+            VEC_PUSH(x->v.arena, &x->part, part);
         }
-        if (x->seat[bin] != UINT32_MAX)
-            VEC_PUSH(g->v->arena, &x->part,
-                     ((struct cover_part){x->seat[bin], 1}));
+        for (uint32_t k = 0; k < x->n_seats; k++)
+            if (view_can(&x->v, bin, x->seat[k]))
+                VEC_PUSH(x->v.arena, &x->part,
+                         ((struct cover_part){x->seat[k], 1}));
         master_add(&x->g.master, bin, x->part.v, x->part.n);
         x->g.extra += c->n;
     }
 }
 
-void seated_give(struct seated *x, struct generate *g, uint32_t from)
+/* And g's its columns from `from` on. */
+static void give(struct seated *x, struct generate *g, uint32_t from)
 {
     const struct master *m = &x->g.master;
 
@@ -106,7 +100,7 @@ void seated_give(struct seated *x, struct generate *g, uint32_t from)
 
             part.item = x->other_item[part.item];
             if (part.item != UINT32_MAX)
-                VEC_PUSH(g->v->arena, &x->part, part);
+                VEC_PUSH(x->v.arena, &x->part, part);
         }
         if (x->part.n)
             master_add(&g->master, bin, x->part.v, x->part.n);
@@ -114,7 +108,8 @@ void seated_give(struct seated *x, struct generate *g, uint32_t from)
     x->fed = g->master.column.n;
 }
 
-const double *seated_worth(struct seated *x, const double *worth)
+/* Worths of g's items as those of its own; seats have none.  Until the next call. */
+static const double *worth_here(struct seated *x, const double *worth)
 {
     memset(x->worth, 0, x->v.n_items * sizeof *x->worth);
     for (uint32_t i = 0; i < x->n_items; i++)
@@ -122,11 +117,42 @@ const double *seated_worth(struct seated *x, const double *worth)
     return x->worth;
 }
 
-void seated_proof(const struct seated *x, const struct generate *g,
-                  struct cover_proof *ret)
+/* What was proved without seats is proved with them; to go on from there. */
+static void go_on_from(struct generate *seated, double bound,
+                       const double *worth)
 {
-    struct cover_proof with;
+    if (bound <= seated->tried)
+        return;
+    for (uint32_t t = 0; t < seated->v->n_bins && !generate_stopped(seated);
+         t++)
+        generate_earns(seated, t,
+                       price_tune(seated->price, t, worth, NULL, 0, 40));
+    if (!generate_stopped(seated))
+        bound_note(seated, worth);
+}
 
-    view_proof(&x->v, x->g.dual, x->g.money, &with);
-    seats_proof(&x->seats, g->v, &with, ret);
+bool seated_run(struct seated *x, struct generate *g, double bound,
+                const double *worth, uint64_t nodes, uint64_t until)
+{
+    uint64_t from = generate_work(&x->g), now = generate_work(g), steps;
+    uint32_t had;
+
+    if (now >= until || generate_stopped(g))
+        return false;
+    steps = until - now;
+    x->g.stop = from + g->stop - now;
+    feed(x, g);
+    if (!x->begun)
+        generate_begin(&x->g, worth ? worth : worth_here(x, g->worth));
+    x->begun = true;
+    go_on_from(&x->g, bound, worth ? worth : worth_here(x, g->dual));
+    had = x->g.master.column.n;
+    generate_run(&x->g, x->v.count, from + steps / PROGRAM_PART, 1e-4,
+                 UINT32_MAX, true);
+    mix_run(&x->g, nodes, from + steps);
+    g->extra += generate_work(&x->g) - from;
+    if (generate_stopped(g))
+        return false;
+    give(x, g, had);
+    return generate_work(g) < until;
 }

@@ -8,36 +8,33 @@
 #define PLAN_COVER_SEATED_H
 
 #include "../generate.h"
-#include "seats.h"
 
 struct seated {
-    struct seats seats; /* n 0: none are of use, all else is not made */
+    struct cover_problem p;
     struct view v;
     struct generate g;
     uint32_t n_items;     /* of the other view */
     uint32_t *item, *bin; /* numbers here of the other view's */
     uint32_t *other_item; /* and back; UINT32_MAX: a seat */
     uint32_t *other_bin;  /* UINT32_MAX: not there */
-    uint32_t *seat;       /* per bin: the item, UINT32_MAX: none */
-    uint32_t fed;         /* columns of the other program that are here */
+    uint32_t *seat;       /* items here */
+    uint32_t n_seats;
+    uint32_t fed; /* columns of the other program that are here */
     bool begun;
     double *worth;
     VEC(struct cover_part) part;
 };
 
-/* Finds seats; the work is added to g's.  Its program is still to be made. */
-struct seated *seated_make(struct generate *g);
+/* p: the problem of g with seats as more items, or tighter limits; all items of g
+ * have a bin.  The arena may go before g's does. */
+struct seated *seated_make(struct generate *g, const struct cover_problem *p,
+                           struct arena *arena);
 
-/* Its program gets those of g's columns that it has not. */
-void seated_feed(struct seated *x, const struct generate *g);
-/* And g's its columns from `from` on. */
-void seated_give(struct seated *x, struct generate *g, uint32_t from);
-
-/* Worths of g's items as those of its own; seats have none.  Until the next call. */
-const double *seated_worth(struct seated *x, const double *worth);
-
-/* Of the best bound, in the numbers of g's view. */
-void seated_proof(const struct seated *x, const struct generate *g,
-                  struct cover_proof *ret);
+/* Rounds, and the proof of the bound, until g's work is `until`; bins whose
+ * relaxation is too weak are searched with up to `nodes` steps.  It begins with
+ * worths, per item of its view, that are known to prove `bound`; NULL: with g's.
+ * g gets the fills that were found.  True: there is nothing more to find. */
+bool seated_run(struct seated *x, struct generate *g, double bound,
+                const double *worth, uint64_t nodes, uint64_t until);
 
 #endif

@@ -68,7 +68,7 @@ static int64_t cheapest(const struct search *x, uint32_t class)
     return n > 0 && 2 * n <= all ? least : 0;
 }
 
-static bool fits(const struct cover_problem *p, uint32_t b, uint32_t i)
+bool seats_fits(const struct cover_problem *p, uint32_t b, uint32_t i)
 {
     const struct cover_item *item = &p->items[i];
 
@@ -158,7 +158,7 @@ static bool set_try(const struct search *x, struct set *set)
     for (uint32_t b = 0; b < p->n_bins; b++) {
         bins[b] = counted(p, b);
         for (uint32_t k = 0; k < few.n_items && bins[b].price > 0; k++)
-            if (fits(p, b, of[k])) {
+            if (seats_fits(p, b, of[k])) {
                 set->bins[b / 64] |= UINT64_C(1) << (b % 64);
                 break;
             }
@@ -280,11 +280,10 @@ static const int64_t *row_with(struct arena *arena, const int64_t *row,
     return wide;
 }
 
-static void seat_bins(const struct view *v, const struct seats_set *set,
-                      uint32_t n, struct seats *ret)
+void seats_add(const struct cover_problem *p, struct arena *a,
+               const struct seats_set *set, uint32_t n,
+               struct cover_problem *ret)
 {
-    const struct cover_problem *p = v->p;
-    struct arena *a = v->arena;
     struct pb_column *columns = ARENA_ARRAY(a, struct pb_column,
                                             p->n_columns + 1);
     struct cover_item *items = ARENA_ARRAY(a, struct cover_item,
@@ -306,12 +305,12 @@ static void seat_bins(const struct view *v, const struct seats_set *set,
                 seat = 1;
         bins[b].has = row_with(a, bins[b].has, p->n_columns, seat);
     }
-    ret->p = *p;
-    ret->p.columns = columns;
-    ret->p.n_columns++;
-    ret->p.items = items;
-    ret->p.n_items += n;
-    ret->p.bins = bins;
+    *ret = *p;
+    ret->columns = columns;
+    ret->n_columns++;
+    ret->items = items;
+    ret->n_items += n;
+    ret->bins = bins;
 }
 
 static bool apart(const struct seats_set *a, const struct seats_set *b,
@@ -343,20 +342,19 @@ bool seats_make(const struct view *v, const double *used, uint64_t *work,
     ret->least = ARENA_ARRAY(v->arena, struct cover_least, ret->n);
     for (uint32_t k = 0; k < ret->n; k++)
         ret->least[k] = set[k].least;
-    seat_bins(v, set, ret->n, ret);
+    seats_add(v->p, v->arena, set, ret->n, &ret->p);
     return true;
 }
 
-void seats_proof(const struct seats *seats, const struct view *v,
-                 const struct cover_proof *with, struct cover_proof *ret)
+void seats_least(const struct seats *seats, const struct view *v,
+                 const double *worth, struct cover_proof *ret)
 {
     const uint32_t n = v->p->n_items;
     struct cover_least *least = arena_copy(v->arena, seats->least,
                                            seats->n * sizeof *least);
 
-    *ret = *with;
     for (uint32_t k = 0; k < seats->n; k++)
-        least[k].worth = with->worth ? with->worth[n + k] : 0;
+        least[k].worth = worth ? worth[n + k] : 0;
     ret->least = least;
     ret->n_least = seats->n;
 }

@@ -32,13 +32,23 @@ struct seats {
     struct cover_least *least; /* per seat; worth 0 */
 };
 
+/* Does the item fit the empty bin? */
+bool seats_fits(const struct cover_problem *p, uint32_t bin, uint32_t item);
+
+/* p with n more items, seats of sets that have no bin in common: each needs a seat
+ * in one of the set's bins, of which each has one, and nothing else. */
+void seats_add(const struct cover_problem *p, struct arena *arena,
+               const struct seats_set *set, uint32_t n,
+               struct cover_problem *ret);
+
 /* The problem with seats for such sets that have no bin in common.  False: there are
  * none.  For plans that leave nothing out.  In the view's arena. */
 bool seats_make(const struct view *v, const double *used, uint64_t *work,
                 struct seats *ret);
 
-/* The proof of a bound for seats->p as one for the problem itself. */
-void seats_proof(const struct seats *seats, const struct view *v,
-                 const struct cover_proof *with, struct cover_proof *ret);
+/* The least of a proof: worth of seats->p's items, the seats with them; NULL: they
+ * are worth nothing. */
+void seats_least(const struct seats *seats, const struct view *v,
+                 const double *worth, struct cover_proof *ret);
 
 #endif

@@ -1,0 +1,52 @@
+/*
+ * inside.h - what the files of this folder share.
+ *
+ * Private to plan/cover/groups/.
+ */
+#ifndef PLAN_COVER_GROUPS_INSIDE_H
+#define PLAN_COVER_GROUPS_INSIDE_H
+
+#include "../column.h"
+#include "../master.h"
+#include "../prove.h"
+#include "groups.h"
+
+/* Worths of the items, and of one of the bins of each set that counts. */
+struct values {
+    double *item, *set;
+};
+
+struct groups {
+    const struct view *v;
+    struct alike group;
+    double *part;     /* per item: its worth over the mean of its group's */
+    struct view rows; /* the groups, then the sets, as items of a program */
+    struct master master;
+    const struct cover_least *least; /* the sets */
+    uint32_t n_sets;
+    uint64_t *counts; /* per bin: bits of the sets in which it counts */
+    struct price *price;
+    struct prove *prove;
+    struct column_maker *maker;
+    uint32_t *failed; /* per bin: searches that came to no end */
+    struct values best, own, asked, trial; /* own: the program's */
+    double *earn;                /* per bin, seats included: at most */
+    double *ratio;               /* that over its price */
+    double *amount, *row_amount; /* scratch: of a column */
+    double bound, money;         /* of the best worths */
+    bool begun, exact, done; /* exact: pricing is asked with the own worths */
+    uint64_t until, work;    /* work: what counts none itself */
+};
+
+/* note.c: the bound of the worths that were asked with, by earn[]; it is the best so
+ * far or not. */
+void groups_note(struct groups *x);
+
+/* column.c: a fill as a column of the program. */
+void groups_add_parts(struct groups *x, uint32_t t,
+                      const struct cover_part *part, uint32_t n);
+/* An upper bound of what bin t can earn with the worths asked with, into earn[]; a
+ * column if that is more than it costs, or if `always`.  True: there is one. */
+bool groups_price_bin(struct groups *x, uint32_t t, bool always);
+
+#endif

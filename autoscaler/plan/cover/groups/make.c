@@ -1,0 +1,176 @@
+/*
+ * make.c - groups of like items, and the rows of their program.
+ */
+#include "inside.h"
+
+#include <string.h>
+
+/* More groups than this make the program slow. */
+enum { MOST_GROUPS = 250, FEW_GROUPS = 120 };
+/* Bits that are left out of a need, as a double: all, all but the power of two, but
+ * its half, or none. */
+enum { LEAVE_ALL = 63, LEAVE_POWER = 52, LEAVE_HALF = 51, LEAVE_NONE = 0 };
+static const struct rough {
+    unsigned device, plain;
+} ROUGH[] = {{LEAVE_POWER, LEAVE_ALL},
+             {LEAVE_NONE, LEAVE_ALL},
+             {LEAVE_NONE, LEAVE_POWER},
+             {LEAVE_NONE, LEAVE_HALF}};
+
+static uint64_t about(int64_t need, unsigned rough)
+{
+    double x = (double)need;
+    uint64_t bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    return bits >> rough;
+}
+
+static void divide(struct groups *x, struct rough rough, struct alike *ret)
+{
+    const struct view *v = x->v;
+    uint32_t words = 1 + v->n_plain + v->n_dev;
+    uint64_t *key = ARENA_ARRAY(v->arena, uint64_t, (size_t)v->n_items * words);
+    const uint64_t **row = ARENA_ARRAY(v->arena, const uint64_t *, v->n_items);
+    struct alike bins;
+
+    view_classes(v, &bins);
+    for (uint32_t i = 0; i < v->n_items; i++) {
+        uint64_t *to = key + (size_t)i * words;
+
+        row[i] = to;
+        *to++ = bins.class_of[i];
+        for (uint32_t c = 0; c < v->n_plain; c++)
+            *to++ = about(view_need(v, i)[c], rough.plain);
+        for (uint32_t d = 0; d < v->n_dev; d++)
+            *to++ = about(view_device_amount(v, i, d), rough.device);
+    }
+    alike_make(row, v->n_items, words, v->arena, ret);
+    x->work += (uint64_t)v->n_items * (words + 8);
+}
+
+/* The finest that are few; false: even the roughest are too many. */
+static bool groups_find(struct groups *x)
+{
+    struct alike finer;
+
+    divide(x, ROUGH[0], &x->group);
+    for (size_t k = 1; k < sizeof ROUGH / sizeof *ROUGH; k++) {
+        divide(x, ROUGH[k], &finer);
+        if (finer.n > FEW_GROUPS)
+            break;
+        x->group = finer;
+    }
+    return x->group.n <= MOST_GROUPS;
+}
+
+static void parts_make(struct groups *x)
+{
+    const struct view *v = x->v;
+    double *sum = ARENA_ARRAY(v->arena, double, x->group.n);
+    double *count = ARENA_ARRAY(v->arena, double, x->group.n);
+
+    for (uint32_t i = 0; i < v->n_items; i++) {
+        sum[x->group.class_of[i]] += x->best.item[i] * v->count[i];
+        count[x->group.class_of[i]] += v->count[i];
+    }
+    for (uint32_t i = 0; i < v->n_items; i++) {
+        uint32_t g = x->group.class_of[i];
+
+        x->part[i] = sum[g] > 0 ? x->best.item[i] * count[g] / sum[g] : 1;
+    }
+}
+
+/* A bin with a price that may hold something with a share counts in a set. */
+static void sets_make(struct groups *x, const struct cover_proof *proof)
+{
+    const struct view *v = x->v;
+
+    x->n_sets = proof->n_least < 64 ? proof->n_least : 64;
+    x->least = proof->least;
+    x->counts = ARENA_ARRAY(v->arena, uint64_t, v->n_bins);
+    for (uint32_t t = 0; t < v->n_bins; t++)
+        for (uint32_t k = 0; k < x->n_sets && v->price[t]; k++)
+            for (uint32_t i = 0; i < v->n_items; i++)
+                if (view_can(v, t, i) && x->least[k].share[v->item_of[i]] > 0) {
+                    x->counts[t] |= UINT64_C(1) << k;
+                    break;
+                }
+    x->work += (uint64_t)v->n_bins * x->n_sets * v->n_items / 16;
+}
+
+/* What a row is of, so that a program can be made of them. */
+static void rows_make(struct groups *x)
+{
+    const struct view *v = x->v;
+    struct view *rows = &x->rows;
+    uint32_t n = x->group.n + x->n_sets;
+    uint32_t *count = ARENA_ARRAY(v->arena, uint32_t, n);
+    uint64_t *can;
+
+    *rows = *v;
+    rows->n_items = n;
+    rows->words = (n + 63) / 64;
+    can = ARENA_ARRAY(v->arena, uint64_t, (size_t)v->n_bins * rows->words);
+    for (uint32_t i = 0; i < v->n_items; i++)
+        count[x->group.class_of[i]] += v->count[i];
+    for (uint32_t k = 0; k < x->n_sets; k++)
+        count[x->group.n + k] = x->least[k].bins;
+    for (uint32_t t = 0; t < v->n_bins; t++) {
+        uint64_t *row = can + (size_t)t * rows->words;
+
+        for (uint32_t i = 0; i < v->n_items; i++)
+            if (view_can(v, t, i))
+                row[x->group.class_of[i] / 64] |= UINT64_C(1)
+                                                  << x->group.class_of[i] % 64;
+        for (uint32_t k = 0; k < x->n_sets; k++)
+            if (x->counts[t] >> k & 1)
+                row[(x->group.n + k) / 64] |= UINT64_C(1)
+                                              << (x->group.n + k) % 64;
+    }
+    rows->count = count;
+    rows->can = can;
+    x->work += (uint64_t)v->n_bins * v->n_items / 2;
+}
+
+static void values_make(const struct groups *x, struct values *ret)
+{
+    ret->item = ARENA_ARRAY(x->v->arena, double, x->v->n_items);
+    ret->set = ARENA_ARRAY(x->v->arena, double, x->n_sets + 1);
+}
+
+struct groups *groups_make(const struct view *v, double bound,
+                           const struct cover_proof *proof)
+{
+    struct arena *a = v->arena;
+    struct groups *x = ARENA_NEW(a, struct groups);
+
+    x->v = v;
+    sets_make(x, proof);
+    values_make(x, &x->best);
+    values_make(x, &x->own);
+    values_make(x, &x->asked);
+    values_make(x, &x->trial);
+    x->bound = bound;
+    x->money = proof->money;
+    for (uint32_t i = 0; i < v->n_items; i++)
+        x->best.item[i] = proof->worth[v->item_of[i]];
+    for (uint32_t k = 0; k < x->n_sets; k++)
+        x->best.set[k] = x->least[k].worth;
+    if (!groups_find(x))
+        return NULL;
+    x->part = ARENA_ARRAY(a, double, v->n_items);
+    parts_make(x);
+    rows_make(x);
+    master_make(&x->rows, &x->master);
+    x->price = price_make(v);
+    x->prove = prove_make(v, x->price);
+    x->maker = column_make(v, x->price);
+    x->failed = ARENA_ARRAY(a, uint32_t, v->n_bins);
+    x->earn = ARENA_ARRAY(a, double, v->n_bins);
+    x->ratio = ARENA_ARRAY(a, double, v->n_bins);
+    x->amount = ARENA_ARRAY(a, double, v->n_items);
+    x->row_amount = ARENA_ARRAY(a, double, x->rows.n_items);
+    x->work += (uint64_t)v->n_items * v->n_bins;
+    return x;
+}

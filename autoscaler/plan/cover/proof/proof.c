@@ -1,0 +1,221 @@
+/*
+ * proof.c - see proof.h.
+ */
+#include "proof.h"
+
+#include "../bound.h"
+#include "../exact/exact.h"
+#include "../mix.h"
+#include "../seats/seated.h"
+#include "branch.h"
+
+#include <string.h>
+
+/* Of a stage, for the program whose value is proved; when the other is solved. */
+#define MIX_PART 5
+#define MIX_PART_DONE 4
+/* With less work an item than this it would take more from the plan than it gives. */
+#define MIX_FROM UINT64_C(500000)
+#define MIX_PART_LITTLE 40
+/* Of a stage, for prices of resources: as long as they have few rounds more. */
+#define ASSIGN_PART 20
+#define ASSIGN_PART_FEW 8
+#define ASSIGN_FEW (8 * COVER_STEPS_PER_MS)
+/* From stages on that end here the best prices of all are looked for. */
+#define EXACT_FROM (100 * COVER_STEPS_PER_MS)
+#define EXACT_PART 8 /* of the steps until then */
+/* Seats: from stages on that end at so many steps, times the square of the
+ * shapes, and for so many shapes at most. */
+#define SEATS_FROM UINT64_C(9000)
+#define SEATS_SHAPES 250
+/* The branch: from stages on that end at so many steps, times the square of the
+ * shapes; its part of one.  A bound as near to the program's value is all there
+ * is without one. */
+#define BRANCH_FROM UINT64_C(20000)
+#define BRANCH_PART 4
+#define SOLVED 1e-3
+
+/* More rounds of the prices of resources; of no use once they are the best. */
+static void by_prices(struct generate *g, uint64_t steps)
+{
+    uint64_t from;
+    double bound;
+
+    if (g->settled)
+        return;
+    if (!g->assign) {
+        g->assign = assign_make(g->v, g->missing);
+        g->extra += assign_work(g->assign);
+    }
+    if (generate_stopped(g))
+        return;
+    if (steps > g->stop - generate_work(g))
+        steps = g->stop - generate_work(g);
+    from = assign_work(g->assign);
+    assign_run(g->assign, from + steps);
+    g->extra += assign_work(g->assign) - from;
+    bound = assign_bound(g->assign);
+    if (bound <= g->bound || generate_stopped(g))
+        return;
+    g->bound = bound;
+    memcpy(g->dual, assign_worth(g->assign), g->v->n_items * sizeof *g->dual);
+    g->money = assign_money(g->assign);
+}
+
+/* From there to the best, with whole bins. */
+static void by_exact(struct generate *g, uint64_t steps)
+{
+    uint64_t from;
+
+    if (!g->whole || !g->assign || generate_stopped(g))
+        return;
+    if (!g->exact) {
+        g->exact = exact_make(g->assign);
+        g->extra += exact_work(g->exact);
+    }
+    if (generate_stopped(g))
+        return;
+    if (steps > g->stop - generate_work(g))
+        steps = g->stop - generate_work(g);
+    from = exact_work(g->exact);
+    g->settled = !exact_run(g->exact, steps) && !exact_too_large(g->exact);
+    g->extra += exact_work(g->exact) - from;
+}
+
+static uint64_t prices_part(uint64_t stage)
+{
+    uint64_t few = stage / ASSIGN_PART_FEW;
+
+    few = few < ASSIGN_FEW ? few : ASSIGN_FEW;
+    return few > stage / ASSIGN_PART ? few : stage / ASSIGN_PART;
+}
+
+/* How many of each bin the program buys. */
+static const double *used(const struct generate *g)
+{
+    const struct master *m = &g->master;
+    double *ret = ARENA_ARRAY(g->v->arena, double, g->v->n_bins), amount;
+
+    for (uint32_t k = 0; k < lp_rows(m->lp); k++) {
+        uint32_t column = lp_basic(m->lp, k, &amount);
+
+        if (column < m->column.n && m->column.v[column].n)
+            ret[m->column.v[column].bin] += amount;
+    }
+    return ret;
+}
+
+/* Is a stage long enough for what takes so many steps times the square of the
+ * shapes, which are few? */
+static bool small(const struct generate *g, uint64_t end, uint64_t steps)
+{
+    const uint64_t n = g->v->n_items;
+
+    return g->whole && n <= SEATS_SHAPES && end >= steps * n * n;
+}
+
+static void seats_look(struct generate *g)
+{
+    if (g->seats)
+        return;
+    g->seats = ARENA_NEW(g->v->arena, struct seats);
+    if (seats_make(g->v, used(g), &g->extra, g->seats))
+        g->seated = seated_make(g, &g->seats->p, g->v->arena);
+}
+
+/* Its bound is the value of the program. */
+static bool solved(const struct generate *g)
+{
+    return g->bound >= lp_value(g->master.lp) * (1 - SOLVED);
+}
+
+/* The rest, when all else is done. */
+static void by_branch(struct generate *g, uint64_t nodes, uint64_t steps)
+{
+    double bound = proof_best(g, NULL);
+
+    if (generate_stopped(g) || !g->v->p->n_families || bound <= 0 ||
+        (double)view_whole(g->v, bound) >= g->enough ||
+        !solved(g->seated ? &g->seated->g : g))
+        return;
+    if (!g->branch)
+        g->branch = branch_make(g, g->seated ? g->seats : NULL, g->seated);
+    branch_run(g->branch, g->enough, nodes, generate_work(g) + steps);
+}
+
+void proof_stage(struct generate *g, uint64_t stage, uint64_t end)
+{
+    uint64_t from = generate_work(g), nodes = end / 20000 + 1000;
+    uint64_t part, until;
+    bool done;
+
+    done = generate_run(g, g->v->count, from + stage * 4 / 10, 1e-4, UINT32_MAX,
+                        true);
+    if (!done) /* else they prove no more than the program does */
+        by_prices(g, prices_part(stage));
+    part = done                              ? MIX_PART_DONE
+           : end / MIX_FROM >= g->v->n_items ? MIX_PART
+                                             : MIX_PART_LITTLE;
+
+    until = generate_work(g) + stage / part;
+    if (!done && end >= EXACT_FROM)
+        by_exact(g, end / EXACT_PART);
+    if (!small(g, end, SEATS_FROM)) {
+        mix_run(g, nodes, until);
+        return;
+    }
+    seats_look(g);
+    if (g->seated)
+        seated_run(g->seated, g, g->bound, NULL, nodes, until);
+    else
+        mix_run(g, nodes, until);
+    if (done && small(g, end, BRANCH_FROM))
+        by_branch(g, nodes, stage / BRANCH_PART);
+}
+
+void proof_done(struct generate *g)
+{
+    if (g->branch)
+        branch_done(g->branch);
+}
+
+bool proof_may_rise(const struct generate *g)
+{
+    if (!g->whole || g->v->n_items > SEATS_SHAPES)
+        return false;
+    return !g->seats ||
+           (g->branch ? !branch_ended(g->branch) : g->v->p->n_families > 0);
+}
+
+/* Without a branch; of the two programs alone. */
+static double undivided(const struct generate *g, struct cover_proof *ret)
+{
+    const struct seated *x = g->seated;
+
+    if (!x || x->g.bound <= g->bound) {
+        if (ret)
+            view_proof(g->v, g->dual, g->money, ret);
+        if (ret && x)
+            seats_least(g->seats, g->v, NULL, ret);
+        return g->bound;
+    }
+    if (ret) {
+        view_proof(&x->v, x->g.dual, x->g.money, ret);
+        seats_least(g->seats, g->v, ret->worth, ret);
+    }
+    return x->g.bound;
+}
+
+double proof_best(const struct generate *g, struct cover_proof *ret)
+{
+    double whole = undivided(g, ret);
+
+    if (g->branch && branch_bound(g->branch) > whole) {
+        whole = branch_bound(g->branch);
+        if (ret)
+            branch_proof(g->branch, ret);
+    }
+    if (g->exact && exact_best(g->exact, NULL) > whole)
+        return exact_best(g->exact, ret);
+    return whole;
+}

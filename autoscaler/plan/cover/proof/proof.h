@@ -1,0 +1,25 @@
+/*
+ * proof.h - the valid lower bound of a column generation, stage by stage: by the
+ * program, prices of resources, seats, and a branch on numbers of bins.
+ *
+ * Private to plan/cover/.
+ */
+#ifndef PLAN_COVER_PROOF_H
+#define PLAN_COVER_PROOF_H
+
+#include "../generate.h"
+
+/* Columns for the whole demand and the bound: up to two thirds of `stage` steps
+ * from now on, up to `end` in all. */
+void proof_stage(struct generate *g, uint64_t stage, uint64_t end);
+
+/* After the last stage. */
+void proof_done(struct generate *g);
+
+/* Is there something that a later stage tries, or that is of use still? */
+bool proof_may_rise(const struct generate *g);
+
+/* The best bound so far and its proof (may be NULL). */
+double proof_best(const struct generate *g, struct cover_proof *ret);
+
+#endif
