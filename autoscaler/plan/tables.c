@@ -227,28 +227,72 @@ static const uint64_t *matching(const struct tables *t, struct offer_sets *x,
     return set;
 }
 
+static void could(const struct tables *t, struct offer_sets *x, uint32_t shape,
+                  uint64_t *row)
+{
+    const bool *fits = t->fits + (size_t)shape * t->s->n_types;
+    const uint64_t *match;
+
+    if (!x->types)
+        sets_make(t, x);
+    match = matching(t, x, t->s->shapes[shape].selector);
+    for (uint32_t k = 0; k < x->n_types; k++) {
+        const uint64_t *set = x->of_type + (size_t)k * x->words;
+
+        for (uint32_t w = 0; fits[x->types[k]] && w < x->words; w++)
+            row[w] |= set[w] & match[w];
+    }
+}
+
+/* What is kept, about these offers; NULL: it is not. */
+static struct tables_could *kept(const struct tables *t,
+                                 const struct offer_sets *x)
+{
+    struct tables_could *c = t->could;
+
+    if (!c || x->at != 0 || x->words != (t->s->n_offers + 63) / 64)
+        return NULL;
+    if (c->n == x->n &&
+        memcmp(c->offers, x->offers, x->n * sizeof *c->offers) == 0)
+        return c;
+    memcpy(c->offers, x->offers, x->n * sizeof *c->offers);
+    c->n = x->n;
+    memset(c->known, 0, t->s->n_shapes * sizeof *c->known);
+    memset(c->bits, 0, (size_t)t->s->n_shapes * x->words * sizeof *c->bits);
+    return c;
+}
+
 void tables_could_each(const struct tables *t, const uint32_t *shapes,
                        uint32_t n, const uint32_t *offers, uint32_t n_offers,
                        uint64_t *bits, uint32_t words, uint32_t at)
 {
-    const struct problem *s = t->s;
     struct offer_sets x = {
         .offers = offers, .n = n_offers, .words = words, .at = at};
+    struct tables_could *c = kept(t, &x);
 
-    sets_make(t, &x);
     for (uint32_t i = 0; i < n; i++) {
-        const uint32_t shape = shapes[i];
-        const bool *fits = t->fits + (size_t)shape * s->n_types;
-        const uint64_t *match = matching(t, &x, s->shapes[shape].selector);
         uint64_t *row = bits + (size_t)i * words;
+        uint64_t *own = c ? c->bits + (size_t)shapes[i] * words : row;
 
-        for (uint32_t k = 0; k < x.n_types; k++) {
-            const uint64_t *set = x.of_type + (size_t)k * words;
-
-            for (uint32_t w = 0; fits[x.types[k]] && w < words; w++)
-                row[w] |= set[w] & match[w];
-        }
+        if (!c || !c->known[shapes[i]])
+            could(t, &x, shapes[i], own);
+        if (!c)
+            continue;
+        c->known[shapes[i]] = true;
+        memcpy(row, own, words * sizeof *row);
     }
+}
+
+void tables_could_keep(struct tables *t)
+{
+    const struct problem *s = t->s;
+    struct tables_could *c = ARENA_NEW(t->arena, struct tables_could);
+
+    c->offers = ARENA_ARRAY(t->arena, uint32_t, s->n_offers);
+    c->known = ARENA_ARRAY(t->arena, bool, s->n_shapes);
+    c->bits = ARENA_ARRAY(t->arena, uint64_t,
+                          (size_t)s->n_shapes * ((s->n_offers + 63) / 64));
+    t->could = c;
 }
 
 bool tables_spares_accelerators(const struct tables *t, uint32_t shape)

@@ -43,6 +43,13 @@ struct gang {
 
 struct memory;
 
+/* What tables_could_each() has found for offers in an order. */
+struct tables_could {
+    uint32_t *offers, n;
+    bool *known;    /* per shape */
+    uint64_t *bits; /* per shape: a set of places in offers[] */
+};
+
 struct tables {
     const struct problem *s;
     struct arena *arena;
@@ -68,6 +75,7 @@ struct tables {
     int8_t *match;      /* selector x place: -1 not known */
     uint32_t *place_as; /* per place: the first one with the same labels */
     uint32_t n_places;  /* offers, then nodes */
+    struct tables_could *could; /* for the next plan, NULL: not kept */
 };
 
 /* Does the policy look at how large nodes are rather than at their price? */
@@ -107,6 +115,9 @@ static inline bool tables_could(const struct tables *t, uint32_t shape,
 void tables_could_each(const struct tables *t, const uint32_t *shapes,
                        uint32_t n, const uint32_t *offers, uint32_t n_offers,
                        uint64_t *bits, uint32_t words, uint32_t at);
+
+/* From now on keeps what that finds. */
+void tables_could_keep(struct tables *t);
 
 /* May a new node of this offer be bought for the shape, limits aside? */
 bool tables_may_buy(const struct tables *t, uint32_t shape, uint32_t offer);

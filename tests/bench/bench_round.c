@@ -23,18 +23,30 @@ static void die(const char *what)
 
 /* ---- one bundle changes */
 
-enum { CHANGES = 40 };
+enum { CHANGES = 120 };
 
 struct again {
     double scratch_ms, again_ms; /* CPU time of a plan, the mean */
-    double half_ms;              /* half of the latter take no longer */
-    double alike;                /* part of the covers that were remembered */
+    double half_ms,
+        most_ms;  /* half, nine of ten of the latter take no longer */
+    double alike; /* part of the covers that were remembered */
 };
 
 static uint64_t next(uint64_t *seed)
 {
     *seed = *seed * 6364136223846793005u + 1442695040888963407u;
     return *seed >> 33;
+}
+
+/* A second later. */
+static void time_goes_on(struct snapshot *s)
+{
+    s->now_ms += 1000;
+    for (uint32_t i = 0; i < s->n_nodes; i++) {
+        struct snap_node *n = (struct snap_node *)&s->nodes[i];
+
+        n->idle_ms += n->idle_ms >= 0 ? 1000 : 0;
+    }
 }
 
 /* Of a random bundle, each as likely: one more or less. */
@@ -101,6 +113,7 @@ static struct again again_run(struct snapshot *s)
     asked = memory.asked;
     known = memory.known;
     for (int k = 0; k < CHANGES; k++) {
+        time_goes_on(s);
         change(s, &seed);
         ret.scratch_ms += plan_ms(s, NULL, &a) / CHANGES;
         ms[k] = plan_ms(s, &memory, &b);
@@ -114,6 +127,7 @@ static struct again again_run(struct snapshot *s)
     memory_done(&memory);
     qsort(ms, CHANGES, sizeof *ms, by_size);
     ret.half_ms = ms[CHANGES / 2];
+    ret.most_ms = ms[CHANGES - CHANGES / 10];
     return ret;
 }
 
@@ -171,7 +185,7 @@ int main(int argc, char **argv)
            "\"snapshot_cpu_ms\": %.3f, \"first_cpu_ms\": %.3f, "
            "\"cpu_ms\": %.3f, \"peak_rss_kib\": %ld, "
            "\"scratch_cpu_ms\": %.3f, \"again_cpu_ms\": %.3f, "
-           "\"again_half_cpu_ms\": %.3f, "
+           "\"again_half_cpu_ms\": %.3f, \"again_most_cpu_ms\": %.3f, "
            "\"remembered\": %.3f}\n",
            now->n_nodes, now->n_offers, now->n_shapes,
            (unsigned long long)placed, (unsigned long long)launched,
@@ -181,7 +195,7 @@ int main(int argc, char **argv)
            (double)plan.fleet_cost_micros_hour / 1e6,
            (double)plan.fleet_bound_micros_hour / 1e6, first_cost, make_ms,
            first_ms, full_ms, peak_rss_kib(), again.scratch_ms, again.again_ms,
-           again.half_ms, again.alike);
+           again.half_ms, again.most_ms, again.alike);
     arena_done(&arena);
     arena_done(&snapshot_arena);
     return 0;

@@ -37,6 +37,7 @@ static void learn(struct start *x, const struct problem *now,
     x->facts = arena_copy(&x->arena, facts, n * sizeof *facts);
     x->n_facts = n;
     tables_make(now, &x->arena, &x->tables);
+    tables_could_keep(&x->tables);
     candidate_start(&x->tables, gone, &x->base);
 }
 
