@@ -139,6 +139,7 @@ static void machine_intend(struct acting *d, const char *request, uint32_t i,
     type_name_keep(d->a->ledger, m, conf, pb_offer_bill(o));
     m->price_micros_hour = o->price_estimated ? -1 : pb_offer_bill(o);
     m->needed_ms = d->a->env->now_ms;
+    m->needed = true;
     m->previous = l ? placed_text(d, l) : NULL;
     m->because = l ? displacing_because(d->a->displacing, now, d->plan, l)
                    : NULL;

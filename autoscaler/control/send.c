@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "rare.h"
+#include "settle.h"
 
 enum { CALL_TIMEOUT_MS = 120000, TERMINATE_BATCH = 500 };
 
@@ -61,6 +62,32 @@ static bool is_needed(const struct send *s, const struct machine *first)
     return n == first->launch_count;
 }
 
+/* It stood in line (for a place among the calls, for the copy, for a back-off), and
+ * what it was planned for is over: the next plan launches what is needed.  Only
+ * requests last from one look to the next for sure; work that is pending may be
+ * in doubt for a moment. */
+static bool launch_is_void(const struct send *s, const struct machine *first)
+{
+    return standing_of(first) == STANDING_PLANNED &&
+           first->why == REASON_FOR_REQUEST && !is_needed(s, first);
+}
+
+static void launch_drop(const struct send *s, const char *request_id)
+{
+    for (uint32_t i = 0; i < s->ledger->fleet.n; i++) {
+        struct machine *m = s->ledger->fleet.v[i];
+
+        if (m->state != STATE_INTENDED ||
+            strcmp(m->request_id, request_id) != 0)
+            continue;
+        emit(s->env, "launch.dropped", m->id, "",
+             "%s: it has not left, and is not needed any more", m->type);
+        machine_to(s->ledger, m, STATE_GONE);
+    }
+    s->env->news = true;
+    env_wake_wall(s->env, s->env->now_ms);
+}
+
 static void launch_mark(const struct send *s, const char *request_id)
 {
     for (uint32_t i = 0; i < s->ledger->fleet.n; i++) {
@@ -88,6 +115,10 @@ static void launch_send(struct send *s, const struct machine *first)
         launch_waits(s, first->request_id) || backs_off(s, first) ||
         (first->maybe.doubt && !is_needed(s, first)))
         return;
+    if (launch_is_void(s, first)) {
+        launch_drop(s, first->request_id);
+        return;
+    }
     call = call_new(p->provider, CALL_LAUNCH, MAIL_CALL);
     call->type = arena_strdup(&call->arena, first->type);
     call->zone = arena_strdup(&call->arena, first->zone);

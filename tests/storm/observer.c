@@ -132,13 +132,22 @@ static int64_t max_cost(const struct world *w, int64_t since)
     return most;
 }
 
+/* Random worlds rename "t4" to "t4-new", made the same way, and back. */
+static bool same_type(const char *a, const char *b)
+{
+    const char *more = strlen(a) > strlen(b) ? a : b;
+    size_t n = strlen(more == a ? b : a);
+
+    return strncmp(a, b, n) == 0 && (!more[n] || strcmp(more + n, "-new") == 0);
+}
+
 /* -1: the file has no such type. */
 static int64_t price_in(const struct config *c, const struct cloud_machine *m)
 {
     for (uint32_t k = 0; k < c->n_types; k++) {
         const struct snap_type *t = &c->types[k].fact;
 
-        for (uint32_t o = 0; strcmp(t->name, m->type) == 0 && o < t->n_offers;
+        for (uint32_t o = 0; same_type(t->name, m->type) && o < t->n_offers;
              o++)
             if (t->offers[o].spot == m->spot)
                 return t->offers[o].price_micros_hour;
