@@ -21,9 +21,22 @@ static struct asked_for *sent_find(const struct world *w, const char *id)
     return NULL;
 }
 
+/* When a thread was given what leaves now: it may take that long to begin, and the
+ * computer may sleep meanwhile.  Nobody can call it back. */
+enum { THREAD_MS = 20 };
+
+static int64_t handed_over(const struct world *w)
+{
+    int64_t then = world_now(w) - THREAD_MS;
+
+    return w->slept_ms && then <= w->slept_ms && w->asleep_ms < then
+               ? w->asleep_ms - THREAD_MS
+               : then;
+}
+
 void history_sent(struct world *w, const char *request_id)
 {
-    struct asked_for a = {.first_ms = world_now(w)};
+    struct asked_for a = {.first_ms = handed_over(w)};
 
     if (sent_find(w, request_id))
         return;

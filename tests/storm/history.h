@@ -7,7 +7,8 @@
 
 #include "world.h"
 
-/* A launch leaves; again, for all we know. */
+/* A launch leaves; again, for all we know.  It counts from when a thread was given
+ * it. */
 void history_sent(struct world *w, const char *request_id);
 /* When it left first; now, if it never did. */
 int64_t history_first(const struct world *w, const char *request_id);

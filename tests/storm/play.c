@@ -175,6 +175,7 @@ static void happens(struct world *w, const struct script *s,
         start(w);
         break;
     case HAPPENS_SLEEPS:
+        w->asleep_ms = world_now(w);
         player_sleep(w->player, h->a);
         w->slept_ms = world_now(w);
         break;

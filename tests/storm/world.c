@@ -196,7 +196,8 @@ static void thaw(struct world *w)
     w->frozen.settings = w->daemons[0].settings;
     w->daemons[0] = w->frozen;
     w->frozen = (struct daemon){.world = w};
-    w->slept_ms = world_now(w);               /* to it, that is what happened */
+    w->slept_ms = w->asleep_ms = world_now(
+        w);                                   /* to it, that is what happened */
     control_reload(w->daemons[0].control, 0); /* it may be another file */
 }
 

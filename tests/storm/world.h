@@ -110,6 +110,7 @@ struct world {
     int64_t ills_ms;   /* head or disk were not well then, at a look */
     int64_t slept_ms;  /* the computer woke up then, or the leader that stood
                         * still; 0 never slept */
+    int64_t asleep_ms; /* it fell asleep then */
     uint64_t digest, steps;
     int law; /* that was broken first; 0 none */
     char violation[512];
