@@ -106,6 +106,25 @@ int64_t type_name_cost(const struct machine *m, const struct conf_type *t)
     return m->price_micros_hour;
 }
 
+static bool has_provider(const struct config *conf, const char *name)
+{
+    for (uint32_t i = 0; i < conf->n_providers; i++)
+        if (strcmp(conf->providers[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+int64_t type_name_bill(const struct machine *m, const struct conf_type *t,
+                       const struct config *conf)
+{
+    int64_t cost = type_name_cost(m, t);
+    int64_t now = t && !has_provider(conf, m->provider)
+                      ? type_name_price(t, m->spot)
+                      : -1;
+
+    return now > cost ? now : cost;
+}
+
 /* A price that was corrected in the file is what it cost, should the file drop
  * its type later. */
 static void cost_settle(struct ledger *l, struct machine *m,
