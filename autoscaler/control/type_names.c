@@ -92,7 +92,7 @@ static int64_t type_name_price(const struct conf_type *t, bool spot)
     return most;
 }
 
-int64_t type_name_cost(const struct machine *m, const struct conf_type *t)
+static int64_t cost_of(const struct machine *m, const struct conf_type *t)
 {
     if (!t || (*m->config_hash && strcmp(m->config_hash, t->hash) != 0))
         return m->price_micros_hour;
@@ -117,7 +117,7 @@ static bool has_provider(const struct config *conf, const char *name)
 int64_t type_name_bill(const struct machine *m, const struct conf_type *t,
                        const struct config *conf)
 {
-    int64_t cost = type_name_cost(m, t);
+    int64_t cost = cost_of(m, t);
     int64_t now = t && !has_provider(conf, m->provider)
                       ? type_name_price(t, m->spot)
                       : -1;
@@ -130,7 +130,7 @@ int64_t type_name_bill(const struct machine *m, const struct conf_type *t,
 static void cost_settle(struct ledger *l, struct machine *m,
                         const struct conf_type *t)
 {
-    int64_t cost = type_name_cost(m, t);
+    int64_t cost = cost_of(m, t);
 
     if (cost == m->price_micros_hour)
         return;

@@ -26,11 +26,9 @@ void type_name_keep(struct ledger *l, const struct machine *m,
 void type_name_moves(struct ledger *l, struct machine *m, const char *provider,
                      const struct config *conf);
 /* What the file says now that the machine costs; what was known before, for one
- * that is not made as the file has its type, or that the file has no price for. */
-int64_t type_name_cost(const struct machine *m, const struct conf_type *t);
-/* What counts on the bill: that, or what its type's name costs now, if that is more
- * and its provider's name is in the file no longer.  That one may be called
- * otherwise, which its next list tells. */
+ * that is not made as the file has its type, or that the file has no price for; or
+ * what its type's name costs now, if that is more and its provider's name is in the
+ * file no longer: that one may be called otherwise, which its next list tells. */
 int64_t type_name_bill(const struct machine *m, const struct conf_type *t,
                        const struct config *conf);
 /* One that a list showed first.  Was it launched here, and has its type been
