@@ -475,11 +475,67 @@ static void test_without_numbers(void **state)
     assert_true(answered("s", 0));
 }
 
+/* ---- which node is the machine */
+
+static const char *node_of(struct machine *m)
+{
+    const struct source_node *n = source_node_of(&rig.sources, m);
+
+    return n ? n->node_id : "none";
+}
+
+/* A raylet that was started again has its machine's name, as the dead one has;
+ * which of them the head names first tells nothing. */
+static void test_the_living_has_the_name(void **state)
+{
+    struct machine *m = ready("m", "aa");
+    const struct source_node nodes[] = {node("i-1", "aa", SOURCE_DEAD),
+                                        node("i-1", "cc", SOURCE_IDLE),
+                                        node("i-1", "bb", SOURCE_DEAD),
+                                        node("i-2", "dd", SOURCE_IDLE)};
+    struct source_node turned[4];
+
+    (void)state;
+    for (uint32_t i = 0; i < 4; i++)
+        turned[i] = nodes[3 - i];
+    viewed(0, "s", nodes, 4);
+    assert_string_equal(node_of(m), "cc");
+    viewed(0, "s", turned, 4);
+    assert_string_equal(node_of(m), "cc");
+}
+
+/* A node's names are its own, its aliases and its address; a name that two nodes
+ * have finds neither, and one that a node has twice finds it. */
+static void test_a_shared_name_finds_none(void **state)
+{
+    static const char *const one[] = {"10.0.0.1", "i-1"};
+    static const char *const other[] = {"10.0.0.1"};
+    struct machine *m = rig_machine("m", STATE_READY, "i-1");
+    struct source_node nodes[] = {node("i-1", "node-1", SOURCE_IDLE),
+                                  node("", "node-2", SOURCE_IDLE)};
+
+    (void)state;
+    nodes[0].aliases = (struct names){one, 2};
+    nodes[1].aliases = (struct names){other, 1};
+    viewed(0, "k", nodes, 2);
+    assert_string_equal(node_of(m), "node-1");
+    snprintf(m->cloud_id, sizeof m->cloud_id, "zones/a/i-1");
+    assert_string_equal(node_of(m), "node-1");
+    snprintf(m->cloud_id, sizeof m->cloud_id, "i-7");
+    assert_string_equal(node_of(m), "none");
+    snprintf(m->address, sizeof m->address, "10.0.0.1");
+    assert_string_equal(node_of(m), "none");
+    viewed(0, "k", nodes, 1);
+    assert_string_equal(node_of(m), "node-1");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(f, start) cmocka_unit_test_setup_teardown(f, start, stop)
         TEST(test_joins, start_ray),
+        TEST(test_the_living_has_the_name, start_ray),
+        TEST(test_a_shared_name_finds_none, start_kube),
         TEST(test_joins_without_its_gpu, start_ray),
         TEST(test_end_looks_first, start_ray),
         TEST(test_dies, start_ray),

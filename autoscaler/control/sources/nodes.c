@@ -6,73 +6,70 @@
  * nodes share finds neither: taking one machine for another would end the wrong
  * one.
  */
-#include <stdlib.h>
 #include <string.h>
 
+#include "../../base/hash.h"
 #include "inside.h"
 
 enum { STALE_MS = 10000 }; /* a view older than this is not fresh */
 
-static int by_name(const void *a, const void *b)
+/* Of several with one name (a raylet started again) the living comes first. */
+static bool comes_first(const struct source_node *a, const struct source_node *b)
 {
-    const struct node_name *x = a, *y = b;
-    int d = strcmp(x->name, y->name);
+    if ((a->status == SOURCE_DEAD) != (b->status == SOURCE_DEAD))
+        return b->status == SOURCE_DEAD;
+    return strcmp(a->node_id, b->node_id) < 0;
+}
 
-    if (d)
-        return d;
-    /* of several with one id (a raylet started again) the living comes first */
-    if ((x->node->status == SOURCE_DEAD) != (y->node->status == SOURCE_DEAD))
-        return x->node->status == SOURCE_DEAD ? 1 : -1;
-    return strcmp(x->node->node_id, y->node->node_id);
+static void name_add(struct source *h, const char *name,
+                     const struct source_node *n)
+{
+    if (*name)
+        hash_add(&h->names, hash_text(HASH_SEED, name), (void *)n);
+}
+
+static bool has_name(const struct source_node *n, const char *name)
+{
+    if (strcmp(n->instance_id, name) == 0)
+        return true;
+    for (uint32_t k = 0; k < n->aliases.n; k++)
+        if (strcmp(n->aliases.v[k], name) == 0)
+            return true;
+    return false;
 }
 
 void source_index(struct source *h)
 {
-    const struct source_view *view = h->view;
-    struct node_name *v;
-    uint32_t n = 0;
+    uint32_t names = 0;
 
-    for (uint32_t i = 0; i < view->n_nodes; i++)
-        n += 1 + view->nodes[i].aliases.n;
-    v = ARENA_ARRAY(&h->view->arena, struct node_name, n);
-    n = 0;
-    for (uint32_t i = 0; i < view->n_nodes; i++) {
-        const struct source_node *x = &view->nodes[i];
+    for (uint32_t i = 0; i < h->view->n_nodes; i++)
+        names += 1 + h->view->nodes[i].aliases.n;
+    hash_init(&h->names, &h->view->arena, names);
+    for (uint32_t i = 0; i < h->view->n_nodes; i++) {
+        const struct source_node *n = &h->view->nodes[i];
 
-        if (*x->instance_id)
-            v[n++] = (struct node_name){x->instance_id, x};
-        for (uint32_t k = 0; k < x->aliases.n; k++)
-            if (*x->aliases.v[k])
-                v[n++] = (struct node_name){x->aliases.v[k], x};
+        name_add(h, n->instance_id, n);
+        for (uint32_t k = 0; k < n->aliases.n; k++)
+            name_add(h, n->aliases.v[k], n);
     }
-    qsort(v, n, sizeof *v, by_name);
-    h->names = v;
-    h->n_names = n;
 }
 
 const struct source_node *source_node_named(const struct source *h,
                                             const char *id)
 {
-    uint32_t lo = 0, hi = h->n_names;
+    const struct source_node *found = NULL, *n;
+    uint64_t key = *id ? hash_text(HASH_SEED, id) : 0;
 
-    if (!*id)
-        return NULL;
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (strcmp(h->names[mid].name, id) < 0)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    if (lo == h->n_names || strcmp(h->names[lo].name, id) != 0)
-        return NULL;
-    /* Ray's own ids are one per node, so the first of them is meant. */
-    for (uint32_t i = lo + 1; h->ops->by_address && i < h->n_names &&
-                              strcmp(h->names[i].name, id) == 0;
-         i++)
-        if (h->names[i].node != h->names[lo].node)
+    for (uint32_t at = 0; *id && (n = hash_next(&h->names, key, &at));) {
+        if (n == found || !has_name(n, id))
+            continue;
+        if (found && h->ops->by_address)
             return NULL;
-    return h->names[lo].node;
+        /* Ray's own ids are one per node, so the first of them is meant. */
+        if (!found || comes_first(n, found))
+            found = n;
+    }
+    return found;
 }
 
 static const struct source_node *node_in(const struct source *h,

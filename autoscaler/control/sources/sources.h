@@ -10,15 +10,11 @@
 #ifndef CONTROL_SOURCES_H
 #define CONTROL_SOURCES_H
 
+#include "../../base/hash.h"
 #include "../../wire/source.h"
 #include "../configuration.h"
 #include "../ledger.h"
 #include "lately.h"
-
-struct node_name {
-    const char *name;
-    const struct source_node *node;
-};
 
 /* Its machine has gone, the source may still have a node of it. */
 struct source_gone {
@@ -41,9 +37,7 @@ struct source {
     struct source_view *view;      /* the last good one, or NULL; a reference */
     struct source_view *before;    /* the one before it, likewise: two_looks */
     struct lately lately;          /* what work took there: two_looks */
-    const struct node_name *names; /* its nodes by name, in the view's arena:
-                                    * see nodes.c */
-    uint32_t n_names;
+    struct hash names; /* its nodes by name, in the view's arena: see nodes.c */
     int64_t read_ms;  /* wall, of the last good one */
     int64_t asked_ms; /* wall, when the read under way began */
     int64_t began_ms; /* wall, when the last good one began */
