@@ -376,6 +376,37 @@ void view_classes(const struct view *v, struct alike *ret)
     alike_make(mask, v->n_items, words, v->arena, ret);
 }
 
+static uint64_t about(int64_t need, enum view_leave bits_out)
+{
+    double x = (double)need;
+    uint64_t bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    return bits >> bits_out;
+}
+
+void view_groups(const struct view *v, struct view_rough rough,
+                 struct alike *ret)
+{
+    uint32_t words = 1 + v->n_plain + v->n_dev;
+    uint64_t *key = ARENA_ARRAY(v->arena, uint64_t, (size_t)v->n_items * words);
+    const uint64_t **row = ARENA_ARRAY(v->arena, const uint64_t *, v->n_items);
+    struct alike bins;
+
+    view_classes(v, &bins);
+    for (uint32_t i = 0; i < v->n_items; i++) {
+        uint64_t *to = key + (size_t)i * words;
+
+        row[i] = to;
+        *to++ = bins.class_of[i];
+        for (uint32_t c = 0; c < v->n_plain; c++)
+            *to++ = about(view_need(v, i)[c], rough.plain);
+        for (uint32_t d = 0; d < v->n_dev; d++)
+            *to++ = about(view_device_amount(v, i, d), rough.device);
+    }
+    alike_make(row, v->n_items, words, v->arena, ret);
+}
+
 uint32_t *view_bin_numbers(const struct view *v)
 {
     uint32_t *ret = ARENA_ARRAY(v->arena, uint32_t, v->p->n_bins);

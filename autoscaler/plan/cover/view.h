@@ -68,6 +68,20 @@ uint32_t *view_bin_numbers(const struct view *v);
 
 /* Items by the bins that they fit. */
 void view_classes(const struct view *v, struct alike *ret);
+/* Items that fit the same bins and need about the same.  Bits of an amount, as a
+ * double, that are left out: none, all but its power of two and the half, all but the
+ * power, all. */
+enum view_leave {
+    VIEW_LEAVE_NONE = 0,
+    VIEW_LEAVE_HALF = 51,
+    VIEW_LEAVE_POWER = 52,
+    VIEW_LEAVE_ALL = 63
+};
+struct view_rough {
+    enum view_leave device, plain;
+};
+void view_groups(const struct view *v, struct view_rough rough,
+                 struct alike *ret);
 
 /* Needs a at least what b needs, of every column? */
 bool view_covers(const struct view *v, uint32_t a, uint32_t b);

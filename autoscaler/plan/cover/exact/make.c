@@ -5,11 +5,9 @@
 
 #include "../sums.h"
 
-#include <string.h>
-
 /* Up to so many items each is a group of its own; else needs of a group differ by a
- * half at most: so many bits of a double are left out. */
-enum { ALONE = 100, ROUGH = 51 };
+ * half at most. */
+enum { ALONE = 100 };
 
 static bool same_need(const struct exact *x, uint32_t a, uint32_t b)
 {
@@ -55,42 +53,17 @@ static void columns_make(struct exact *x)
     x->work += (uint64_t)all * x->n * v->n_items / 4;
 }
 
-/* What a need is alike by: as it is, or about. */
-static uint64_t about(double need, bool exactly)
-{
-    uint64_t bits;
-
-    memcpy(&bits, &need, sizeof bits);
-    return exactly ? bits : bits >> ROUGH;
-}
-
-static void groups_find(struct exact *x)
-{
-    const struct view *v = x->v;
-    uint32_t words = 1 + v->n_plain + v->n_dev;
-    uint64_t *key = ARENA_ARRAY(x->arena, uint64_t, (size_t)v->n_items * words);
-    const uint64_t **row = ARENA_ARRAY(x->arena, const uint64_t *, v->n_items);
-    struct alike bins;
-
-    view_classes(v, &bins);
-    for (uint32_t i = 0; i < v->n_items; i++) {
-        uint64_t *to = key + (size_t)i * words;
-
-        row[i] = to;
-        *to++ = bins.class_of[i];
-        for (uint32_t c = 0; c < v->n_plain; c++)
-            *to++ = about((double)view_need(v, i)[c], v->n_items <= ALONE);
-        for (uint32_t d = 0; d < v->n_dev; d++)
-            *to++ = (uint64_t)view_device_amount(v, i, d);
-    }
-    alike_make(row, v->n_items, words, x->arena, &x->group);
-}
-
 static void groups_make(struct exact *x)
 {
     const struct view *v = x->v;
+    const bool alone = v->n_items <= ALONE;
 
-    groups_find(x);
+    view_groups(v,
+                (struct view_rough){
+                    VIEW_LEAVE_NONE,
+                    alone ? VIEW_LEAVE_NONE : VIEW_LEAVE_HALF,
+                },
+                &x->group);
     x->some = ARENA_ARRAY(x->arena, uint32_t, x->group.n);
     x->count = ARENA_ARRAY(x->arena, double, x->group.n);
     x->group_need = ARENA_ARRAY(x->arena, double, (size_t)x->group.n * x->n);

@@ -3,50 +3,22 @@
  */
 #include "inside.h"
 
-#include <string.h>
-
+/* Nodes of a search: in bins of one device, in others. */
+enum { NODES_ONE = 400000, NODES = 10000 };
 /* More groups than this make the program slow. */
 enum { MOST_GROUPS = 250, FEW_GROUPS = 120 };
-/* Bits that are left out of a need, as a double: all, all but the power of two, but
- * its half, or none. */
-enum { LEAVE_ALL = 63, LEAVE_POWER = 52, LEAVE_HALF = 51, LEAVE_NONE = 0 };
-static const struct rough {
-    unsigned device, plain;
-} ROUGH[] = {{LEAVE_POWER, LEAVE_ALL},
-             {LEAVE_NONE, LEAVE_ALL},
-             {LEAVE_NONE, LEAVE_POWER},
-             {LEAVE_NONE, LEAVE_HALF}};
+/* From the roughest to the finest. */
+static const struct view_rough ROUGH[] = {
+    {VIEW_LEAVE_POWER, VIEW_LEAVE_ALL},
+    {VIEW_LEAVE_NONE, VIEW_LEAVE_ALL},
+    {VIEW_LEAVE_NONE, VIEW_LEAVE_POWER},
+    {VIEW_LEAVE_NONE, VIEW_LEAVE_HALF},
+};
 
-static uint64_t about(int64_t need, unsigned rough)
+static void divide(struct groups *x, struct view_rough rough, struct alike *ret)
 {
-    double x = (double)need;
-    uint64_t bits;
-
-    memcpy(&bits, &x, sizeof bits);
-    return bits >> rough;
-}
-
-static void divide(struct groups *x, struct rough rough, struct alike *ret)
-{
-    const struct view *v = x->v;
-    uint32_t words = 1 + v->n_plain + v->n_dev;
-    uint64_t *key = ARENA_ARRAY(v->arena, uint64_t, (size_t)v->n_items * words);
-    const uint64_t **row = ARENA_ARRAY(v->arena, const uint64_t *, v->n_items);
-    struct alike bins;
-
-    view_classes(v, &bins);
-    for (uint32_t i = 0; i < v->n_items; i++) {
-        uint64_t *to = key + (size_t)i * words;
-
-        row[i] = to;
-        *to++ = bins.class_of[i];
-        for (uint32_t c = 0; c < v->n_plain; c++)
-            *to++ = about(view_need(v, i)[c], rough.plain);
-        for (uint32_t d = 0; d < v->n_dev; d++)
-            *to++ = about(view_device_amount(v, i, d), rough.device);
-    }
-    alike_make(row, v->n_items, words, v->arena, ret);
-    x->work += (uint64_t)v->n_items * (words + 8);
+    view_groups(x->v, rough, ret);
+    x->work += (uint64_t)x->v->n_items * (9 + x->v->n_plain + x->v->n_dev);
 }
 
 /* The finest that are few; false: even the roughest are too many. */
@@ -166,6 +138,8 @@ struct groups *groups_make(const struct view *v, double bound,
     x->price = price_make(v);
     x->prove = prove_make(v, x->price);
     x->maker = column_make(v, x->price);
+    x->nodes_one = NODES_ONE;
+    x->nodes = NODES;
     x->failed = ARENA_ARRAY(a, uint32_t, v->n_bins);
     x->earn = ARENA_ARRAY(a, double, v->n_bins);
     x->ratio = ARENA_ARRAY(a, double, v->n_bins);
