@@ -51,6 +51,10 @@ const char *provider_name(const struct provider *p);
 uint64_t provider_caps(const struct provider *p);
 /* Where its machines are, by its settings: "gke of cluster c, project=p". */
 const char *provider_place(const struct provider *p);
+/* Were both opened with the same plug-in and settings, so that what one was
+ * asked the other could have been?  How many there may be of a node type, and
+ * what one costs, may differ. */
+bool provider_same(const struct provider *a, const struct provider *b);
 /* How long its list may lag a launch: davit_provider.settle_ms. */
 int64_t provider_settle_ms(const struct provider *p);
 struct plugin_info provider_plugin(const struct provider *p);

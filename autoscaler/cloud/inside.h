@@ -23,6 +23,7 @@ struct provider {
     struct arena arena;
     const char *name, *path, *cluster;
     const char *place;   /* see provider_place() */
+    uint64_t settings;   /* hash: see provider_same() */
     const char *ca_file; /* of its HTTP; NULL: the system's */
     const struct davit_provider *table;
     void *self;

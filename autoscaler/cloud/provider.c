@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../base/alloc.h"
+#include "../base/hash.h"
 #include "../base/suggest.h"
 #include "../model/amount.h"
 #include "inside.h"
@@ -304,6 +305,34 @@ static const char *place_make(const struct opening *o, struct provider *p)
     return ret;
 }
 
+static uint64_t type_hash(uint64_t h, const struct conf_type *t)
+{
+    h = hash_text(hash_text(h, t->fact.name), t->hash);
+    for (uint32_t i = 0; i < t->fact.n_offers; i++) {
+        h = hash_text(h, or_empty(t->fact.offers[i].zone));
+        h = hash_number(h, t->fact.offers[i].spot);
+    }
+    return h;
+}
+
+/* Of all that its answers depend on.  A plug-in whose file is another one now has
+ * another table: none is ever unloaded. */
+static uint64_t settings_hash(const struct opening *o, const struct provider *p)
+{
+    uint64_t h = hash_text(hash_text(HASH_SEED, p->name), p->place);
+
+    h = hash_number(h, (uint64_t)(uintptr_t)p->table);
+    h = hash_text(h, or_empty(o->config->ray_address));
+    for (uint32_t i = 0; i < o->conf->n_options; i++) {
+        h = hash_text(h, o->conf->options[i].key);
+        h = hash_text(h, o->conf->options[i].value);
+    }
+    for (uint32_t i = 0; i < o->config->n_types; i++)
+        if (opening_has_type(o, i))
+            h = type_hash(h, &o->config->types[i]);
+    return h;
+}
+
 enum status provider_open(const struct config *c,
                           const struct conf_provider *conf,
                           struct provider **ret, struct buf *errors)
@@ -314,8 +343,10 @@ enum status provider_open(const struct config *c,
     p->name = arena_strdup(&p->arena, conf->name);
     p->cluster = arena_strdup(&p->arena, c->cluster);
     enum status s = open_all(&o, p);
-    if (s == ST_OK)
+    if (s == ST_OK) {
         p->place = place_make(&o, p);
+        p->settings = settings_hash(&o, p);
+    }
     arena_done(&o.arena);
     *ret = s == ST_OK ? p : NULL;
     if (s != ST_OK)
@@ -354,6 +385,11 @@ uint64_t provider_caps(const struct provider *p)
 const char *provider_place(const struct provider *p)
 {
     return p->place;
+}
+
+bool provider_same(const struct provider *a, const struct provider *b)
+{
+    return a->settings == b->settings;
 }
 
 int64_t provider_settle_ms(const struct provider *p)

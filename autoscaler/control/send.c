@@ -110,8 +110,7 @@ static void launch_send(struct send *s, const struct machine *first)
 
     /* Truth first: its machines may be there already, or no longer needed; and
      * what cannot be seen is not bought. */
-    if (!provider_is_read(p) ||
-        !calls_room(s->providers, p->provider, CALL_LAUNCH) ||
+    if (!provider_is_read(p) || !calls_room(s->providers, p, CALL_LAUNCH) ||
         launch_waits(s, first->request_id) || backs_off(s, first) ||
         (first->maybe.doubt && !is_needed(s, first)))
         return;
@@ -126,7 +125,7 @@ static void launch_send(struct send *s, const struct machine *first)
     call->count = first->launch_count;
     call->spot = first->spot;
     launch_mark(s, call->request_id);
-    call_send(s->providers, call, CALL_TIMEOUT_MS);
+    call_send(s->providers, p, call, CALL_TIMEOUT_MS);
 }
 
 /* ---- terminates */
@@ -211,7 +210,7 @@ static struct share share_of(const struct send *s,
     return r;
 }
 
-static void terminates_send(struct send *s, const struct provider_state *p)
+static void terminates_send(struct send *s, struct provider_state *p)
 {
     struct share share;
     struct batch b = {0};
@@ -231,12 +230,12 @@ static void terminates_send(struct send *s, const struct provider_state *p)
         share.most--;
         batch_add(&b, m);
         if (b.call->n_ids == TERMINATE_BATCH || RARE(BATCH_SMALL)) {
-            call_send(s->providers, b.call, CALL_TIMEOUT_MS);
+            call_send(s->providers, p, b.call, CALL_TIMEOUT_MS);
             b.call = NULL;
         }
     }
     if (b.call)
-        call_send(s->providers, b.call, CALL_TIMEOUT_MS);
+        call_send(s->providers, p, b.call, CALL_TIMEOUT_MS);
 }
 
 /* ---- drains */

@@ -179,7 +179,7 @@ static void type_take(const struct taking *t, const struct snap_type *from,
     if (ret->boot_ms < 0)
         ret->boot_ms = journal_boot(t->k->env->journal, from->name);
     /* Truth first: nothing is bought where we have not seen what there is. */
-    if (!provider_is_read(s) || calls_stuck(p, s->provider))
+    if (!provider_is_read(s) || calls_stuck(p, s))
         ret->unavailable = REASON_PROVIDER_DOWN;
     else if (offers_awaited(p))
         ret->unavailable = REASON_OFFERS_AWAITED;

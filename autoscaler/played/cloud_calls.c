@@ -64,6 +64,7 @@ static int do_open(const struct davit_host *host,
     h->cloud = cloud_named(name);
     h->host = host;
     h->daemon = player_who(h->cloud->player);
+    h->start = player_starts(h->cloud->player);
     snprintf(h->cluster, sizeof h->cluster, "%s", setup->cluster);
     h->kinds = ARENA_ARRAY(&h->cloud->arena, struct kind, setup->n_types);
     for (size_t i = 0; i < setup->n_types; i++)

@@ -65,7 +65,7 @@ struct handle { /* of a daemon that opened it */
     struct cloud *cloud;
     const struct davit_host *host;
     char cluster[64], owner[64];
-    uint32_t daemon;
+    uint32_t daemon, start; /* which one of that number, see player_starts() */
     struct kind *kinds;
     uint32_t n_kinds;
     struct handle *before; /* opened before this one, and open still */

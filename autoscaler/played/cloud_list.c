@@ -31,14 +31,14 @@ void cloud_put_machine(const struct cloud *c, const struct cloud_machine *m,
 }
 
 /* What another daemon sees, or one before it that stood still, proves nothing to
- * the one that leads. */
-static bool is_newest(const struct handle *h)
+ * the one that leads.  (It opens another handle when it reads its file.) */
+static bool is_of_newest(const struct handle *h)
 {
     const struct handle *n = h->cloud->handles;
 
     while (n->daemon != h->daemon)
         n = n->before;
-    return n == h;
+    return n->start == h->start;
 }
 
 static bool list_has(const struct handle *h, const struct cloud_machine *m)
@@ -128,7 +128,7 @@ int cloud_list(void *self, struct davit_call *call, struct davit_sink *sink,
             continue;
         if (i < shown)
             cloud_put_machine(c, m, sink, put);
-        if (m->daemon != h->daemon || !is_newest(h))
+        if (m->daemon != h->daemon || !is_of_newest(h))
             continue;
         if (i < shown) {
             list_counts(c, m, late);

@@ -24,7 +24,8 @@ struct player {
     uint32_t n, room;
     struct clock clock;
     bool mail, broken;
-    uint32_t who;         /* which daemon is at work */
+    uint32_t who; /* which daemon is at work */
+    uint32_t starts[PLAYER_LOOPS];
     struct task *running; /* of crew.c: whose job runs at this moment */
 };
 

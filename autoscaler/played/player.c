@@ -275,7 +275,13 @@ uint32_t player_who(const struct player *p)
     return p->who;
 }
 
+uint32_t player_starts(const struct player *p)
+{
+    return p->starts[p->who];
+}
+
 void player_as(struct player *p, uint32_t who)
 {
     p->who = who;
+    p->starts[who]++;
 }

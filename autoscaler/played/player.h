@@ -68,8 +68,9 @@ uint64_t player_run_all(struct player *p, struct control *const *c, uint32_t n,
 /* It ends now: for what happens meanwhile. */
 void player_break(struct player *p);
 /* Which daemon is at work: of the step that runs, or as was said, for one that
- * starts. */
+ * starts; and how many have started under its number. */
 uint32_t player_who(const struct player *p);
+uint32_t player_starts(const struct player *p);
 void player_as(struct player *p, uint32_t who);
 
 #endif

@@ -76,6 +76,53 @@ bool history_in_force(const struct world *w, uint32_t file, int64_t since_ms)
     return true;
 }
 
+/* The provider whose cloud that is; NULL: the file has none. */
+static const struct conf_provider *provider_of(const struct config *c,
+                                               const char *cloud)
+{
+    for (uint32_t i = 0; i < c->n_providers; i++)
+        for (uint32_t k = 0; k < c->providers[i].n_options; k++)
+            if (strcmp(c->providers[i].options[k].key, "cloud") == 0 &&
+                strcmp(c->providers[i].options[k].value, cloud) == 0)
+                return &c->providers[i];
+    return NULL;
+}
+
+static bool has_type(const struct config *c, const struct conf_type *t)
+{
+    for (uint32_t i = 0; i < c->n_types; i++)
+        if (strcmp(c->types[i].fact.name, t->fact.name) == 0 &&
+            strcmp(c->types[i].hash, t->hash) == 0)
+            return true;
+    return false;
+}
+
+/* Does the other file have all types of that provider, made the same way? */
+static bool has_types(const struct config *other, const struct config *c,
+                      const char *provider)
+{
+    bool all = true;
+
+    for (uint32_t i = 0; all && i < c->n_types; i++)
+        all = strcmp(c->types[i].fact.provider, provider) != 0 ||
+              has_type(other, &c->types[i]);
+    return all;
+}
+
+bool history_same(const struct world *w, uint32_t file, uint32_t other,
+                  const char *cloud)
+{
+    const struct config *a = w->settings.v[file].conf;
+    const struct config *b = w->settings.v[other].conf;
+    const struct conf_provider *x = provider_of(a, cloud);
+    const struct conf_provider *y = provider_of(b, cloud);
+
+    if (!x || !y)
+        return x == y;
+    return strcmp(x->name, y->name) == 0 && has_types(a, b, x->name) &&
+           has_types(b, a, x->name);
+}
+
 /* ---- what is asked for */
 
 void history_needed(struct world *w, uint32_t n)

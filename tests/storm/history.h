@@ -18,6 +18,10 @@ void history_saved(struct world *w, struct config *conf);
 void history_taken(struct world *w);
 /* May that file have been in force at any time since then? */
 bool history_in_force(const struct world *w, uint32_t file, int64_t since_ms);
+/* Do both files say the same of that cloud: its provider's name and options, and
+ * what its node types are made of? */
+bool history_same(const struct world *w, uint32_t file, uint32_t other,
+                  const char *cloud);
 
 /* So many machines are asked for from now on; the most at any time since. */
 void history_needed(struct world *w, uint32_t n);

@@ -446,29 +446,51 @@ static void owner_check(struct daemon *d, const struct status_page *page,
     }
 }
 
-/* Has it asked anew?  A list that was asked for before it took another file, or
- * before the computer slept, is not looked at, and may have taken a minute. */
-static bool asks_anew(struct daemon *d, const struct status_page *page)
+/* Whom does it ask anew?  A list that was asked for before it took a file in which
+ * that cloud's provider is another, or before the computer slept, is not looked
+ * at, and may have taken a minute. */
+static void asks_anew(struct daemon *d, const struct status_page *page)
 {
-    bool anew = d->loaded_ms != page->config_loaded_ms ||
-                d->slept_ms != d->world->slept_ms;
+    struct world *w = d->world;
+    uint32_t taken = w->settings.n - 1;
 
+    if (!d->loaded_ms || d->slept_ms != w->slept_ms)
+        d->anew = UINT32_MAX;
+    else if (d->loaded_ms != page->config_loaded_ms)
+        for (uint32_t i = 0; i < w->n_clouds; i++)
+            if (!history_same(w, d->file, taken, cloud_title(w->clouds[i])))
+                d->anew |= UINT32_C(1) << i;
+    if (d->loaded_ms != page->config_loaded_ms)
+        d->file = taken;
     d->loaded_ms = page->config_loaded_ms;
-    d->slept_ms = d->world->slept_ms;
-    return anew;
+    d->slept_ms = w->slept_ms;
+}
+
+/* Of its machines there what lists said before counts no more. */
+static void lists_anew(const struct daemon *d, uint32_t cloud)
+{
+    struct cloud_machine *const *v;
+    uint32_t n;
+
+    v = cloud_machines(d->world->clouds[cloud], &n);
+    for (uint32_t i = 0; i < n; i++) {
+        if (v[i]->daemon != d->number)
+            continue;
+        v[i]->noted = v[i]->lists;
+        v[i]->again_ms = v[i]->again_ms ? world_now(d->world) : 0;
+    }
 }
 
 static void owners_check(struct daemon *d, const struct status_page *page)
 {
-    bool anew = asks_anew(d, page);
     struct cloud_machine *m;
     struct cloud *c;
 
     d->world->unknown = false;
-    for (uint32_t i = 0; anew && (m = world_machine(d->world, i, &c)); i++) {
-        m->noted = m->lists;
-        m->again_ms = m->again_ms ? world_now(d->world) : 0;
-    }
+    for (uint32_t i = 0; i < d->world->n_clouds; i++)
+        if (d->anew >> i & 1)
+            lists_anew(d, i);
+    d->anew = 0;
     for (uint32_t i = 0; (m = world_machine(d->world, i, &c)); i++)
         if (m->gone_ms == INT64_MAX && m->daemon == d->number)
             owner_check(d, page, c, m);
@@ -614,6 +636,7 @@ void observer_step(struct daemon *d)
     events_fold(d);
     if (!page)
         return;
+    asks_anew(d, page);
     news = page->tick != d->tick;
     if (w->plain)
         history_needed(w, needed(w));

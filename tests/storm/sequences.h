@@ -44,7 +44,10 @@ struct daemon *first(struct world *w);
     X(32, unseen_then_renamed) \
     X(32, all_renamed) \
     X(33, clock_back_a_day) \
-    X(34, taken_back_while_end_hangs)
+    X(34, taken_back_while_end_hangs) \
+    X(35, same_file_saved_for_ever) \
+    X(35, limits_saved_for_ever) \
+    X(35, most_of_a_type_saved_for_ever)
 
 #define SEQUENCE_OF_(n, f) const char *f(void);
 EDITED(SEQUENCE_OF_)

@@ -374,3 +374,64 @@ const char *taken_back_while_end_hangs(void)
                      head_running(w->head));
     return NULL;
 }
+
+/* ---- files that are saved again and again */
+
+/* A file is saved every half minute, and for so long lists take longer than that. */
+static void saved_for(struct world *w, int64_t ms, const char *const files[2])
+{
+    for (int64_t i = 0; i < ms / (30 * SECOND); i++) {
+        daemon_reload(first(w), files[i % 2]);
+        world_run(w, 30 * SECOND);
+    }
+}
+
+/* 35.  A provider's answers take 50 s, and the file is saved every 30 s: what is
+ * asked for is bought, what is found is known, what is ended goes from the
+ * ledger, and what is gone is missed. */
+static const char *saved_for_ever(const char *file, const char *other)
+{
+    const char *const files[] = {file, other};
+    struct world *w = calm(file, false, 1);
+    struct cloud *c;
+
+    weather(w, 0,
+            (struct cloud_weather){.hangs = 1000, .hang_ms = 50 * SECOND});
+    world_ask(w, 0, GPUS(2));
+    saved_for(w, 10 * MINUTE, files);
+    if (alive(w) != 2)
+        return wrong("%u machines for 2", alive(w));
+    cloud_add(w->clouds[0], world_machine(w, 0, &c), NULL);
+    saved_for(w, 10 * MINUTE, files);
+    if (alive(w) != 2 || w->ended != 1)
+        return wrong("somebody added one: %u there for 2, %u ended", alive(w),
+                     w->ended);
+    cloud_kill(c, world_machine(w, 0, &c));
+    saved_for(w, 10 * MINUTE, files);
+    if (w->launched != 4 || alive(w) != 2)
+        return wrong("one of two is gone: %u bought, %u there", w->launched,
+                     alive(w));
+    world_ask(w, 0, "{\"bundles\": []}");
+    saved_for(w, 30 * MINUTE, files);
+    weather(w, 0, (struct cloud_weather){0});
+    saved_for(w, 10 * MINUTE, files);
+    return world_unsettled(w);
+}
+
+const char *same_file_saved_for_ever(void)
+{
+    return saved_for_ever(LIMITED("max_nodes: 8", "4"),
+                          LIMITED("max_nodes: 8", "4"));
+}
+
+const char *limits_saved_for_ever(void)
+{
+    return saved_for_ever(LIMITED("max_nodes: 8", "4"),
+                          LIMITED("max_nodes: 9", "4"));
+}
+
+const char *most_of_a_type_saved_for_ever(void)
+{
+    return saved_for_ever(LIMITED("max_nodes: 8", "4"),
+                          LIMITED("max_nodes: 8", "5"));
+}

@@ -126,6 +126,7 @@ bool daemon_start(struct daemon *d)
     d->started_ms = world_now(d->world);
     d->event = 0;
     d->tick = 0;
+    d->loaded_ms = 0;
     d->starts++;
     return s == ST_OK;
 }

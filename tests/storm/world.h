@@ -38,8 +38,10 @@ struct daemon { /* a process on the machine, or none */
     int64_t started_ms, event;
     uint64_t tick;      /* of the page looked at last */
     int64_t checked_ms; /* laws 4 and 7 were */
-    int64_t loaded_ms;  /* its file, as it said then */
+    int64_t loaded_ms;  /* its file, as it said last; 0: not yet */
+    uint32_t file;      /* which of the world's settings that is */
     int64_t slept_ms;   /* the computer, last, then */
+    uint32_t anew;      /* clouds that it asks anew since that check: bits */
     uint32_t starts;
 };
 

@@ -175,6 +175,7 @@ static const struct davit_kv rig_options[] = {{0}};
 static const struct davit_provider rig_provider = {.size = sizeof rig_provider,
                                                    .name = "rig",
                                                    .version = "1",
+                                                   .caps = DAVIT_CAP_SPOT,
                                                    .options = rig_options,
                                                    .open = rig_open,
                                                    .close = rig_close,

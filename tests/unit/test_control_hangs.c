@@ -47,7 +47,7 @@ static struct call *sent(enum call_op op)
     c->n_ids = op == CALL_TERMINATE;
     c->request_id = "davit-rig";
     c->count = op == CALL_LAUNCH;
-    call_send(&rig.providers, c, 1000);
+    call_send(&rig.providers, rig_site(), c, 1000);
     assert_ptr_equal(rig_job(), &c->job);
     return c;
 }
@@ -60,7 +60,7 @@ static void overdue(const struct call *c)
 
 static bool room(enum call_op op)
 {
-    return calls_room(&rig.providers, rig_site()->provider, op);
+    return calls_room(&rig.providers, rig_site(), op);
 }
 
 /* One after the other leaves and does not return: all that there is room for.
@@ -165,7 +165,7 @@ static void test_hung_calls_show(void **state)
  * while, as they may never return. */
 static void test_stuck_for_a_while(void **state)
 {
-    const struct provider *site = rig_site()->provider;
+    const struct provider_state *site = rig_site();
 
     (void)state;
     overdue(sent(CALL_TERMINATE));

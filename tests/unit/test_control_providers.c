@@ -194,7 +194,7 @@ static struct call *launch_sent(struct machine *m)
     c->zone = "";
     c->request_id = "r-1";
     c->count = 1;
-    call_send(&rig.providers, c, 120000);
+    call_send(&rig.providers, rig_site(), c, 120000);
     assert_ptr_equal(rig_job(), &c->job);
     return c;
 }
@@ -271,6 +271,8 @@ static void test_offers_replace_those_before(void **state)
                                           .available = true,
                                           .note = "",
                                           .price_micros_hour = i}));
+        call_send(&rig.providers, rig_site(), c, 1000);
+        assert_ptr_equal(rig_job(), &c->job);
         c->status = ST_OK;
         providers_fold(&rig.providers, &c->job.mail);
     }

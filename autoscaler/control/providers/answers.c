@@ -102,7 +102,8 @@ static uint32_t launch_machines(struct providers *p, const struct call *call)
     return waiting;
 }
 
-/* s: NULL for an older generation, whose refusals say nothing now. */
+/* s: NULL for settings that are others now.  Refusals of before a reload say
+ * nothing after it, whatever a file says: what was mended may be elsewhere. */
 static void answer_launch(struct providers *p, struct provider_state *s,
                           const struct call *call)
 {
@@ -112,7 +113,7 @@ static void answer_launch(struct providers *p, struct provider_state *s,
 
     for (uint32_t i = 0; s && i < call->machines.n; i++)
         machine_seen(p, s, &call->machines.v[i], false);
-    if (s)
+    if (s && s->provider == call->provider)
         backoff = backoffs_note_launch(
             p->ledger->backoffs, call_offer_key(call), call->count,
             call->machines.n, &call->err, p->env->now_ms);
@@ -231,10 +232,9 @@ static void call_count(struct providers *p, const struct call *call)
 void providers_fold(struct providers *p, struct mail *mail)
 {
     struct call *call = (struct call *)mail;
-    struct provider_state *s = provider_of(p, call->provider);
-    bool overdue;
+    struct call_in_flight was = call_landed(p, call);
+    struct provider_state *s = was.of;
 
-    overdue = call_landed(p, call);
     if (p->env->stopping && call->job.abandoned) {
         call_free(call); /* dropped unrun: it says nothing */
         return;
@@ -244,13 +244,13 @@ void providers_fold(struct providers *p, struct mail *mail)
         (call->op != CALL_LIST || call->status != ST_OK))
         p->env->news = true; /* offers and a good list tell themselves */
     if (call->op == CALL_LAUNCH || call->op == CALL_TERMINATE)
-        answer(p, s, call, overdue);
-    else if (overdue)
+        answer(p, s, call, was.overdue);
+    else if (was.overdue)
         ; /* another one was asked since, and tells more */
-    else if (s && call->op == CALL_LIST) /* NULL: of an older generation */
-        provider_listed(p, call);
+    else if (s && call->op == CALL_LIST)
+        provider_listed(p, s, call);
     else if (s)
-        provider_offered(p, call);
+        provider_offered(p, s, call);
     call_free(call);
 }
 
@@ -294,9 +294,9 @@ static void terminate_hangs(struct providers *p, struct provider_state *s,
  * and the next plan looks elsewhere.  What the call does after all is found by
  * the list.  The worker still has it: only what was set before it was sent may
  * be read here. */
-static void call_hangs(struct providers *p, struct call *call)
+static void call_hangs(struct providers *p, struct provider_state *s,
+                       struct call *call)
 {
-    struct provider_state *s = provider_of(p, call->provider);
     struct err e;
 
     atomic_store(&call->cancel, true);
@@ -329,6 +329,6 @@ void calls_overdue(struct providers *p)
         f->overdue = true;
         f->overdue_ms = p->env->mono_ms;
         p->env->news = true;
-        call_hangs(p, f->call);
+        call_hangs(p, f->of, f->call);
     }
 }

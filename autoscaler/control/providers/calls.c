@@ -30,14 +30,14 @@ struct sums {
 };
 
 static struct sums sums_of(const struct providers *p,
-                           const struct provider *handle, bool hung)
+                           const struct provider_state *s, bool hung)
 {
     struct sums n = {0};
 
     for (uint32_t i = 0; i < p->calls.n; i++) {
         const struct call_in_flight *f = &p->calls.v[i];
 
-        if (f->call->provider != handle || f->overdue != hung)
+        if (f->of != s || f->overdue != hung)
             continue;
         n.all++;
         n.lists += f->call->op == CALL_LIST;
@@ -53,33 +53,38 @@ static bool has_room(struct sums n, enum call_op op, uint32_t all,
            (op != CALL_OFFERS || n.offers < offers);
 }
 
-bool calls_room(const struct providers *p, const struct provider *handle,
+bool calls_room(const struct providers *p, const struct provider_state *s,
                 enum call_op op)
 {
     if (RARE(CALLS_FULL)) { /* as if one were to land soon */
         env_wake_mono(p->env, p->env->mono_ms + LANDS_MS);
         return false;
     }
-    return has_room(sums_of(p, handle, false), op, CALLS_MAX, NO_LISTS_MAX,
+    return has_room(sums_of(p, s, false), op, CALLS_MAX, NO_LISTS_MAX,
                     OFFERS_MAX) &&
-           !calls_used_up(p, handle, op);
+           !calls_used_up(p, s, op);
 }
 
-bool calls_used_up(const struct providers *p, const struct provider *handle,
+bool calls_used_up(const struct providers *p, const struct provider_state *s,
                    enum call_op op)
 {
-    return !has_room(sums_of(p, handle, true), op, HUNG_MAX, HUNG_NO_LISTS_MAX,
+    return !has_room(sums_of(p, s, true), op, HUNG_MAX, HUNG_NO_LISTS_MAX,
                      HUNG_OFFERS_MAX);
 }
 
-bool calls_stuck(const struct providers *p, const struct provider *handle)
+bool lists_hang(const struct providers *p, const struct provider_state *s)
+{
+    return sums_of(p, s, true).lists > 0;
+}
+
+bool calls_stuck(const struct providers *p, const struct provider_state *s)
 {
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < p->calls.n; i++) {
         const struct call_in_flight *f = &p->calls.v[i];
 
-        if (!f->overdue || f->call->provider != handle ||
+        if (!f->overdue || f->of != s ||
             p->env->mono_ms - f->overdue_ms >= STUCK_MS)
             continue;
         env_wake_mono(p->env, f->overdue_ms + STUCK_MS);
@@ -91,39 +96,38 @@ bool calls_stuck(const struct providers *p, const struct provider *handle)
 /* ---- ends */
 
 static uint32_t ends_of(const struct providers *p,
-                        const struct provider *handle, bool hung)
+                        const struct provider_state *s, bool hung)
 {
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < p->calls.n; i++) {
         const struct call_in_flight *f = &p->calls.v[i];
 
-        n += f->call->op == CALL_TERMINATE && f->overdue == hung &&
-             f->call->provider == handle;
+        n += f->call->op == CALL_TERMINATE && f->overdue == hung && f->of == s;
     }
     return n;
 }
 
 bool ends_hang(const struct providers *p, const struct provider_state *s)
 {
-    return ends_of(p, s->provider, true) > 0;
+    return ends_of(p, s, true) > 0;
 }
 
 bool ends_may_leave(const struct providers *p, const struct provider_state *s)
 {
-    if (!calls_room(p, s->provider, CALL_TERMINATE))
+    if (!calls_room(p, s, CALL_TERMINATE))
         return false;
     if (!ends_hang(p, s))
         return true;
     if (p->env->mono_ms >= s->ends_due_ms)
-        return ends_of(p, s->provider, false) == 0;
+        return ends_of(p, s, false) == 0;
     env_wake_mono(p->env, s->ends_due_ms);
     return false;
 }
 
 void ends_pause(struct providers *p, struct provider_state *s)
 {
-    uint32_t hung = ends_of(p, s->provider, true);
+    uint32_t hung = ends_of(p, s, true);
     uint32_t doubled = hung > 0 ? hung - 1 : 0;
 
     s->ends_due_ms = p->env->mono_ms +
@@ -133,25 +137,35 @@ void ends_pause(struct providers *p, struct provider_state *s)
 
 /* ---- those in flight */
 
-void call_send(struct providers *p, struct call *call, int64_t timeout_ms)
+void call_send(struct providers *p, struct provider_state *s, struct call *call,
+               int64_t timeout_ms)
 {
     call_submit(p->env->workers, call, timeout_ms);
     VEC_PUSH(
         NULL, &p->calls,
-        ((struct call_in_flight){call, call->job.deadline_mono_ms, 0, false}));
+        ((struct call_in_flight){
+            .call = call, .of = s, .deadline_ms = call->job.deadline_mono_ms}));
     env_wake_mono(p->env, call->job.deadline_mono_ms + LAST_CHANCE_MS);
 }
 
-bool call_landed(struct providers *p, const struct call *call)
+struct call_in_flight call_landed(struct providers *p, const struct call *call)
 {
+    struct call_in_flight was = {0};
+
     for (uint32_t i = 0; i < p->calls.n; i++)
         if (p->calls.v[i].call == call) {
-            bool overdue = p->calls.v[i].overdue;
-
+            was = p->calls.v[i];
             p->calls.v[i] = p->calls.v[--p->calls.n];
-            return overdue;
+            break;
         }
-    return false;
+    return was;
+}
+
+void calls_orphan(struct providers *p, const struct provider_state *s)
+{
+    for (uint32_t i = 0; i < p->calls.n; i++)
+        if (p->calls.v[i].of == s)
+            p->calls.v[i].of = NULL;
 }
 
 void calls_cancel_reads(struct providers *p)

@@ -57,11 +57,12 @@ static void list_poll(struct providers *p, struct provider_state *s)
         env_wake_mono(p->env, s->list_due_ms);
         return;
     }
-    if (!calls_room(p, s->provider, CALL_LIST))
+    if (!calls_room(p, s, CALL_LIST))
         return; /* the next answer makes room */
     s->listing = true;
     s->list_last_ms = now;
-    call_send(p, call_new(s->provider, CALL_LIST, MAIL_CALL), LIST_TIMEOUT_MS);
+    call_send(p, s, call_new(s->provider, CALL_LIST, MAIL_CALL),
+              LIST_TIMEOUT_MS);
 }
 
 static void offers_poll(struct providers *p, struct provider_state *s)
@@ -79,11 +80,11 @@ static void offers_poll(struct providers *p, struct provider_state *s)
         env_wake_mono(p->env, s->offers_due_ms);
         return;
     }
-    if (!calls_room(p, s->provider, CALL_OFFERS))
+    if (!calls_room(p, s, CALL_OFFERS))
         return; /* the next answer makes room */
     s->offering = true;
     s->offers_last_ms = p->env->mono_ms;
-    call_send(p, call_new(s->provider, CALL_OFFERS, MAIL_CALL),
+    call_send(p, s, call_new(s->provider, CALL_OFFERS, MAIL_CALL),
               LIST_TIMEOUT_MS);
 }
 
@@ -196,9 +197,9 @@ static void all_seen(struct providers *p, const struct provider_state *s,
                 machine_seen(p, s, &call->machines.v[i], true);
 }
 
-void provider_listed(struct providers *p, struct call *call)
+void provider_listed(struct providers *p, struct provider_state *s,
+                     struct call *call)
 {
-    struct provider_state *s = provider_of(p, call->provider);
     int64_t ago = p->env->mono_ms - call->started_mono_ms;
     struct err short_list;
     bool changed;

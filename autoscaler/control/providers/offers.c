@@ -30,7 +30,7 @@ struct known_offer *known_find(const struct providers *p, const char *provider,
     return NULL;
 }
 
-static void known_drop(struct providers *p, const char *provider)
+void offers_drop(struct providers *p, const char *provider)
 {
     uint32_t kept = 0;
 
@@ -215,9 +215,9 @@ static void offers_schedule(struct providers *p, struct provider_state *s,
         p->env->news = true; /* the wait is over */
 }
 
-void provider_offered(struct providers *p, const struct call *call)
+void provider_offered(struct providers *p, struct provider_state *s,
+                      const struct call *call)
 {
-    struct provider_state *s = provider_of(p, call->provider);
     const char *name = s->conf->name;
     uint64_t before;
 
@@ -227,7 +227,7 @@ void provider_offered(struct providers *p, const struct call *call)
     for (uint32_t i = 0; i < call->offers.n; i++)
         closed_tell(p, s, &call->offers.v[i]);
     before = known_hash(p, s);
-    known_drop(p, name);
+    offers_drop(p, name);
     arena_reset(&s->offered);
     compare(p, s, call, &s->offered);
     for (uint32_t i = 0; i < call->offers.n; i++) {

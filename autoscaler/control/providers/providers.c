@@ -64,6 +64,7 @@ static void retire(struct providers *p, struct provider *handle)
 static void set_close(struct providers *p, struct provider_set *set)
 {
     for (uint32_t i = 0; i < set->n; i++) {
+        calls_orphan(p, set->v[i]);
         retire(p, set->v[i]->provider);
         arena_done(&set->v[i]->offered);
         free(set->v[i]);
@@ -86,6 +87,7 @@ enum status providers_open(struct providers *p, const struct config *conf,
         s->conf = &conf->providers[i];
         st = provider_try(p, conf, s, errors);
         if (st == ST_OK) {
+            offers_await(p, s);
             ret->v[ret->n++] = s;
         } else {
             worst = st;
@@ -110,14 +112,53 @@ static void all_close(struct providers *p)
     memset(&p->all, 0, sizeof p->all);
 }
 
+/* The one of the set with its name and settings; NULL: none has both. */
+static struct provider_state **same_in(const struct provider_set *set,
+                                       const struct provider_state *s)
+{
+    for (uint32_t i = 0; i < set->n; i++)
+        if (strcmp(set->v[i]->conf->name, s->conf->name) == 0)
+            return provider_same(set->v[i]->provider, s->provider) ? &set->v[i]
+                                                                   : NULL;
+    return NULL;
+}
+
+/* A provider that a new generation leaves as it is goes on in it: what it was
+ * asked is as true as before, and where lists take longer than a file takes to be
+ * saved again, none would ever be looked at.  The new one has its handle, to read
+ * afresh what the settings only name (credentials); what failed is asked again at
+ * once, as they may be mended, and what hangs is not. */
+static void goes_on(struct providers *p, struct provider_state **was,
+                    struct provider_state **now)
+{
+    struct provider_state *s = *was, *opened = *now;
+    struct provider *handle = s->provider;
+
+    s->provider = opened->provider;
+    s->conf = opened->conf;
+    opened->provider = handle;
+    *now = s;
+    *was = opened;
+    if (s->list_failures && !lists_hang(p, s))
+        s->list_due_ms = p->env->mono_ms;
+    offers_soon(s);
+}
+
 void providers_replace(struct providers *p, struct provider_set *set)
 {
-    all_close(p);
+    struct provider_set old = {p->all.v, p->all.n};
+
+    for (uint32_t i = 0; i < old.n; i++) {
+        struct provider_state **now = same_in(set, old.v[i]);
+
+        if (now)
+            goes_on(p, &old.v[i], now);
+        else
+            offers_drop(p, old.v[i]->conf->name);
+    }
+    set_close(p, &old);
     p->all.v = set->v;
     p->all.n = p->all.cap = set->n;
-    p->offers.n = 0;
-    for (uint32_t i = 0; i < p->all.n; i++)
-        offers_await(p, p->all.v[i]);
     backoffs_forget_all(p->ledger->backoffs);
     p->ledger->unhelped.n = 0;
 }
@@ -144,6 +185,7 @@ void providers_init(struct providers *p, struct env *env, struct ledger *l,
 void providers_close(struct providers *p)
 {
     all_close(p);
+    providers_close_retired(p);
     free(p->retired.v);
     free(p->calls.v);
     free(p->offers.v);
@@ -160,15 +202,6 @@ struct provider_state *provider_find(const struct providers *p,
 {
     for (uint32_t i = 0; i < p->all.n; i++)
         if (strcmp(p->all.v[i]->conf->name, name) == 0)
-            return p->all.v[i];
-    return NULL;
-}
-
-struct provider_state *provider_of(const struct providers *p,
-                                   const struct provider *handle)
-{
-    for (uint32_t i = 0; i < p->all.n; i++)
-        if (p->all.v[i]->provider == handle)
             return p->all.v[i];
     return NULL;
 }

@@ -29,7 +29,9 @@ struct known_takes { /* of an offer */
     uint32_t quota, each;
 };
 
-/* A provider of this generation, and how its reading goes. */
+/* A provider of this generation, and how its reading goes.  A generation in which
+ * its settings are as before takes it over: what it was asked still counts, and
+ * only its handle is new. */
 struct provider_state {
     struct provider *provider;
     const struct conf_provider *conf;
@@ -73,8 +75,10 @@ struct known_offer {
 /* A call that has left and is not back. */
 struct call_in_flight {
     struct call *call;
-    int64_t deadline_ms; /* mono */
-    int64_t overdue_ms;  /* mono: since then it hangs, when overdue */
+    struct provider_state *of; /* NULL: whose settings are others now, so that
+                                * only what it did counts */
+    int64_t deadline_ms;       /* mono */
+    int64_t overdue_ms;        /* mono: since then it hangs, when overdue */
     bool overdue;
 };
 enum { LAST_CHANCE_MS = 3000 }; /* past the deadline, before it is overdue */
@@ -105,7 +109,8 @@ struct provider_set {
 /* Opens all that the configuration names, or none; errors one a line. */
 enum status providers_open(struct providers *p, const struct config *conf,
                            struct provider_set *ret, struct buf *errors);
-/* Takes the set over in place of those there are, and forgets all back-offs. */
+/* Takes the set over in place of those there are, which go on where they are the
+ * same, and forgets all back-offs. */
 void providers_replace(struct providers *p, struct provider_set *set);
 /* Closes a set that is not taken over. */
 void providers_drop(struct providers *p, struct provider_set *set);
@@ -113,8 +118,6 @@ void providers_drop(struct providers *p, struct provider_set *set);
 void providers_close_retired(struct providers *p);
 struct provider_state *provider_find(const struct providers *p,
                                      const char *name); /* or NULL */
-struct provider_state *provider_of(const struct providers *p,
-                                   const struct provider *handle);
 /* Did its last list succeed? */
 bool provider_is_read(const struct provider_state *s); /* NULL: false */
 /* It answers again (NULL), or not, for this reason. */
@@ -123,7 +126,8 @@ void provider_problem(struct providers *p, struct provider_state *s,
 
 /* ---- lists.c: asking for lists and offers, and what they tell */
 void providers_poll(struct providers *p);
-void provider_listed(struct providers *p, struct call *call);
+void provider_listed(struct providers *p, struct provider_state *s,
+                     struct call *call);
 /* One hangs: another is asked for, later each time. */
 void list_hangs(struct providers *p, struct provider_state *s);
 void offers_hang(struct providers *p, struct provider_state *s);
@@ -132,9 +136,12 @@ void offers_hang(struct providers *p, struct provider_state *s);
 /* It was opened: a plan without its zones, prices and taints could buy what it
  * would not buy a moment later. */
 void offers_await(struct providers *p, struct provider_state *s);
+/* What that provider said of its offers holds no longer. */
+void offers_drop(struct providers *p, const char *provider);
 /* Is any provider's first word awaited? */
 bool offers_awaited(const struct providers *p);
-void provider_offered(struct providers *p, const struct call *call);
+void provider_offered(struct providers *p, struct provider_state *s,
+                      const struct call *call);
 /* Those of which no more may be launched now are asked for each minute: a quota
  * may be raised. */
 void offers_used_up(struct providers *p, const struct snapshot *s);
@@ -180,15 +187,19 @@ void machine_missed(struct providers *p, struct machine *m,
                     int64_t list_begun_ms, int64_t settle_ms);
 
 /* ---- calls.c: the calls in flight */
-void call_send(struct providers *p, struct call *call, int64_t timeout_ms);
-/* Was it overdue? */
-bool call_landed(struct providers *p, const struct call *call);
+void call_send(struct providers *p, struct provider_state *s, struct call *call,
+               int64_t timeout_ms);
+/* It is none of them any more; what it was. */
+struct call_in_flight call_landed(struct providers *p, const struct call *call);
+/* Their answers are nobody's: that provider is none of this generation. */
+void calls_orphan(struct providers *p, const struct provider_state *s);
 /* May another call of that kind leave? */
-bool calls_room(const struct providers *p, const struct provider *handle,
+bool calls_room(const struct providers *p, const struct provider_state *s,
                 enum call_op op);
 /* Do so many hang that none of that kind leaves any more before one returns? */
-bool calls_used_up(const struct providers *p, const struct provider *handle,
+bool calls_used_up(const struct providers *p, const struct provider_state *s,
                    enum call_op op);
+bool lists_hang(const struct providers *p, const struct provider_state *s);
 /* While ends hang, one call at a time asks for ends, after a pause that doubles
  * with each that hangs: a machine that is to end now need not wait for those
  * before it, and few threads are lost to a plug-in that never answers. */
@@ -196,7 +207,7 @@ bool ends_hang(const struct providers *p, const struct provider_state *s);
 bool ends_may_leave(const struct providers *p, const struct provider_state *s);
 void ends_pause(struct providers *p, struct provider_state *s); /* one hangs */
 /* Has it stopped answering lately? */
-bool calls_stuck(const struct providers *p, const struct provider *handle);
+bool calls_stuck(const struct providers *p, const struct provider_state *s);
 void calls_cancel_reads(struct providers *p); /* none is waited for at the end */
 
 /* ---- answers.c: a call is back, or is not in time */

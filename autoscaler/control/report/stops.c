@@ -47,34 +47,34 @@ static void backoff_stops(void *arg, const struct backoff *b)
              b->lives, b->of.type, wait, b->text);
 }
 
-/* Calls to one provider that hang. */
+/* Calls to one provider that hang, also those of settings that are others now. */
 struct hung {
     uint32_t n;
     int64_t began_ms; /* mono, the oldest */
     bool used_up;     /* it gets no calls of some kind any more */
 };
 
-static struct hung hung_of(const struct providers *p,
-                           const struct provider *handle)
+static struct hung hung_of(const struct providers *p, const char *provider)
 {
     struct hung h = {0};
 
     for (uint32_t i = 0; i < p->calls.n; i++) {
         const struct call_in_flight *f = &p->calls.v[i];
 
-        if (!f->overdue || f->call->provider != handle)
+        if (!f->overdue ||
+            strcmp(provider_name(f->call->provider), provider) != 0)
             continue;
         if (h.n++ == 0 || f->call->started_mono_ms < h.began_ms)
             h.began_ms = f->call->started_mono_ms;
-        h.used_up = h.used_up || calls_used_up(p, handle, f->call->op);
+        h.used_up = h.used_up ||
+                    (f->of && calls_used_up(p, f->of, f->call->op));
     }
     return h;
 }
 
-static void call_stop(struct stops *s, const struct provider *handle)
+static void call_stop(struct stops *s, const char *name)
 {
-    struct hung h = hung_of(s->k->providers, handle);
-    const char *name = provider_name(handle);
+    struct hung h = hung_of(s->k->providers, name);
     long long for_s = (long long)(s->k->env->mono_ms - h.began_ms) / 1000;
 
     if (h.n)
@@ -89,15 +89,29 @@ static void call_stop(struct stops *s, const struct provider *handle)
              name);
 }
 
-/* Of earlier generations, too. */
+static bool is_retired_before(const struct providers *p, uint32_t at)
+{
+    const char *name = provider_name(p->retired.v[at]);
+    bool before = false;
+
+    for (uint32_t i = 0; i < at && !before; i++)
+        before = strcmp(provider_name(p->retired.v[i]), name) == 0;
+    return before;
+}
+
+/* Once for each name, also those that no provider has any more. */
 static void call_stops(struct stops *s)
 {
     const struct providers *p = s->k->providers;
 
     for (uint32_t i = 0; i < p->all.n; i++)
-        call_stop(s, p->all.v[i]->provider);
-    for (uint32_t i = 0; i < p->retired.n; i++)
-        call_stop(s, p->retired.v[i]);
+        call_stop(s, p->all.v[i]->conf->name);
+    for (uint32_t i = 0; i < p->retired.n; i++) {
+        const char *name = provider_name(p->retired.v[i]);
+
+        if (!provider_find(p, name) && !is_retired_before(p, i))
+            call_stop(s, name);
+    }
 }
 
 static void list_stops(struct stops *s)
