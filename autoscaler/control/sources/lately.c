@@ -69,9 +69,14 @@ struct look {
     int64_t mono_ms;
 };
 
+static uint64_t key_of(const struct lately_change *c)
+{
+    return hash_number(hash_number(HASH_SEED, c->type), c->what);
+}
+
 static void change_add(struct look *l, struct lately_change c)
 {
-    uint64_t key = hash_number(hash_number(HASH_SEED, c.type), c.what);
+    uint64_t key = key_of(&c);
     struct lately_change *x = NULL;
     uint32_t i;
 
@@ -194,16 +199,28 @@ void lately_done(struct lately *r)
 
 /* ---- what changed, in all */
 
-static struct lately_sum *sum_find(struct lately_sum *v, uint32_t *n,
-                                   const struct lately_change *c)
+/* Sums, and their numbers by what they are of. */
+struct adding {
+    struct lately_sum *v;
+    uint32_t n;
+    struct hash by_key;
+};
+
+static struct lately_sum *sum_for(struct adding *to,
+                                  const struct lately_change *c)
 {
-    for (uint32_t i = 0; i < *n; i++)
-        if (v[i].type == c->type && v[i].what == c->what)
-            return &v[i];
-    if (*n == LATELY_MOST)
+    uint64_t key = key_of(c);
+    uint32_t i;
+
+    for (uint32_t at = 0;
+         (i = hash_next_index(&to->by_key, key, &at)) != HASH_NONE;)
+        if (to->v[i].type == c->type && to->v[i].what == c->what)
+            return &to->v[i];
+    if (to->n == LATELY_MOST)
         return NULL;
-    v[*n] = (struct lately_sum){.type = c->type, .what = c->what};
-    return &v[(*n)++];
+    hash_add_index(&to->by_key, key, to->n);
+    to->v[to->n] = (struct lately_sum){.type = c->type, .what = c->what};
+    return &to->v[to->n++];
 }
 
 static int by_hash(const void *a, const void *b)
@@ -218,13 +235,13 @@ static const struct lately_sum *sums_of(const struct lately_changes *all,
                                         int64_t mono_ms, struct arena *arena,
                                         uint32_t *ret_n)
 {
-    struct lately_sum *v = ARENA_ARRAY(
-        arena, struct lately_sum, all->n < LATELY_MOST ? all->n : LATELY_MOST);
-    uint32_t n = 0;
+    uint32_t most = all->n < LATELY_MOST ? all->n : LATELY_MOST;
+    struct adding to = {.v = ARENA_ARRAY(arena, struct lately_sum, most)};
 
+    hash_init(&to.by_key, arena, most);
     for (uint32_t i = all->n; i-- > 0;) { /* the newest first */
         const struct lately_change *c = &all->v[i];
-        struct lately_sum *l = is_over(c, mono_ms) ? NULL : sum_find(v, &n, c);
+        struct lately_sum *l = is_over(c, mono_ms) ? NULL : sum_for(&to, c);
 
         if (!l)
             continue;
@@ -232,10 +249,10 @@ static const struct lately_sum *sums_of(const struct lately_changes *all,
         l->by = l->sum > l->by ? l->sum : l->by;
         l->most = c->most > l->most ? c->most : l->most;
     }
-    if (n > 1)
-        qsort(v, n, sizeof *v, by_hash);
-    *ret_n = n;
-    return v;
+    if (to.n > 1)
+        qsort(to.v, to.n, sizeof *to.v, by_hash);
+    *ret_n = to.n;
+    return to.v;
 }
 
 struct lately_sums lately_sums(const struct lately *r, int64_t mono_ms,
