@@ -67,10 +67,10 @@ static void tasks_take(struct arena *a, struct snap_demand d,
     }
 }
 
-/* What may lie in room that went a moment ago is split off as unconfirmed. */
+/* What room that went a moment ago may have gone to is split off as unconfirmed. */
 static struct snap_demand in_doubt(struct taking *t, const struct source *h,
                                    struct snap_demand d,
-                                   const struct lately_lost *lost, uint32_t n)
+                                   const struct lately_sums *lately)
 {
     struct snap_bundle *v = ARENA_ARRAY(t->arena, struct snap_bundle,
                                         2 * d.n_bundles);
@@ -78,7 +78,7 @@ static struct snap_demand in_doubt(struct taking *t, const struct source *h,
 
     for (uint32_t i = 0; i < d.n_bundles; i++) {
         struct snap_bundle b = d.bundles[i];
-        uint32_t doubt = b.unconfirmed ? 0 : lately_holds(lost, n, &b);
+        uint32_t doubt = b.unconfirmed ? 0 : lately_holds(lately, &b);
 
         b.count -= doubt;
         if (b.count > 0)
@@ -100,13 +100,12 @@ static struct snap_demand in_doubt(struct taking *t, const struct source *h,
 static void tasks_doubt(struct taking *t, const struct source *h,
                         struct snap_demand *v)
 {
-    uint32_t n;
-    const struct lately_lost *lost = lately_lost(&h->lately, t->k->env->mono_ms,
-                                                 t->arena, &n);
+    struct lately_sums lately = lately_sums(&h->lately, t->k->env->mono_ms,
+                                            t->arena);
 
-    for (uint32_t i = 0; n && i < h->view->n_demands; i++)
+    for (uint32_t i = 0; lately.n_room && i < h->view->n_demands; i++)
         if (v[i].source == SOURCE_TASK)
-            v[i] = in_doubt(t, h, v[i], lost, n);
+            v[i] = in_doubt(t, h, v[i], &lately);
 }
 
 /* The view's, and which of it is not sure. */

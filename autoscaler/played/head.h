@@ -26,8 +26,9 @@ struct head_opts {
     int64_t join_least_ms, join_most_ms; /* from machine to node */
     int64_t round_ms; /* tasks that wait are counted in rounds so far apart, as
                        * a Ray head asks its raylets: until the next one, what
-                       * has a place is shown as waiting too; 0: at once.  Not
-                       * with waits */
+                       * has a place is shown as waiting too, and for each that
+                       * has, one that waits is shown twice, as it was handed
+                       * on with it; 0: at once.  Not with waits */
 };
 
 /* What users submit: copied. */

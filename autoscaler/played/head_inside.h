@@ -32,6 +32,7 @@ struct shape {
     struct work *first, **last;
     uint32_t waiting;
     uint32_t shown; /* as waiting, since the last round */
+    uint32_t lined; /* in line at nodes that took others since, too */
 };
 
 struct task_run {

@@ -100,8 +100,10 @@ static void round_begin(struct head *h)
     if (every && now / every == h->round_ms / every)
         return;
     h->round_ms = now;
-    for (uint32_t i = 0; i < h->shapes.n; i++)
+    for (uint32_t i = 0; i < h->shapes.n; i++) {
         h->shapes.v[i].shown = h->shapes.v[i].waiting;
+        h->shapes.v[i].lined = 0;
+    }
 }
 
 static void demands_show(struct head *h, struct source_view *v)
@@ -113,10 +115,12 @@ static void demands_show(struct head *h, struct source_view *v)
     uint32_t n = 0;
 
     round_begin(h);
-    for (uint32_t i = 0; i < h->shapes.n; i++)
-        if (h->shapes.v[i].shown)
-            tasks[n++] = bundle_show(h, a, h->shapes.v[i].like,
-                                     h->shapes.v[i].shown);
+    for (uint32_t i = 0; i < h->shapes.n; i++) {
+        const struct shape *s = &h->shapes.v[i];
+
+        if (s->shown + s->lined)
+            tasks[n++] = bundle_show(h, a, s->like, s->shown + s->lined);
+    }
     out[0] = (struct snap_demand){.source = SOURCE_TASK,
                                   .owner = "ray",
                                   .id = "",

@@ -124,18 +124,20 @@ static void task_begin(struct node *n, struct work *w)
 /* As many of the line as there is room for. */
 static bool line_goes_on(struct node *n, struct shape *s)
 {
-    bool any = false;
+    uint32_t began = 0;
 
     while (s->first && fits(n, s->like)) {
         struct work *w = s->first;
 
         task_begin(n, w);
         s->waiting--;
-        any = true;
+        began++;
         if (!w->waiting)
             s->first = w->next;
     }
-    return any;
+    if (n->head->opts.round_ms)
+        s->lined += s->waiting < began ? s->waiting : began;
+    return began > 0;
 }
 
 /* ---- placement groups */

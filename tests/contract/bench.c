@@ -55,8 +55,12 @@ static enum status tap(void *arg, struct http_client *client,
 {
     struct bench *b = arg;
     int seen = atomic_fetch_add(&b->tap_seen, 1) + 1;
-    if (seen != atomic_load(&b->tap_at))
-        return http_do(client, x, a, err);
+    if (seen != atomic_load(&b->tap_at)) {
+        enum status s = http_do(client, x, a, err);
+        if (s != ST_OK)
+            atomic_fetch_add(&b->unanswered, 1);
+        return s;
+    }
     if (b->tap_how == TAP_HANG) {
         int64_t rest = x->deadline_mono_ms - clock_mono_ms();
         nap(rest > 0 ? rest : 0);

@@ -43,6 +43,7 @@ struct bench {
     char wrong[600];   /* why the law at hand is broken, "" */
     /* the n-th HTTP exchange from now on goes wrong */
     atomic_int tap_at, tap_seen;
+    atomic_int unanswered; /* exchanges that the cloud itself left so */
     enum tap_how {
         TAP_UNSENT, /* the request does not arrive */
         TAP_LOST,   /* the server has done it, the reply is lost */

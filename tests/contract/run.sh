@@ -85,6 +85,8 @@ for how in more "other request" "control id" thread; do
 done
 must_fail "room for all" run_sim generous --only partial \
     --partial true
+must_fail "a reply that came" run_sim answering --only lost-replies \
+    --lose true
 # One that is broken is told so at once, not after a minute for each law.
 if [ "$(run_sim lame -o list_lag=1h --ready 1 --gone 1 | grep -cE '^(kept|BROKEN)')" -eq 2 ] &&
    [ "$(run_sim lame2 -o list_lag=1h --ready 0.2 --gone 0.2 --keep-going --skip ready |

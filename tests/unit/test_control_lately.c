@@ -215,6 +215,66 @@ static void test_only_so_many_are_in_doubt(void **state)
     assert_int_equal(sure(4), 1);
 }
 
+/* What a loaded run met: two actors wait at the head's raylet, the first node
+ * comes, gets both, takes one, and the other stands in line there: three wait,
+ * until the head's raylet has answered again. */
+static void test_what_stands_in_line_there_is_not_bought_for_again(void **state)
+{
+    static const struct row empty[] = {{"a", "t", 4, 8, 0}};
+    static const struct row full[] = {{"a", "t", 0, 8, 0}};
+    static const struct wait two[] = {{4, 0, 2}}, three[] = {{4, 0, 3}};
+    static const struct wait quarters[] = {{1, 0, 8}}, more[] = {{1, 0, 12}};
+    static const struct wait rest[] = {{1, 0, 4}};
+
+    (void)state;
+    VIEWED_TWICE(empty, two);
+    VIEWED_TWICE(full, three);
+    assert_int_equal(sure(0), 1);
+    assert_int_equal(taken.confirmed_ms,
+                     rig.env.mono_ms - 100 + LATELY_DOUBT_MS);
+    rig_pass(LATELY_DOUBT_MS - 100);
+    VIEWED(full, three);
+    assert_int_equal(sure(0), 3);
+
+    VIEWED_TWICE(empty, quarters);
+    rig_pass(LATELY_DOUBT_MS);
+    VIEWED(empty, quarters);
+    VIEWED_TWICE(full, more);
+    assert_int_equal(sure(0), 4);
+    VIEWED_TWICE(full, rest); /* it answered: 8 less, and no more in line */
+    assert_int_equal(sure(0), 0);
+}
+
+/* Each of those that waited may stand in another line, no other: work that came
+ * with the room that went is bought for. */
+static void test_new_work_is_no_second_line(void **state)
+{
+    static const struct row empty[] = {{"a", "t", 4, 8, 0}};
+    static const struct row full[] = {{"a", "t", 3, 8, 0}};
+    static const struct row small[] = {{"a", "t", 4, 1, 0}};
+    static const struct wait one[] = {{1, 0, 1}}, many[] = {{1, 0, 30}};
+    static const struct wait other[] = {{2, 0, 9}, {1, 0, 9}};
+
+    (void)state;
+    VIEWED_TWICE(empty, one);
+    VIEWED_TWICE(empty, many); /* no room went */
+    assert_int_equal(sure(0), 30);
+    VIEWED_TWICE(empty, one);
+    VIEWED_TWICE(full, many);
+    assert_int_equal(sure(0), 28); /* one in the room, one in line */
+    VIEWED_TWICE(empty, one);
+    rig_pass(LATELY_DOUBT_MS);
+    VIEWED_TWICE(empty, one);
+    VIEWED_TWICE(full, other); /* of another shape none waited */
+    assert_int_equal(sure(0), 9);
+    assert_int_equal(sure(1), 7);
+    VIEWED_TWICE(empty, one);
+    rig_pass(LATELY_DOUBT_MS);
+    VIEWED_TWICE(empty, one);
+    VIEWED_TWICE(small, many); /* no room for it went */
+    assert_int_equal(sure(0), 30);
+}
+
 /* On a busy cluster one task follows another: what waits is not in doubt for
  * ever. */
 static void test_room_that_comes_counts_against_it(void **state)
@@ -326,6 +386,8 @@ int main(void)
         TEST(test_what_was_taken_is_not_bought_for_again),
         TEST(test_what_still_waits_is_bought_for),
         TEST(test_only_so_many_are_in_doubt),
+        TEST(test_what_stands_in_line_there_is_not_bought_for_again),
+        TEST(test_new_work_is_no_second_line),
         TEST(test_room_that_comes_counts_against_it),
         TEST(test_types_are_counted_apart),
         TEST(test_a_new_node_had_all_its_room),

@@ -8,6 +8,7 @@
 
 #include "../../base/hash.h"
 #include "../../model/amount.h"
+#include "../../model/bundle.h"
 
 /* Amounts go up to AMOUNT_MAX, sums of them stay within it. */
 static int64_t sum_of(int64_t a, int64_t b)
@@ -60,38 +61,42 @@ static const struct source_node *node_in(const struct hash *t, const char *id)
     return NULL;
 }
 
-/* The changes of one look, the first of them at `first`. */
+/* The changes of one look: those of `to` from `first` on. */
 struct look {
-    struct lately *room;
+    struct lately_changes *to;
     uint32_t first;
-    struct hash by_key; /* numbers in room->all */
+    struct hash by_key; /* numbers in to->v */
     int64_t mono_ms;
 };
 
-static void change_add(struct look *l, uint64_t type, uint64_t resource,
-                       int64_t less)
+static uint64_t key_of(const struct lately_change *c)
 {
-    uint64_t key = hash_number(hash_number(HASH_SEED, type), resource);
+    return hash_number(hash_number(HASH_SEED, c->type), c->what);
+}
+
+static void change_add(struct look *l, struct lately_change c)
+{
+    uint64_t key = key_of(&c);
     struct lately_change *x = NULL;
     uint32_t i;
 
     for (uint32_t at = 0;
          (i = hash_next_index(&l->by_key, key, &at)) != HASH_NONE;) {
-        x = &l->room->all.v[i];
-        if (x->type == type && x->resource == resource)
+        x = &l->to->v[i];
+        if (x->type == c.type && x->what == c.what)
             break;
         x = NULL;
     }
-    if (!x && l->room->all.n - l->first >= LATELY_MOST)
+    if (!x && l->to->n - l->first >= LATELY_MOST)
         return;
     if (!x) {
-        hash_add_index(&l->by_key, key, l->room->all.n);
-        VEC_PUSH(NULL, &l->room->all,
-                 ((struct lately_change){type, resource, l->mono_ms, 0, 0}));
-        x = &l->room->all.v[l->room->all.n - 1];
+        hash_add_index(&l->by_key, key, l->to->n);
+        c.mono_ms = l->mono_ms;
+        VEC_PUSH(NULL, l->to, c);
+        return;
     }
-    x->less = sum_of(x->less, less);
-    x->most = less > x->most ? less : x->most;
+    x->by = sum_of(x->by, c.by);
+    x->most = c.most > x->most ? c.most : x->most;
 }
 
 /* was: the same node in the view before; NULL: it came since, with all of its
@@ -107,33 +112,20 @@ static void node_look(struct look *l, const struct source_node *was,
         int64_t less = had - amount_of(&n->available, q->name, i);
 
         if (less != 0)
-            change_add(l, type, hash_text(HASH_SEED, q->name), less);
+            change_add(
+                l, (struct lately_change){.type = type,
+                                          .what = hash_text(HASH_SEED, q->name),
+                                          .by = less,
+                                          .most = less > 0 ? less : 0});
     }
 }
 
-static bool is_over(const struct lately_change *c, int64_t mono_ms)
+static void room_look(struct lately *r, const struct source_view *before,
+                      const struct source_view *now, int64_t mono_ms)
 {
-    return mono_ms - c->mono_ms >= LATELY_DOUBT_MS;
-}
-
-static void old_leave(struct lately *r, int64_t mono_ms)
-{
-    uint32_t kept = 0;
-
-    for (uint32_t i = 0; i < r->all.n; i++)
-        if (!is_over(&r->all.v[i], mono_ms))
-            r->all.v[kept++] = r->all.v[i];
-    r->all.n = kept;
-}
-
-void lately_look(struct lately *r, const struct source_view *before,
-                 const struct source_view *now, int64_t mono_ms)
-{
-    struct look look = {.room = r, .mono_ms = mono_ms};
+    struct look look = {&r->room, r->room.n, {0}, mono_ms};
     struct hash was = {0};
 
-    old_leave(r, mono_ms);
-    look.first = r->all.n;
     nodes_index(before, &was);
     for (uint32_t i = 0; i < now->n_nodes; i++)
         if (lives(&now->nodes[i]))
@@ -143,61 +135,139 @@ void lately_look(struct lately *r, const struct source_view *before,
     hash_done(&look.by_key);
 }
 
+/* sign: 1: they wait now; -1: they waited before. */
+static void tasks_look(struct look *l, const struct source_view *v, int sign)
+{
+    for (uint32_t i = 0; i < v->n_demands; i++)
+        for (uint32_t k = 0; k < v->demands[i].n_bundles; k++) {
+            const struct snap_bundle *b = &v->demands[i].bundles[k];
+
+            if (v->demands[i].source == SOURCE_TASK)
+                change_add(
+                    l, (struct lately_change){.what = bundle_hash(HASH_SEED, b),
+                                              .by = sign * (int64_t)b->count,
+                                              .most = sign < 0 ? b->count : 0});
+        }
+}
+
+static void waits_look(struct lately *r, const struct source_view *before,
+                       const struct source_view *now, int64_t mono_ms)
+{
+    struct look look = {&r->waits, r->waits.n, {0}, mono_ms};
+    uint32_t kept = look.first;
+
+    tasks_look(&look, before, -1);
+    tasks_look(&look, now, 1);
+    for (uint32_t i = look.first; i < r->waits.n; i++)
+        if (r->waits.v[i].by != 0)
+            r->waits.v[kept++] = r->waits.v[i];
+    r->waits.n = kept;
+    hash_done(&look.by_key);
+}
+
+static bool is_over(const struct lately_change *c, int64_t mono_ms)
+{
+    return mono_ms - c->mono_ms >= LATELY_DOUBT_MS;
+}
+
+static void old_leave(struct lately_changes *all, int64_t mono_ms)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < all->n; i++)
+        if (!is_over(&all->v[i], mono_ms))
+            all->v[kept++] = all->v[i];
+    all->n = kept;
+}
+
+void lately_look(struct lately *r, const struct source_view *before,
+                 const struct source_view *now, int64_t mono_ms)
+{
+    old_leave(&r->room, mono_ms);
+    old_leave(&r->waits, mono_ms);
+    room_look(r, before, now, mono_ms);
+    if (before && r->room.n > 0)
+        waits_look(r, before, now, mono_ms);
+}
+
 void lately_done(struct lately *r)
 {
-    free(r->all.v);
+    free(r->room.v);
+    free(r->waits.v);
     *r = (struct lately){0};
 }
 
-/* ---- what went, in all */
+/* ---- what changed, in all */
 
-static struct lately_lost *lost_find(struct lately_lost *v, uint32_t *n,
-                                     const struct lately_change *c)
+/* Sums, and their numbers by what they are of. */
+struct adding {
+    struct lately_sum *v;
+    uint32_t n;
+    struct hash by_key;
+};
+
+static struct lately_sum *sum_for(struct adding *to,
+                                  const struct lately_change *c)
 {
-    for (uint32_t i = 0; i < *n; i++)
-        if (v[i].type == c->type && v[i].resource == c->resource)
-            return &v[i];
-    if (*n == LATELY_MOST)
+    uint64_t key = key_of(c);
+    uint32_t i;
+
+    for (uint32_t at = 0;
+         (i = hash_next_index(&to->by_key, key, &at)) != HASH_NONE;)
+        if (to->v[i].type == c->type && to->v[i].what == c->what)
+            return &to->v[i];
+    if (to->n == LATELY_MOST)
         return NULL;
-    v[*n] = (struct lately_lost){.type = c->type, .resource = c->resource};
-    return &v[(*n)++];
+    hash_add_index(&to->by_key, key, to->n);
+    to->v[to->n] = (struct lately_sum){.type = c->type, .what = c->what};
+    return &to->v[to->n++];
 }
 
-static int by_type(const void *a, const void *b)
+static int by_hash(const void *a, const void *b)
 {
-    const struct lately_lost *x = a, *y = b;
+    const struct lately_sum *x = a, *y = b;
 
-    return (x->type > y->type) - (x->type < y->type);
+    return x->type != y->type ? (x->type > y->type) - (x->type < y->type)
+                              : (x->what > y->what) - (x->what < y->what);
 }
 
-const struct lately_lost *lately_lost(const struct lately *r, int64_t mono_ms,
-                                      struct arena *arena, uint32_t *ret_n)
+static const struct lately_sum *sums_of(const struct lately_changes *all,
+                                        int64_t mono_ms, struct arena *arena,
+                                        uint32_t *ret_n)
 {
-    struct lately_lost *v = ARENA_ARRAY(
-        arena, struct lately_lost,
-        r->all.n < LATELY_MOST ? r->all.n : LATELY_MOST);
-    uint32_t n = 0;
+    uint32_t most = all->n < LATELY_MOST ? all->n : LATELY_MOST;
+    struct adding to = {.v = ARENA_ARRAY(arena, struct lately_sum, most)};
 
-    for (uint32_t i = r->all.n; i-- > 0;) { /* the newest first */
-        const struct lately_change *c = &r->all.v[i];
-        struct lately_lost *l = is_over(c, mono_ms) ? NULL
-                                                    : lost_find(v, &n, c);
+    hash_init(&to.by_key, arena, most);
+    for (uint32_t i = all->n; i-- > 0;) { /* the newest first */
+        const struct lately_change *c = &all->v[i];
+        struct lately_sum *l = is_over(c, mono_ms) ? NULL : sum_for(&to, c);
 
         if (!l)
             continue;
-        l->sum = sum_of(l->sum, c->less);
-        l->lost = l->sum > l->lost ? l->sum : l->lost;
+        l->sum = sum_of(l->sum, c->by);
+        l->by = l->sum > l->by ? l->sum : l->by;
         l->most = c->most > l->most ? c->most : l->most;
     }
-    if (n > 1)
-        qsort(v, n, sizeof *v, by_type);
-    *ret_n = n;
-    return v;
+    if (to.n > 1)
+        qsort(to.v, to.n, sizeof *to.v, by_hash);
+    *ret_n = to.n;
+    return to.v;
+}
+
+struct lately_sums lately_sums(const struct lately *r, int64_t mono_ms,
+                               struct arena *arena)
+{
+    struct lately_sums s = {0};
+
+    s.room = sums_of(&r->room, mono_ms, arena, &s.n_room);
+    s.waits = sums_of(&r->waits, mono_ms, arena, &s.n_waits);
+    return s;
 }
 
 /* How many of what alt asks for the nodes of one type may have taken: v is what
  * went there. */
-static int64_t alt_holds(const struct lately_lost *v, uint32_t n,
+static int64_t alt_holds(const struct lately_sum *v, uint32_t n,
                          const struct snap_alt *alt)
 {
     int64_t most = INT64_MAX;
@@ -210,32 +280,55 @@ static int64_t alt_holds(const struct lately_lost *v, uint32_t n,
         if (q->amount <= 0)
             continue;
         for (uint32_t k = 0; k < n; k++)
-            if (v[k].resource == name && v[k].most >= q->amount)
-                fit = v[k].lost / q->amount;
+            if (v[k].what == name && v[k].most >= q->amount)
+                fit = v[k].by / q->amount;
         most = fit < most ? fit : most;
     }
     return most == INT64_MAX ? 0
                              : most; /* who asks for nothing shows nowhere */
 }
 
-uint32_t lately_holds(const struct lately_lost *v, uint32_t n,
-                      const struct snap_bundle *b)
+/* How many of the bundle wait more than before: no more than waited. */
+static int64_t twice_in_line(const struct lately_sums *s,
+                             const struct snap_bundle *b)
+{
+    struct lately_sum key = {.what = bundle_hash(HASH_SEED, b)};
+    const struct lately_sum *x = s->n_waits
+                                     ? bsearch(&key, s->waits, s->n_waits,
+                                               sizeof key, by_hash)
+                                     : NULL;
+
+    return !x ? 0 : x->by < x->most ? x->by : x->most;
+}
+
+uint32_t lately_holds(const struct lately_sums *s, const struct snap_bundle *b)
 {
     int64_t all = 0;
 
-    for (uint32_t i = 0, end; i < n; i = end) {
-        for (end = i + 1; end < n && v[end].type == v[i].type;)
+    for (uint32_t i = 0, end; i < s->n_room; i = end) {
+        for (end = i + 1;
+             end < s->n_room && s->room[end].type == s->room[i].type;)
             end++;
         for (uint32_t k = 0; k < b->n_alts && all < b->count; k++)
-            all += alt_holds(v + i, end - i, &b->alts[k]);
+            all += alt_holds(s->room + i, end - i, &b->alts[k]);
     }
+    if (all > 0)
+        all += twice_in_line(s, b);
     return all < b->count ? (uint32_t)all : b->count;
+}
+
+static int64_t first_until_ms(const struct lately_changes *all, int64_t mono_ms)
+{
+    for (uint32_t i = 0; i < all->n; i++)
+        if (!is_over(&all->v[i], mono_ms))
+            return all->v[i].mono_ms + LATELY_DOUBT_MS;
+    return INT64_MAX;
 }
 
 int64_t lately_until_ms(const struct lately *r, int64_t mono_ms)
 {
-    for (uint32_t i = 0; i < r->all.n; i++)
-        if (!is_over(&r->all.v[i], mono_ms))
-            return r->all.v[i].mono_ms + LATELY_DOUBT_MS;
-    return INT64_MAX;
+    int64_t room = first_until_ms(&r->room, mono_ms);
+    int64_t waits = first_until_ms(&r->waits, mono_ms);
+
+    return room < waits ? room : waits;
 }

@@ -46,3 +46,15 @@ def test_the_laws_when_the_cloud_is_slow_to_show(driver, server):
         suite(driver, server)
     finally:
         Cloud.FAULTS = keep
+
+
+def test_a_lost_reply_when_the_cloud_is_quick_to_show(driver, server):
+    """The plug-in looks what became of a launch without a reply, and finds all of it: OK, as on a loaded machine."""
+    Cloud = type(server.cloud)
+    keep = dict(Cloud.FAULTS)
+    try:
+        Cloud.FAULTS = dict(keep, apply=0.0)
+        server.cloud.heal()
+        suite(driver, server, "--only", "lost-replies", "--lose", fault(server, "lose", '{"createInstances": 1}'))
+    finally:
+        Cloud.FAULTS = keep
