@@ -65,21 +65,6 @@ static struct type_fact *fact_of(struct ledger *l, const struct machine *m)
 
 /* ---- */
 
-void type_name_keep(struct ledger *l, const struct machine *m,
-                    const struct conf_type *t, int64_t micros)
-{
-    struct type_fact *f = fact_of(l, m);
-
-    if (!t || (strcmp(f->hash, t->hash) == 0 && strcmp(f->made, t->made) == 0 &&
-               (micros < 0 || f->micros_hour[m->spot] == micros)))
-        return;
-    snprintf(f->hash, sizeof f->hash, "%s", t->hash);
-    snprintf(f->made, sizeof f->made, "%s", t->made);
-    if (micros >= 0)
-        f->micros_hour[m->spot] = micros;
-    fact_write(l, f);
-}
-
 /* Its price by the file, the dearest of its zones; -1: the file has none. */
 static int64_t type_name_price(const struct conf_type *t, bool spot)
 {
@@ -90,6 +75,23 @@ static int64_t type_name_price(const struct conf_type *t, bool spot)
             t->fact.offers[i].price_micros_hour > most)
             most = t->fact.offers[i].price_micros_hour;
     return most;
+}
+
+void type_name_keep(struct ledger *l, const struct machine *m,
+                    const struct conf_type *t, int64_t micros)
+{
+    struct type_fact *f = fact_of(l, m);
+
+    if (!t || (strcmp(f->hash, t->hash) == 0 && strcmp(f->made, t->made) == 0 &&
+               (micros < 0 || f->micros_hour[m->spot] == micros)))
+        return;
+    if (strcmp(f->hash, t->hash) != 0) /* it cost that, made another way */
+        f->micros_hour[!m->spot] = type_name_price(t, !m->spot);
+    snprintf(f->hash, sizeof f->hash, "%s", t->hash);
+    snprintf(f->made, sizeof f->made, "%s", t->made);
+    if (micros >= 0)
+        f->micros_hour[m->spot] = micros;
+    fact_write(l, f);
 }
 
 static int64_t cost_of(const struct machine *m, const struct conf_type *t)
@@ -158,6 +160,35 @@ static const struct conf_type *type_alike(const struct config *conf,
     return found;
 }
 
+/* Of all types made so, whatever their provider is called, the dearest. */
+static int64_t price_made(const struct config *conf, const char *made,
+                          bool spot)
+{
+    int64_t most = -1;
+
+    for (uint32_t i = 0; *made && i < conf->n_types; i++) {
+        const struct conf_type *t = &conf->types[i];
+        int64_t price = strcmp(t->made, made) == 0 ? type_name_price(t, spot)
+                                                   : -1;
+
+        most = price > most ? price : most;
+    }
+    return most;
+}
+
+/* Its provider and its type may both have other names now, which a list tells:
+ * until then it costs what they cost, if that is more. */
+static void dearer_settle(struct machine *m, const struct type_fact *f,
+                          const struct config *conf)
+{
+    int64_t now = strcmp(f->hash, m->config_hash) == 0
+                      ? price_made(conf, f->made, m->spot)
+                      : -1;
+
+    if (m->price_micros_hour >= 0 && now > m->price_micros_hour)
+        m->price_micros_hour = now;
+}
+
 void type_name_settle(struct ledger *l, struct machine *m,
                       const struct config *conf)
 {
@@ -177,6 +208,8 @@ void type_name_settle(struct ledger *l, struct machine *m,
     t = type_alike(conf, m);
     if (!t && m->price_micros_hour < 0)
         m->price_micros_hour = f->micros_hour[m->spot];
+    if (!t && !has_provider(conf, m->provider))
+        dearer_settle(m, f, conf);
     if (t) {
         emit(l->env, "node.retyped", m->id, "", "%s is called %s now", m->type,
              t->fact.name);

@@ -37,7 +37,8 @@ void type_name_found(struct ledger *l, struct machine *m,
                      const struct config *conf, bool launched);
 /* One whose type is in the file costs what that says.  Else it is of the one
  * type made the same way, of its provider, if there is such; else has its old
- * price. */
+ * price, or, when its provider is not in the file either, that of what is made the
+ * same way there, if it is more. */
 void type_name_settle(struct ledger *l, struct machine *m,
                       const struct config *conf);
 /* All of them, for a file that has just been taken. */

@@ -47,7 +47,9 @@ struct daemon *first(struct world *w);
     X(34, taken_back_while_end_hangs) \
     X(35, same_file_saved_for_ever) \
     X(35, limits_saved_for_ever) \
-    X(35, most_of_a_type_saved_for_ever)
+    X(35, most_of_a_type_saved_for_ever) \
+    X(36, all_renamed_and_dearer) \
+    X(36, all_renamed_and_dearer_at_a_start)
 
 #define SEQUENCE_OF_(n, f) const char *f(void);
 EDITED(SEQUENCE_OF_)

@@ -435,3 +435,56 @@ const char *most_of_a_type_saved_for_ever(void)
     return saved_for_ever(LIMITED("max_nodes: 8", "4"),
                           LIMITED("max_nodes: 8", "5"));
 }
+
+/* ---- names that nobody has any more */
+
+#define TWO_PRICED(provider, type, price) \
+    CLUSTER "limits: {max_cost_per_hour: 9, idle_timeout: 3h}\n" \
+            "providers:\n" \
+            "  " provider ": {plugin: played, cloud: a}\n" \
+            "  b: {plugin: played, cloud: b}\n" \
+            "node_types:\n" \
+            "  " type ": {provider: " provider ", resources: {GPU: 1}, " \
+            "price: " price ", max: 4}\n" \
+            "  v100: {provider: b, resources: {GPU: 4}, price: 3, max: 4}\n"
+
+/* 36.  One file renames provider and type of two machines, and they cost three
+ * times as much: that counts before a list tells whose they are. */
+static const char *renamed_and_dearer(bool restart)
+{
+    struct world *w = calm(TWO_PRICED("a", "t4", "1"), false, 2);
+
+    world_ask(w, 0, GPUS(2));
+    world_run(w, 5 * MINUTE);
+    if (alive(w) != 2)
+        return wrong("%u machines: the test tests nothing", alive(w));
+    weather(w, 0, (struct cloud_weather){.lists_fail = true});
+    daemon_reload(first(w), TWO_PRICED("prod", "t4-new", "3"));
+    world_run(w, SECOND);
+    world_person(w, COMMAND_APPLY);
+    world_run(w, MINUTE);
+    if (restart) {
+        daemon_stop(first(w));
+        daemon_start(first(w));
+        world_run(w, MINUTE);
+    }
+    world_ask(w, 1, "{\"bundles\": [{\"GPU\": 4}, {\"GPU\": 4}]}");
+    world_run(w, 10 * MINUTE);
+    if (w->launched != 3)
+        return wrong("%u machines were bought, not 3: two of 3 $/h and others "
+                     "of 3 $/h for a budget of 9",
+                     w->launched);
+    weather(w, 0, (struct cloud_weather){0});
+    world_run(w, 10 * MINUTE);
+    return w->launched == 3 ? NULL : wrong("%u were bought", w->launched);
+}
+
+const char *all_renamed_and_dearer(void)
+{
+    return renamed_and_dearer(false);
+}
+
+const char *all_renamed_and_dearer_at_a_start(void)
+{
+    return renamed_and_dearer(true);
+}

@@ -5,6 +5,7 @@
 #include "control_rig.h"
 
 #include "control/settle.h"
+#include "control/type_names.h"
 
 static int start(void **state)
 {
@@ -280,6 +281,37 @@ static void test_offers_replace_those_before(void **state)
     assert_string_equal(rig.providers.offers.v[0].zone, "b");
 }
 
+/* A type is made another way, at other prices, and bought on demand: what is found
+ * of it in the other market, when no file has the name any more, cost its price. */
+static void test_price_of_the_other_market(void **state)
+{
+#define BOTH_MARKETS(cpus, prices) \
+    "cluster: c\nproviders: {rig: {}}\n" \
+    "node_types: {t: {provider: rig, resources: {CPU: " cpus "}, " prices \
+    ", market: [on-demand, spot], max: 9}}\n"
+    struct config *first = rig_config(BOTH_MARKETS("4", "price: 5, "
+                                                        "spot_price: 2"));
+    struct config *then = rig_config(BOTH_MARKETS("8", "price: 10, "
+                                                       "spot_price: 4"));
+    struct config *last = rig_config(RIG_OTHER("c", ""));
+    struct machine *m = rig_machine("m", STATE_READY, "i-1");
+
+    (void)state;
+    m->spot = true;
+    type_name_keep(&rig.ledger, m, &first->types[0], 2000000);
+    m->spot = false;
+    type_name_keep(&rig.ledger, m, &first->types[0], 5000000);
+    type_name_keep(&rig.ledger, m, &then->types[0], 10000000);
+    m = rig_machine("found", STATE_STARTING, "i-2");
+    m->spot = true;
+    m->price_micros_hour = -1;
+    type_name_found(&rig.ledger, m, last, true);
+    assert_int_equal(m->price_micros_hour, 4000000);
+    config_free(first);
+    config_free(then);
+    config_free(last);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -295,6 +327,7 @@ int main(void)
         TEST(test_lost_answer_keeps_the_intent),
         TEST(test_call_that_hangs),
         TEST(test_offers_replace_those_before),
+        TEST(test_price_of_the_other_market),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
