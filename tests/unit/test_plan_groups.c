@@ -5,7 +5,7 @@
  */
 #include "../../autoscaler/model/amount.h"
 #include "../../autoscaler/plan/cover/exact/exact.h"
-#include "../../autoscaler/plan/cover/groups/groups.h"
+#include "../../autoscaler/plan/cover/groups/inside.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -245,6 +245,8 @@ static void test_random(void **state)
 
         random_problem(&m, &seed);
         x = made(&m, &v, &arena, &prices);
+        if (k % 2) /* searches that are cut short prove nothing */
+            x->nodes = x->nodes_one = 1 + k % 9;
         cover_first(&m.p, &arena, &first);
         cover_improve(&m.p, &first, 4 * COVER_STEPS_PER_MS, &arena, &plan);
         for (uint64_t steps = 1000; v.no_home == 0 && steps < 2000000;

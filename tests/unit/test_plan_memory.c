@@ -397,6 +397,116 @@ static void test_start_is_known(void **state)
     json_decref(world);
 }
 
+/* ---- what a plan depends on, one node's part of it at a time */
+
+/* Two nodes of 8 CPUs and room for one bundle more, of which they differ in `key`; a
+ * JSON null is nothing at all. */
+static json_t *two_nodes(const char *key, json_t *one, json_t *other)
+{
+    json_t *type = json_pack("{s:s,s:{s:i,s:i},s:f}", "name", "t", "resources",
+                             "CPU", 8, "GPU", 2, "price", 1.0);
+    json_t *nodes = json_array();
+
+    for (int i = 0; i < 2; i++) {
+        json_t *value = i ? other : one;
+        json_t *node = json_pack("{s:s,s:s,s:{s:i,s:i},s:{s:i,s:i},s:f}", "id",
+                                 i ? "n1" : "n0", "type", "t", "total", "CPU",
+                                 8, "GPU", 2, "available", "CPU", 4, "GPU", 2,
+                                 "price", 1.0);
+
+        if (!json_is_null(value))
+            json_object_set(node, key, value);
+        json_array_append_new(nodes, node);
+    }
+    json_decref(one);
+    json_decref(other);
+    return json_pack("{s:I,s:{},s:[o],s:o,s:[{s:{s:i,s:f},s:i}]}", "now_ms",
+                     NOW, "limits", "node_types", type, "nodes", nodes,
+                     "demands", "resources", "CPU", 3, "GPU", 0.5, "count", 1);
+}
+
+static void exchange(json_t *world, const char *key)
+{
+    json_t *nodes = json_object_get(world, "nodes");
+    json_t *a = json_array_get(nodes, 0), *b = json_array_get(nodes, 1);
+    json_t *had = json_incref(json_object_get(a, key));
+    json_t *has = json_object_get(b, key);
+
+    if (has)
+        json_object_set(a, key, has);
+    else
+        json_object_del(a, key);
+    if (had)
+        json_object_set_new(b, key, had);
+    else
+        json_object_del(b, key);
+}
+
+/* Then the numbers that a world is written in are the same, and which node has which
+ * is all that differs.  It must matter: else there is nothing to see. */
+static void test_nodes_exchange(void **state)
+{
+    static const struct {
+        const char *key, *one, *other;
+    } has[] = {
+        {"available", "{\"CPU\":2,\"GPU\":2}", "{\"CPU\":6,\"GPU\":2}"},
+        {"available", "{\"CPU\":4}", "{\"CPU\":4,\"GPU\":1}"},
+        {"available", "{\"CPU\":4,\"GPU\":1.25}", "{\"CPU\":4,\"GPU\":1.5}"},
+        {"total", "{\"CPU\":8}", "{\"CPU\":8,\"GPU\":2}"},
+        {"hold", "\"not_ours\"", "null"},
+        {"hold", "\"not_ours\"", "\"drain_refused\""},
+        {"hold", "\"launch_unanswered\"", "null"},
+        {"state", "\"starting\"", "\"ready\""},
+        {"state", "\"draining\"", "\"ready\""},
+        {"idle_ms", "5000", "null"},
+        {"unmanaged", "true", "false"},
+        {"asked_to_end", "true", "false"},
+        {"labels", "{\"davit.io/queue\":\"a\"}", "{}"},
+        {"taints", "[\"a=b:NoSchedule\"]", "[]"},
+    };
+
+    (void)state;
+    for (size_t k = 0; k < sizeof has / sizeof *has; k++) {
+        struct memory memory = {0};
+        json_t *one = json_loads(has[k].one, JSON_DECODE_ANY, NULL);
+        json_t *other = json_loads(has[k].other, JSON_DECODE_ANY, NULL);
+        json_t *world = two_nodes(has[k].key, one, other);
+        char *before = plan_text(world, 0, NULL), *after;
+
+        compare(world, 0, &memory, has[k].key);
+        exchange(world, has[k].key);
+        after = plan_text(world, 0, NULL);
+        if (!strcmp(before, after))
+            fail_msg("%s, %s: the plan is the same", has[k].key, has[k].one);
+        compare(world, 0, &memory, has[k].key);
+        free(before);
+        free(after);
+        memory_done(&memory);
+        json_decref(world);
+    }
+}
+
+/* A drain that cannot be taken back gives no room, until its hold ends. */
+static void test_a_hold_ends(void **state)
+{
+    struct memory memory = {0};
+    json_t *world = two_nodes("state", json_string("draining"),
+                              json_string("draining"));
+    json_t *node;
+    size_t i;
+
+    (void)state;
+    json_array_foreach(json_object_get(world, "nodes"), i, node) {
+        json_object_set_new(node, "hold", json_string("draining"));
+        json_object_set_new(node, "hold_until_ms", json_integer(NOW + 5000));
+    }
+    compare(world, 0, &memory, "held");
+    json_object_set_new(world, "now_ms", json_integer(NOW + 6000));
+    compare(world, 0, &memory, "held no more");
+    memory_done(&memory);
+    json_decref(world);
+}
+
 /* What a world asked for two plans ago is forgotten. */
 static void test_forgets(void **state)
 {
@@ -513,6 +623,8 @@ int main(void)
         cmocka_unit_test(test_nothing_changed),
         cmocka_unit_test(test_base_is_known),
         cmocka_unit_test(test_start_is_known),
+        cmocka_unit_test(test_nodes_exchange),
+        cmocka_unit_test(test_a_hold_ends),
         cmocka_unit_test(test_forgets),
         cmocka_unit_test(test_full),
         cmocka_unit_test(test_plan_outlives_memory),

@@ -13,10 +13,7 @@
 #define TOO_MUCH 1.0002 /* over its price: worth a column */
 #define FIRST 0.9       /* of it: at first */
 #define STEPS 60        /* of tuning the multipliers */
-/* Nodes of a search: in bins of one device, in others; after so many that come to no
- * end none is tried. */
-#define NODES_ONE 400000
-#define NODES 10000
+/* After so many searches that come to no end none is tried. */
 enum { FAILURES = 3, FAILURES_ONE = 20 };
 
 /* What the sets are worth in which bin t counts. */
@@ -112,7 +109,7 @@ static bool settled(struct groups *x, uint32_t t, double price,
     if (x->failed[t] >= (one ? FAILURES_ONE : FAILURES))
         return false;
     all = prove_search(x->prove, t, x->asked.item, price * TOO_MUCH,
-                       one ? NODES_ONE : NODES, &best, &part, &n);
+                       one ? x->nodes_one : x->nodes, &best, &part, &n);
     x->failed[t] += !all;
     if (all && best < x->earn[t])
         x->earn[t] = best;

@@ -28,6 +28,8 @@ struct groups {
     struct price *price;
     struct prove *prove;
     struct column_maker *maker;
+    /* Of a search at most: in bins of one device, in others. */
+    uint64_t nodes_one, nodes;
     uint32_t *failed; /* per bin: searches that came to no end */
     struct values best, own, asked, trial; /* own: the program's */
     double *earn;                /* per bin, seats included: at most */

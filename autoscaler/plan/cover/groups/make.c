@@ -3,6 +3,8 @@
  */
 #include "inside.h"
 
+/* Nodes of a search: in bins of one device, in others. */
+enum { NODES_ONE = 400000, NODES = 10000 };
 /* More groups than this make the program slow. */
 enum { MOST_GROUPS = 250, FEW_GROUPS = 120 };
 /* From the roughest to the finest. */
@@ -136,6 +138,8 @@ struct groups *groups_make(const struct view *v, double bound,
     x->price = price_make(v);
     x->prove = prove_make(v, x->price);
     x->maker = column_make(v, x->price);
+    x->nodes_one = NODES_ONE;
+    x->nodes = NODES;
     x->failed = ARENA_ARRAY(a, uint32_t, v->n_bins);
     x->earn = ARENA_ARRAY(a, double, v->n_bins);
     x->ratio = ARENA_ARRAY(a, double, v->n_bins);
