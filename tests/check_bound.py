@@ -1,9 +1,10 @@
 """Are a plan's bounds proved by its certificate?  No solver, and nothing of the C code.
 
 A fleet must hold the bundles that the plan places.  Give each bundle a worth.  A
-machine holds no more worth than `worth_of_fill()` finds; where that is not above
-its price, it costs at least what it holds.  Where it is above, what is above is
-taken off, as often as such machines may be had.  So every fleet costs at least
+machine holds no more worth than check_fill.py finds; where that is not above its
+price, it costs at least what it holds.  Where it is above, what is above is taken
+off, as often as such machines may be had; of one that may be had without end all
+worths are divided by the ratio instead.  So every fleet costs at least
 
     paid + the worth of all bundles - what machines could hold above their price
 
@@ -14,102 +15,16 @@ proved(world, plan, launches) gives that sum, check(world, plan) a list of fault
 """
 import json
 from collections import Counter
-from math import gcd
 
-from plan_world import (DEVICES, INF, ONE, WHOLE_ONLY, fits, matches, new_row,
+from check_fill import Fill
+from plan_world import (DEVICES, INF, ONE, fits, matches, new_row,
                         offer_of, row_of, tolerates, tolerations_of)
 
 NANO = 10**9
 MICRO = 10**6
-SEARCH = 200000        # steps of one search; then the bound it began with counts
+# Steps of one search of a machine, as long as too little is proved.
+PATIENCE = 2_000, 20_000, 400_000
 FORCED = {"outdated", "asked_to_end", "over_max_of_type", "over_max_nodes", "over_budget_end", "host_group_incomplete"}
-
-
-# ---- the most that a machine can hold
-
-def blend(items, row, weights):
-    """A bound: the resources as one, by weights; the items by worth for size."""
-    room = sum(w for k, w in weights.items() if row.get(k, 0) > 0)
-    sized = []
-    for worth, needs, most in items:
-        size = sum(weights.get(k, 0) * v / row[k] for k, v in needs.items())
-        sized.append((worth, size, most))
-    value = 0.0
-    for worth, size, most in sorted(sized, key=lambda x: -x[0] / (x[1] or 1e-12)):
-        if size <= 0:
-            value += worth * most
-            continue
-        n = min(most, room / size)
-        value += worth * n
-        room -= n * size
-        if room <= 0:
-            break
-    return value
-
-
-def weights_for(items, row):
-    """Each resource alone, all together, and what a few steps make of them."""
-    keys = sorted({k for _, needs, _ in items for k in needs})
-    tries = [{k: 1.0} for k in keys] + [{k: 1.0 for k in keys}]
-    best = min(tries, key=lambda w: blend(items, row, w))
-    value, step = blend(items, row, best), 1.0
-    for _ in range(12):
-        for k in keys:
-            for f in (1 + step, 1 / (1 + step)):
-                w = dict(best)
-                w[k] = w.get(k, 0.05) * f
-                v = blend(items, row, w)
-                if v < value:
-                    best, value = w, v
-        step /= 1.5
-    return best
-
-
-def worth_of_fill(items, row, enough=-1.0):
-    """The most that fits of items [(worth, needs, most)] into the row, or something
-    above it; it may stop at anything not above `enough`."""
-    items = [(w, n, min([m] + [row.get(k, 0) // v if k not in DEVICES or v >= ONE else
-                               row.get(k, 0) // ONE * (ONE // v) for k, v in n.items()]))
-             for w, n, m in items if w > 0]
-    items = [x for x in items if x[2] > 0 and fits(row, [(x[1], 1)])]
-    if not items:
-        return 0.0
-    weights = weights_for(items, row)
-    root = blend(items, row, weights)
-    if root <= enough:
-        return root
-    items.sort(key=lambda x: -x[0] / (sum(weights.get(k, 0) * v / row[k] for k, v in x[1].items()) or 1e-12))
-    best, steps = [max(enough, 0.0)], [0]
-
-    def grow(k, value, plain, held):
-        """plain: what is left of every resource; of devices in sum."""
-        best[0] = max(best[0], value)
-        steps[0] += 1
-        if k == len(items) or steps[0] > SEARCH:
-            return
-        # what is left, in the sizes of the whole row
-        room = sum(w * max(plain.get(r, 0), 0) / row[r] for r, w in weights.items() if row.get(r, 0) > 0)
-        more = 0.0
-        for worth, needs, most in items[k:]:
-            size = sum(weights.get(r, 0) * v / row[r] for r, v in needs.items())
-            n = most if size <= 0 else min(most, room / size)
-            more += worth * n
-            room -= n * size
-            if room <= 0:
-                break
-        if value + more <= best[0] * (1 + 1e-12):
-            return
-        worth, needs, most = items[k]
-        most = min([most] + [plain.get(r, 0) // v for r, v in needs.items()])
-        parts = any(r in DEVICES for r in needs)
-        while most > 0 and parts and not fits(row, held + [(needs, most)]):
-            most -= 1
-        for n in range(most, -1, -1):
-            left = {r: v - n * needs.get(r, 0) for r, v in plain.items()} if n else plain
-            grow(k + 1, value + n * worth, left, held + [(needs, n)] if n and parts else held)
-
-    grow(0, 0.0, dict(row), [])
-    return root if steps[0] > SEARCH else best[0]
 
 
 # ---- the machines
@@ -118,8 +33,14 @@ class Bin:
     """Machines of one kind: what they have in all and free, and a price."""
 
     def __init__(self, rows, may, price, most, family=None):
-        self.rows, self.may = rows, may     # (in all, free); index of an item -> bool
+        self.rows, self.may = rows, frozenset(may)  # (in all, free); indices of items
         self.price, self.most, self.family = price, most, family
+        self.kind = tuple(tuple(sorted(r.items())) for r in rows), self.may
+
+    def within(self, other):
+        """Does the other hold whatever it holds?"""
+        return self.may <= other.may and all(v <= row.get(k, 0) for mine, row in zip(self.rows, other.rows)
+                                             for k, v in mine.items())
 
 
 def covered(parts, whole):
@@ -148,6 +69,7 @@ class Fleet:
             self.bought[l["type"], l["zone"], l["spot"]] += l["count"]
         self.estimates = {(e["type"], e["zone"], e["spot"]): e["price_per_hour"]
                           for e in self.cert["estimated_prices"]}
+        self.fills, self.dominates = {}, {} # by a bin's kind: its sides; who holds what it holds
         self.sort_nodes()
 
     def price(self, o):
@@ -258,31 +180,30 @@ class Fleet:
     # ---- the sum
 
     def fill(self, b, worths, enough):
-        """The most worth (dollars) that the bin can hold."""
-        value = 0.0
-        for side, request in ((0, True), (1, False)):
-            items = [(worths[i] / NANO, self.needs[i], e["count"]) for i, e in enumerate(self.items)
-                     if e["request"] == request and i in b.may]
-            both = request and any(not e["request"] for e in self.items)
-            value += worth_of_fill(items, b.rows[side], -1 if both else enough - value)
+        """The most worth that the bin can hold; it may stop at anything not above `enough`."""
+        if b.kind not in self.fills:
+            self.fills[b.kind] = [
+                ([i for i, e in enumerate(self.items) if e["request"] == request and i in b.may], row)
+                for row, request in zip(b.rows, (True, False))]
+            self.fills[b.kind] = [(at, Fill([(self.needs[i], self.items[i]["count"]) for i in at], row))
+                                  for at, row in self.fills[b.kind] if at]
+        value, sides = 0.0, self.fills[b.kind]
+        for k, (at, fill) in enumerate(sides):
+            value += fill.worth([worths[i] for i in at], enough - value if k + 1 == len(sides) else -1.0,
+                                self.nodes)
         return value
 
     def takes(self, b, items):
         """May the machine hold one of these items?"""
         return any(fits(b.rows[not self.items[i]["request"]], [(self.needs[i], 1)]) for i in items if i in b.may)
 
-    def share_of_fill(self, b, share):
-        sides = [[(share[i], self.needs[i], e["count"]) for i, e in enumerate(self.items)
-                  if i in share and e["request"] == request and i in b.may] for request in (True, False)]
-        enough = 1.0 if b.price and not all(sides) else -1.0
-        return sum(worth_of_fill(items, row, enough) for items, row in zip(sides, b.rows) if items)
-
     def needed(self, least, bins):
         """Are so many machines with a price needed?  Each item is a share of one."""
         share = {s["worth"]: s["nanos"] / NANO for s in least["shares"]}
         most, total = 1.0, sum(v * self.items[i]["count"] for i, v in share.items())
+        shares = [share.get(i, 0.0) for i in range(len(self.items))]
         for b in bins:
-            held = self.share_of_fill(b, share) if self.takes(b, share) else 0.0
+            held = self.fill(b, shares, 1 + 1e-9 if b.price else -1.0) if self.takes(b, share) else 0.0
             if b.price:
                 most = max(most, held)
             elif held:
@@ -309,53 +230,71 @@ class Fleet:
             self.known[key] = self.needed(least, bins)
         return self.known[key]
 
-    def excess(self, bins, worths, money, seat={}):
-        """[(worth above price, how many, family)] of those that have any."""
-        out, seen = [], {}
-        for b in bins:
-            price = b.price / MICRO * (1 + money) - seat.get(id(b), 0)
-            kind = (tuple(tuple(sorted(r.items())) for r in b.rows), frozenset(b.may))
-            enough = price + abs(price) * 1e-9
-            if kind not in seen or seen[kind][1] > enough >= seen[kind][0]:
-                seen[kind] = self.fill(b, worths, enough), enough
-            value, at = seen[kind]
-            if at > enough and value <= at:         # it had stopped too early
-                seen[kind] = self.fill(b, worths, enough), enough
-                value, at = seen[kind]
+    def above(self, bins, worths, money, seat={}):
+        """[(what it holds at most, price, bin)] of those that hold more than their price."""
+        out, held = [], {}
+        for b in sorted(bins, key=lambda b: b.price):
+            price, seats = b.price / MICRO * (1 + money), seat.get(id(b), 0)
+            enough = price - seats + abs(price) * 1e-9
+            if any(value <= enough for value in self.larger(b, held)):
+                continue
+            value = self.fill(b, worths, enough)
+            held[b.kind] = min(value, held.get(b.kind, (INF,))[0]), b
             if value > enough:
-                out.append((value - price, b.most, b.family))
+                out.append((value + seats, price, b))
         return out
 
-    def most_excess(self, excess, ranges):
-        """Those with the most, as many as limits let there be."""
+    def larger(self, b, held):
+        """What such machines hold as can hold all that b can."""
+        if b.kind not in self.dominates:
+            self.dominates[b.kind] = {}
+        known = self.dominates[b.kind]
+        for kind, (value, other) in held.items():
+            if kind not in known:
+                known[kind] = b.within(other)
+            if known[kind]:
+                yield value
+
+    def numbers(self, bins, ranges):
+        """[(bin, how many there may be)], the limits of many used up by the first."""
         left = {t.name: min(self.left(t), ranges[t.name][1] if t.name in ranges else INF) for t in self.w.types.values()}
         all = INF
         if self.w.max_nodes is not None:
             own = sum(self.kept(n) for n in self.others) + sum(self.bought.values())
             all = max(self.w.max_nodes - sum(n.ours() and not n.head for n in self.stays + self.roomless), own)
-        total = 0.0
-        for value, most, family in sorted(excess, key=lambda x: -x[0]):
-            n = min(most, left.get(family, INF), all)
-            if n == INF:
-                return INF
-            total += n * value
-            all -= n
-            if family in left:
-                left[family] -= n
-        return total
+        for b in bins:
+            n = min(b.most, left.get(b.family, INF), all)
+            yield b, n
+            all -= n if n < INF else 0
+            if b.family in left and n < INF:
+                left[b.family] -= n
+
+    def most_above(self, above, ranges, ratio):
+        """Those with the most, as many as limits let there be."""
+        total = {id(b): held / ratio - price for held, price, b in above}
+        bins = sorted((b for _, _, b in above if total[id(b)] > 0), key=lambda b: -total[id(b)])
+        return sum(total[id(b)] * n for b, n in self.numbers(bins, ranges) if n < INF)
+
+    def ratio(self, above, ranges):
+        """How far the worths are too high for machines that may be had without end."""
+        return max([1.0] + [held / price if price > 0 else INF for held, price, b in above
+                            if any(n == INF for _, n in self.numbers([b], ranges))])
 
     def value(self, kinds, worths, money, paid, at_least, nanos, ranges):
         """Dollars beside what is paid, of fleets within the ranges {type: (least, most, worth)}."""
         stay, mins, others = kinds
+        worths = [w / NANO for w in worths]
         value, seat = self.seats(at_least, nanos, stay + mins + others)
         for least, _, worth in ranges.values():
             value += worth / NANO * least
         for b in mins + others:
             if b.family in ranges and self.of_use(b):
                 seat[id(b)] += ranges[b.family][2] / NANO
-        value += sum(w * e["count"] for w, e in zip(worths, self.items)) / NANO
-        value -= sum(x * n for x, n, _ in self.excess(stay, worths, 0))
-        value -= self.most_excess(self.excess(mins + others, worths, money, seat), ranges)
+        value += sum(w * e["count"] for w, e in zip(worths, self.items))
+        value -= sum(held * b.most for held, _, b in self.above(stay, worths, 0))
+        above = self.above(mins + others, worths, money, seat)
+        ratio = self.ratio(above, ranges)
+        value = value / ratio - self.most_above(above, ranges, ratio)
         if money:
             cost = self.cost() / MICRO
             value -= money * (max(self.w.max_cost - paid / MICRO, cost - paid / MICRO))
@@ -383,8 +322,13 @@ class Fleet:
             least = min(least, self.value(kinds, worths, leaf["budget_worth"], paid, part["at_least"], nanos, ranges))
         return least if all and covered(all, {}) else -INF
 
-    def proved(self, launches=False):
+    def proves(self, bound, launches=False):
+        """Is it a bound, but for a millionth of a dollar?"""
+        return any(bound * MICRO <= self.proved(launches, nodes) + 1 for nodes in PATIENCE)
+
+    def proved(self, launches=False, nodes=PATIENCE[1]):
         """Micros: what the fleet, or the launches, cost at least."""
+        self.nodes, self.known = nodes, {}
         part = self.cert["launches" if launches else "fleet"]
         key = "launch_worth_nanos" if launches else "worth_nanos"
         offers = list(self.offers())
@@ -394,12 +338,9 @@ class Fleet:
         if launches:
             paid, mins = 0, []
         kinds = stay, mins, some + offers
-        self.known = {}
         value = max(self.value(kinds, [e[key] for e in self.items], part["budget_worth"], paid, part["at_least"],
                                [e["worth_nanos"] for e in part["at_least"]], {}),
                     self.leaves(part, kinds, paid))
-        if value == -INF:
-            return paid             # of a machine without limit that holds more than it costs
         value *= MICRO
         slack = 2 + 1e-8 * abs(value) + sum(e["count"] for e in self.items) / 1000    # worths are rounded down
         unit = round(part["multiple_of"] * MICRO)
@@ -458,11 +399,11 @@ def check(world, plan, shape):
         bad.append(f"idle nodes cost {idle / MICRO}, the plan says {said['idle_per_hour']}")
     if bound > cost / MICRO + 1e-6:
         bad.append(f"the fleet costs {cost / MICRO}, its bound is {bound}")
-    elif bound * MICRO > f.proved() + 1:
+    elif not f.proves(bound):
         bad.append(f"the fleet's bound is {bound}, only {f.proved() / MICRO} is proved")
     bound = plan["lower_bound"]
     mins = sum(l["price_per_hour"] * l["count"] for l in plan["launches"] if l["why"] == "min_of_type")
-    if bound > mins + 1e-6 and bound * MICRO > max(f.proved(True), f.proved() - f.there) + 1:
+    if bound > mins + 1e-6 and not f.proves(bound + f.there / MICRO) and not f.proves(bound, launches=True):
         bad.append(f"the launches' bound is {bound}, only {f.proved(True) / MICRO} or "
                    f"{(f.proved() - f.there) / MICRO} is proved")
     return bad

@@ -104,6 +104,23 @@ def facts_bundle(d):
     return out
 
 
+def facts_type(t):
+    out = {"name": t["name"], "provider": "sim",
+           "resources": {k: v for k, v in t["resources"].items() if v}}
+    if t.get("labels"):
+        out["accelerator_type"] = t["labels"]["accelerator_type"]
+    return out
+
+
+def facts_of(case):
+    """A case as a snapshot.json: nothing is there yet."""
+    types = [dict(facts_type(t), price=t["price"],
+                  **({} if t.get("max") is None else {"max": t["max"]}))
+             for t in case["node_types"]]
+    return {"now_ms": 1795255200000, "node_types": types, "nodes": [],
+            "demands": [facts_bundle(d) for d in case["demands"]]}
+
+
 def round_of(rng, bundles, shapes, n_nodes, n_offers, labels=0.33):
     """A snapshot.json: nodes in all states of use, and more demand than they
     hold.  Used amounts are of shapes that fit, so that devices add up."""
@@ -114,12 +131,7 @@ def round_of(rng, bundles, shapes, n_nodes, n_offers, labels=0.33):
                   for k, z in enumerate(zones)]
         offers += [{"zone": z, "spot": True, "price": round(t["price"] * 0.4, 6)}
                    for z in zones]
-        entry = {"name": t["name"], "provider": "sim", "max": 2000,
-                 "resources": {k: v for k, v in t["resources"].items() if v},
-                 "offers": offers}
-        if t["labels"]:
-            entry["accelerator_type"] = t["labels"]["accelerator_type"]
-        out.append(entry)
+        out.append(dict(facts_type(t), max=2000, offers=offers))
     nodes = []
     for k in range(n_nodes):
         t = rng.choice(out)

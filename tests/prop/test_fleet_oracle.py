@@ -265,7 +265,7 @@ def test_numbers_divided_into_parts():
                      lambda v: each(v, lambda x: x["worth_nanos"].pop()),
                      lambda v: each(v, lambda x: x.update(worth_nanos=[-w for w in x["worth_nanos"]])),
                      lambda v: each(v, lambda x: x.update(worth_nanos=[0 for _ in x["worth_nanos"]])),
-                     lambda v: each(v, lambda x: x.update(worth_nanos=[3 * w for w in x["worth_nanos"]])),
+                     lambda v: each(v, lambda x: x.update(worth_nanos=[3 * x["worth_nanos"][0], *x["worth_nanos"][1:]])),
                      lambda v: each(v, lambda x: x.update(at_least_nanos=[3 * w for w in x["at_least_nanos"]])),
                      lambda v: each(v, lambda x: x.update(budget_worth=-1))):
         s, plan = parts_plan()

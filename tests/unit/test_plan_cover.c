@@ -419,8 +419,8 @@ static void test_more_budget_is_never_worse(void **state)
  * Beside what needs the device there is room that nothing fits: only groups see it. */
 static void test_more_budget_for_many_shapes(void **state)
 {
-    enum { SHAPES = 720, GROUPS_MS = 77, TIMES = 5 };
-    static const uint64_t ms[TIMES] = {12, 60, 110, 200, 500};
+    enum { SHAPES = 720, GROUPS_MS = 77, TIMES = 6 };
+    static const uint64_t ms[TIMES] = {12, 60, 78, 85, 110, 500};
     static int64_t need[SHAPES][COLS];
     static struct cover_item items[SHAPES];
     uint64_t seed = number_of("DAVIT_SEED", 20261123);
@@ -435,8 +435,9 @@ static void test_more_budget_for_many_shapes(void **state)
     add_bin(&m, 4, 32, 1, 1000003);
     add_bin(&m, 8, 64, 1, 1700001);
     for (uint32_t i = 0; i < SHAPES; i++) {
-        need[i][0] = (2 + i % 2) * AMOUNT_ONE - i;
-        need[i][1] = (1 + next(&seed) % 8) * AMOUNT_ONE + i;
+        need[i][0] = i % 2 ? 27000 + next(&seed) % 8000
+                           : 12000 + next(&seed) % 12000;
+        need[i][1] = (2 + next(&seed) % 16) * AMOUNT_ONE + i;
         need[i][GPU] = i % 2 ? AMOUNT_ONE : 0;
         items[i] = (struct cover_item){need[i], 1 + next(&seed) % 3, NULL};
     }
