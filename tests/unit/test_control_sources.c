@@ -489,10 +489,9 @@ static const char *node_of(struct machine *m)
 static void test_the_living_has_the_name(void **state)
 {
     struct machine *m = ready("m", "aa");
-    const struct source_node nodes[] = {node("i-1", "aa", SOURCE_DEAD),
-                                        node("i-1", "cc", SOURCE_IDLE),
-                                        node("i-1", "bb", SOURCE_DEAD),
-                                        node("i-2", "dd", SOURCE_IDLE)};
+    const struct source_node nodes[] = {
+        node("i-1", "aa", SOURCE_DEAD), node("i-1", "cc", SOURCE_IDLE),
+        node("i-1", "bb", SOURCE_DEAD), node("i-2", "dd", SOURCE_IDLE)};
     struct source_node turned[4];
 
     (void)state;

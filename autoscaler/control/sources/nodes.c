@@ -14,7 +14,8 @@
 enum { STALE_MS = 10000 }; /* a view older than this is not fresh */
 
 /* Of several with one name (a raylet started again) the living comes first. */
-static bool comes_first(const struct source_node *a, const struct source_node *b)
+static bool comes_first(const struct source_node *a,
+                        const struct source_node *b)
 {
     if ((a->status == SOURCE_DEAD) != (b->status == SOURCE_DEAD))
         return b->status == SOURCE_DEAD;

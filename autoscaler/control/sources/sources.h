@@ -33,14 +33,14 @@ struct source {
     bool v1_emitted;    /* that the head runs the older autoscaler */
     bool crowd_emitted; /* that it names too much */
     bool moved; /* it gave an answer that is no repetition: see read.c */
-    int64_t read_due_ms;           /* mono */
-    struct source_view *view;      /* the last good one, or NULL; a reference */
-    struct source_view *before;    /* the one before it, likewise: two_looks */
-    struct lately lately;          /* what work took there: two_looks */
+    int64_t read_due_ms;        /* mono */
+    struct source_view *view;   /* the last good one, or NULL; a reference */
+    struct source_view *before; /* the one before it, likewise: two_looks */
+    struct lately lately;       /* what work took there: two_looks */
     struct hash names; /* its nodes by name, in the view's arena: see nodes.c */
-    int64_t read_ms;  /* wall, of the last good one */
-    int64_t asked_ms; /* wall, when the read under way began */
-    int64_t began_ms; /* wall, when the last good one began */
+    int64_t read_ms;   /* wall, of the last good one */
+    int64_t asked_ms;  /* wall, when the read under way began */
+    int64_t began_ms;  /* wall, when the last good one began */
     int64_t asked_slept_ms, began_slept_ms; /* env's slept_ms then */
     int64_t view_ms;                        /* wall, when view was new */
     uint32_t failures;                      /* in a row */
