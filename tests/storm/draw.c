@@ -25,7 +25,8 @@ struct drawing {
     uint32_t kinds; /* a bit for each kind of weather */
     uint32_t types;
     bool edits;
-    bool steady; /* its daemon is not started again */
+    bool unpriced; /* its files say no price: it is estimated */
+    bool steady;   /* its daemon is not started again */
 };
 
 static uint64_t next(struct drawing *d)
@@ -98,13 +99,15 @@ static char *file_of(const struct drawing *d, const struct draft *f)
         buf_printf(&b, "  %s%c: {plugin: played, cloud: %c}\n", provider,
                    'a' + (int)i, 'a' + (int)i);
     buf_str(&b, "node_types:\n");
-    for (uint32_t i = 0; i < d->types; i++)
-        buf_printf(&b,
-                   "  %s%s: {provider: %s%c, resources: %s, price: %g, max: "
-                   "%u%s}\n",
-                   types[i], f->renamed_type ? "-new" : "", provider,
-                   'a' + (int)f->of_cloud[i], has[i], price[i] * (1 + f->dear),
-                   f->max[i], f->spot ? ", spot: true" : "");
+    for (uint32_t i = 0; i < d->types; i++) {
+        buf_printf(&b, "  %s%s: {provider: %s%c, resources: %s", types[i],
+                   f->renamed_type ? "-new" : "", provider,
+                   'a' + (int)f->of_cloud[i], has[i]);
+        if (!d->unpriced)
+            buf_printf(&b, ", price: %g", price[i] * (1 + f->dear));
+        buf_printf(&b, ", max: %u%s}\n", f->max[i],
+                   f->spot ? ", spot: true" : "");
+    }
     return buf_take(&b);
 }
 
@@ -412,6 +415,7 @@ void script_draw(struct script *s, uint64_t seed)
     o->clouds = s->plain ? 1 : between(&d, 1, WORLD_CLOUDS);
     d.types = s->plain ? 1 : between(&d, 1, 3);
     d.edits = !s->plain && one_in(&d, 2);
+    d.unpriced = hash_number(HASH_SEED, seed) % 7 == 0;
     f = draft_draw(&d);
     s->files[s->n_files++] = file_of(&d, &f);
     if (d.edits)

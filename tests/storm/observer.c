@@ -10,6 +10,8 @@
 
 #include "base/clock.h"
 #include "history.h"
+#include "model/accel.h"
+#include "model/price.h"
 
 enum {
     KNOWN_MS = 30 * SECOND,     /* who joined the head later may not be known */
@@ -141,6 +143,20 @@ static bool same_type(const char *a, const char *b)
     return strncmp(a, b, n) == 0 && (!more[n] || strcmp(more + n, "-new") == 0);
 }
 
+/* What the file says, or what docs/config.md says is estimated where it says
+ * nothing. */
+static int64_t price_said(const struct snap_type *t, const struct snap_offer *o)
+{
+    const char *accelerator = "";
+
+    if (o->price_micros_hour >= 0)
+        return o->price_micros_hour;
+    for (uint32_t i = 0; i < t->labels.n; i++)
+        if (strcmp(t->labels.v[i].key, ACCEL_LABEL) == 0)
+            accelerator = t->labels.v[i].value;
+    return price_estimate(&t->resources, accelerator, o->spot);
+}
+
 /* -1: the file has no such type. */
 static int64_t price_in(const struct config *c, const struct cloud_machine *m)
 {
@@ -150,7 +166,7 @@ static int64_t price_in(const struct config *c, const struct cloud_machine *m)
         for (uint32_t o = 0; same_type(t->name, m->type) && o < t->n_offers;
              o++)
             if (t->offers[o].spot == m->spot)
-                return t->offers[o].price_micros_hour;
+                return price_said(t, &t->offers[o]);
     }
     return -1;
 }
