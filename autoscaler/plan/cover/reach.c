@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+enum { ROUGH = 64 }; /* units of a grid that only tells prices apart */
+
 void reach_make(const struct view *v, struct price *price, struct reach *ret)
 {
     struct arena *a = v->arena;
@@ -182,12 +184,13 @@ static void drop_hopeless(struct reach *x, double goal)
 
 /* ---- by one plain column */
 
-static void fill_grid(struct reach *x)
+/* On a grid of so many units, GRID at most. */
+static void fill_grid(struct reach *x, uint32_t grid)
 {
     const struct price_bin *b = x->b;
     double *row = reach_grid_row(x, x->n);
 
-    memset(row, 0, (GRID + 1) * sizeof *row);
+    memset(row, 0, (grid + 1) * sizeof *row);
     for (uint32_t k = x->n; k-- > 0;) {
         const double *share = b->share +
                               (size_t)x->place[k] * x->price->scalars;
@@ -198,20 +201,20 @@ static void fill_grid(struct reach *x)
         for (uint32_t c = 0; c < x->v->n_plain; c++)
             if (c != x->column)
                 profit -= b->lambda[c] * share[c];
-        x->units[k] = (uint32_t)(share[x->column] * GRID * (1 - 1e-12));
+        x->units[k] = (uint32_t)(share[x->column] * grid * (1 - 1e-12));
         row = reach_grid_row(x, k);
         if (x->units[k]) {
-            relax(next, row, GRID, x->units[k], profit, x->limit[k]);
+            relax(next, row, grid, x->units[k], profit, x->limit[k]);
             continue;
         }
-        for (uint32_t c = 0; c <= GRID; c++)
+        for (uint32_t c = 0; c <= grid; c++)
             row[c] = next[c] + (profit > 0 ? profit * x->limit[k] : 0);
     }
-    x->work += (uint64_t)x->n * GRID / 2;
+    x->work += (uint64_t)x->n * grid / 2;
 }
 
 /* The column that costs most is the exact one; devices at the price, of a few,
- * that makes the bound least. */
+ * that makes the bound least on a rough grid. */
 static void make_grid(struct reach *x, double cell_value)
 {
     static const double tries[] = {1, 0.85, 0.7, 0.5, 0.25};
@@ -225,16 +228,16 @@ static void make_grid(struct reach *x, double cell_value)
         double bound;
 
         x->cell_price = cell_value * tries[q];
-        fill_grid(x);
+        fill_grid(x, ROUGH);
         bound = x->cell_price * x->cells * x->devices +
-                reach_grid_row(x, 0)[GRID];
+                reach_grid_row(x, 0)[ROUGH];
         if (bound < best) {
             best = bound;
             at = x->cell_price;
         }
     }
     x->cell_price = at;
-    fill_grid(x);
+    fill_grid(x, GRID);
 }
 
 /* The worth of a cell by the tables of the first relaxation. */

@@ -3,7 +3,8 @@
  *
  * Of all bins the fill with the most worth for its price is bought, again and
  * again; fills are looked at in the order of what they could earn at most, so
- * most bins need none.  At every step the cheapest single bin for all the rest
+ * some bins need none.  Each is made better by trades: then few steps find what many
+ * did not.  At every step the cheapest single bin for all the rest
  * is tried as the end, which is what makes small last bins.
  */
 #include "recreate.h"
@@ -19,7 +20,7 @@
 /* What a bin would be filled with from the items in hand. */
 struct refill {
     uint32_t order[MOST_ITEMS], n; /* best first */
-    VEC(struct cover_part) part;
+    struct fill fill;
     double rate; /* worth for price, at most */
     double noise;
     bool sorted, fresh;
@@ -63,6 +64,7 @@ void recreate_make(const struct view *v, struct price *price,
     r->plain = ARENA_ARRAY(a, int64_t, v->n_plain);
     r->device = ARENA_ARRAY(a, uint64_t, v->n_dev);
     space_make(v, &r->space);
+    trade_make(v, &r->trade);
     r->seed = 7;
 }
 
@@ -147,17 +149,35 @@ static void sort(struct recreate *r, uint32_t t)
     r->work += 8 * (uint64_t)r->n;
 }
 
+static void put(struct recreate *r, struct fill *fill, uint32_t item,
+                uint32_t count)
+{
+    fill_add(fill, item, count, r->v->arena);
+    fill->value += r->worth[item] * count;
+    r->work += 12;
+}
+
+static void trade(struct recreate *r, uint32_t t)
+{
+    struct refill *f = &r->refill[t];
+    struct trade_from from = {t, f->order, f->n, r->count, r->worth};
+    uint64_t had = r->trade.work;
+
+    trade_run(&r->trade, &from, &f->fill);
+    r->work += r->trade.work - had;
+}
+
 /* Fills bin t from what is in hand; the worth. */
 static double fill(struct recreate *r, uint32_t t)
 {
     const struct view *v = r->v;
     struct refill *f = &r->refill[t];
     uint32_t seed = UINT32_MAX;
-    double value = 0;
 
     if (!f->sorted)
         sort(r, t);
-    f->part.n = 0;
+    f->fill.part.n = 0;
+    f->fill.value = 0;
     space_open(&r->space, t);
     if (v->seeded[t]) {
         for (uint32_t k = 0; k < f->n && seed == UINT32_MAX; k++)
@@ -165,30 +185,26 @@ static double fill(struct recreate *r, uint32_t t)
                 seed = f->order[k];
         if (seed == UINT32_MAX || !space_put(&r->space, seed, 1))
             return 0;
-        VEC_PUSH(v->arena, &f->part, ((struct cover_part){seed, 1}));
-        value += r->worth[seed];
+        put(r, &f->fill, seed, 1);
     }
     for (uint32_t k = 0; k < f->n; k++) {
-        uint32_t i = f->order[k], most = r->count[i] - (i == seed), put;
+        uint32_t i = f->order[k], most = r->count[i] - (i == seed);
 
-        if (!most || !space_fits(&r->space, i))
-            continue;
-        put = space_put(&r->space, i, most);
-        VEC_PUSH(v->arena, &f->part, ((struct cover_part){i, put}));
-        value += r->worth[i] * put;
-        r->work += 12;
+        if (most && space_fits(&r->space, i))
+            put(r, &f->fill, i, space_put(&r->space, i, most));
     }
     r->work += 3 * (uint64_t)f->n + 16;
-    return value;
+    trade(r, t);
+    return f->fill.value;
 }
 
 static void buy(struct recreate *r, struct partial *d, uint32_t t)
 {
     const struct refill *f = &r->refill[t];
 
-    partial_buy(d, t, 1, f->part.v, f->part.n);
-    for (uint32_t q = 0; q < f->part.n; q++)
-        hold(r, f->part.v[q].item, -(int64_t)f->part.v[q].count);
+    partial_buy(d, t, 1, f->fill.part.v, f->fill.part.n);
+    for (uint32_t q = 0; q < f->fill.part.n; q++)
+        hold(r, f->fill.part.v[q].item, -(int64_t)f->fill.part.v[q].count);
     for (uint32_t u = 0; u < r->n_useful; u++)
         r->refill[r->useful[u]].fresh = false;
 }
@@ -226,8 +242,8 @@ static bool finish(struct recreate *r, struct partial *d, int64_t most)
         if (k < r->n)
             continue;
         fill(r, t);
-        for (uint32_t q = 0; q < r->refill[t].part.n; q++)
-            put += r->refill[t].part.v[q].count;
+        for (uint32_t q = 0; q < r->refill[t].fill.part.n; q++)
+            put += r->refill[t].fill.part.v[q].count;
         r->refill[t].fresh = false;
         if (put != r->all)
             continue;

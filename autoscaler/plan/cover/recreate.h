@@ -9,6 +9,7 @@
 
 #include "partial.h"
 #include "price.h"
+#include "trade.h"
 
 enum { MOST_ITEMS = 96 };
 
@@ -23,6 +24,7 @@ struct recreate {
     uint32_t n_useful;
     struct refill *refill; /* n_bins */
     struct space space;
+    struct trade trade;
     /* In hand. */
     uint32_t item[MOST_ITEMS], n;
     uint32_t *count;             /* per item of the view */

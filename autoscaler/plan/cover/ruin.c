@@ -11,7 +11,7 @@
 #include "recreate.h"
 
 #define WARM 0.1 /* how much dearer at first, of a mean bin */
-enum { MOST_BINS = 6 };
+enum { MOST_BINS = 6, TRIES = 4 };
 
 struct ruin {
     const struct view *v;
@@ -56,12 +56,12 @@ static double loss(const struct ruin *r, const struct partial *d, uint32_t k)
 }
 
 /* The one of a few random patterns that loses most. */
-static uint32_t pick(struct ruin *r, const struct partial *d, uint32_t tries)
+static uint32_t pick(struct ruin *r, const struct partial *d)
 {
     uint32_t best = UINT32_MAX;
     double most = -1e300;
 
-    for (uint32_t k = 0; k < tries; k++) {
+    for (uint32_t k = 0; k < TRIES; k++) {
         uint32_t p = r->alive.v[column_random(&r->hand.seed) % r->alive.n];
         double l;
 
@@ -95,7 +95,7 @@ static uint32_t ruin_some(struct ruin *r, struct partial *d, uint32_t *sold)
 
     recreate_begin(&r->hand);
     for (uint32_t k = 0; k < want; k++) {
-        uint32_t p = pick(r, d, k ? 2 : 4);
+        uint32_t p = pick(r, d);
 
         if (p != UINT32_MAX && take_apart(r, d, p))
             sold[n++] = p;
