@@ -69,7 +69,8 @@ class Fleet:
             self.bought[l["type"], l["zone"], l["spot"]] += l["count"]
         self.estimates = {(e["type"], e["zone"], e["spot"]): e["price_per_hour"]
                           for e in self.cert["estimated_prices"]}
-        self.fills, self.dominates = {}, {} # by a bin's kind: its sides; who holds what it holds
+        # by a bin's kind: its sides; who holds what it holds; what fits it
+        self.fills, self.dominates, self.fit = {}, {}, {}
         self.sort_nodes()
 
     def price(self, o):
@@ -195,7 +196,13 @@ class Fleet:
 
     def takes(self, b, items):
         """May the machine hold one of these items?"""
-        return any(fits(b.rows[not self.items[i]["request"]], [(self.needs[i], 1)]) for i in items if i in b.may)
+        return not self.holds(b).isdisjoint(items)
+
+    def holds(self, b):
+        """The items that fit the machine when it is empty."""
+        if b.kind not in self.fit:
+            self.fit[b.kind] = {i for i in b.may if fits(b.rows[not self.items[i]["request"]], [(self.needs[i], 1)])}
+        return self.fit[b.kind]
 
     def needed(self, least, bins):
         """Are so many machines with a price needed?  Each item is a share of one."""
@@ -356,14 +363,14 @@ class Fleet:
             most = self.left(self.w.types[o.family]) if o.family in self.w.types else INF
             same = sum(x.most for x in others if (x.rows, x.may, x.price, x.family) == (o.rows, o.may, o.price, o.family))
             return o.most == INF and most == INF or o.family == b.family and same >= most
-        return any(o.price <= b.price and o.price % unit == 0 and may(o) and b.may <= o.may and
+        return any(o.price <= b.price and o.price % unit == 0 and may(o) and self.holds(b) <= o.may and
                    all(o.rows[s].get(k, 0) >= b.rows[s].get(k, 0) for s in (0, 1) for k in used)
                    for o in others)
 
     def of_use(self, b):
         if b.family in self.w.types and self.left(self.w.types[b.family]) == 0:
             return False
-        return any(fits(b.rows[not e["request"]], [(self.needs[i], 1)]) for i, e in enumerate(self.items) if i in b.may)
+        return bool(self.holds(b))
 
 
 def counted(plan, shape):
