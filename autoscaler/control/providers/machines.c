@@ -139,7 +139,7 @@ static struct machine *machine_renamed(struct providers *p,
 }
 
 /* The record this machine of the cloud belongs to; adopted when there is
- * none, so that nothing billed is ever unowned. */
+ * none, also one that is ending, so that nothing billed is ever unowned. */
 static struct machine *machine_of(struct providers *p, const char *provider,
                                   const struct call_machine *cm, bool listed)
 {
@@ -153,7 +153,7 @@ static struct machine *machine_of(struct providers *p, const char *provider,
     m = machine_of_launch(f, provider, cm->request_id, listed, p->env->now_ms);
     if (m)
         fleet_bind(f, m, cm->id);
-    else if (cm->phase != DAVIT_STOPPING)
+    else
         m = adopt(p, provider, cm);
     return m;
 }
@@ -259,7 +259,7 @@ void machine_seen(struct providers *p, const struct provider_state *s,
 {
     struct machine *m = machine_of(p, s->conf->name, cm, listed);
 
-    if (!m || m->state == STATE_GONE)
+    if (m->state == STATE_GONE)
         return;
     if (listed)
         m->seen_ms = p->env->now_ms;
