@@ -215,6 +215,6 @@ void player_wake(struct player_wait *w)
     t->wait = NULL;
     if (t->done) {
         player_cancel(t->event);
-        t->event = after(t->crew->player, 1, task_answer, t);
+        t->event = after(t->crew->player, 1, task_run, t);
     }
 }

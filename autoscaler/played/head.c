@@ -236,7 +236,7 @@ bool head_node_of(const struct head *h, const char *machine,
         return false;
     *ret = (struct head_node){.alive = n->state != NODE_DEAD,
                               .running = n->running,
-                              .agreed = n->agreed,
+                              .agreed_ms = n->agreed_ms,
                               .work_killed = n->killed,
                               .joined_ms = n->joined_ms,
                               .shown_ms = n->shown_ms,

@@ -86,11 +86,11 @@ void head_leave(struct head *h);
 
 /* ---- what is true there */
 
-struct head_node {              /* a machine's newest node */
-    bool alive;                 /* it joined, and lives */
-    uint32_t running;           /* tasks */
-    bool agreed;                /* a drain of it was accepted */
-    bool work_killed;           /* ... and its deadline ended what still ran */
+struct head_node {     /* a machine's newest node */
+    bool alive;        /* it joined, and lives */
+    uint32_t running;  /* tasks */
+    int64_t agreed_ms; /* a drain of it was accepted first; 0: none was */
+    bool work_killed;  /* ... and its deadline ended what still ran */
     int64_t joined_ms, idle_ms; /* idle_ms: since; -1: it is not */
     int64_t shown_ms;           /* the first view that had it; 0 none */
     int64_t deadline_ms;        /* of the drain; 0 none */

@@ -54,7 +54,8 @@ struct node {
     struct task_run *tasks;
     uint32_t running;
     int64_t joined_ms, shown_ms, idle_ms, dead_ms, deadline_ms;
-    bool agreed, killed;
+    int64_t agreed_ms; /* see struct head_node */
+    bool killed;
     struct due *end; /* of a drain */
 };
 

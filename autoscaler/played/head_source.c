@@ -218,7 +218,8 @@ static void drain_begins(struct node *n, const struct source_drain *d)
     struct head *h = n->head;
     int64_t left = d->deadline_wall_ms - clock_wall_ms();
 
-    n->agreed = true;
+    if (!n->agreed_ms)
+        n->agreed_ms = player_now_ms(h->player);
     if (n->state == NODE_DRAINING)
         return; /* the first deadline stands */
     n->state = NODE_DRAINING;

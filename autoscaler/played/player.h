@@ -48,8 +48,8 @@ struct workers *player_workers(void *player, unsigned n_threads,
  * of a time that is drawn ... */
 void player_takes(struct player *p, int64_t ms);
 bool player_is_late(const struct player *p); /* that was said of this job */
-/* ... or as soon as somebody wakes it.  w is zero at first, and stays where it
- * is as long as the job is under way. */
+/* ... or the job is run once more, as soon as somebody wakes it.  w is zero at
+ * first, and stays where it is as long as the job is under way. */
 struct player_wait {
     struct task *task; /* NULL: nobody waits */
 };

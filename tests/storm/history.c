@@ -21,10 +21,7 @@ static struct asked_for *sent_find(const struct world *w, const char *id)
     return NULL;
 }
 
-/* When a thread was given what leaves now: it may take that long to begin, and the
- * computer may sleep meanwhile.  Nobody can call it back. */
-enum { THREAD_MS = 20 };
-
+/* When a thread was given what leaves now; the computer may sleep meanwhile. */
 static int64_t handed_over(const struct world *w)
 {
     int64_t then = world_now(w) - THREAD_MS;

@@ -7,6 +7,9 @@
 
 #include "world.h"
 
+/* So long a thread may take to begin what it was given.  Nobody can call that back. */
+enum { THREAD_MS = 20 };
+
 /* A launch leaves; again, for all we know.  It counts from when a thread was given
  * it. */
 void history_sent(struct world *w, const char *request_id);

@@ -51,6 +51,14 @@ static bool could_know(const struct world *w, const struct head_node *n)
            world_now(w) - since > KNOWN_MS;
 }
 
+/* Had the head agreed when a thread was given the call that ends it?  Nobody can
+ * call that back when a node joins, and is drained, before the thread begins. */
+static bool agreed_before(const struct head_node *n,
+                          const struct cloud_machine *m)
+{
+    return n->agreed_ms < m->end_called_ms - THREAD_MS;
+}
+
 /* Another daemon's is left alone, until a person adopts it. */
 static void others_check(struct world *w, const struct cloud *c,
                          const struct cloud_machine *m)
@@ -75,13 +83,14 @@ static void ending(void *arg, struct cloud *c, struct cloud_machine *m)
     if (!w->head || !head_node_of(w->head, m->id, &n) || !n.alive ||
         n.joined_ms > m->end_called_ms)
         return;
-    if (!n.agreed && could_know(w, &n))
+    if (!n.agreed_ms && could_know(w, &n))
         law_broken(w, LAW_WORK,
                    "cloud %s: %s is ended with %u tasks on it; its node joined "
                    "%lld s ago and the head was not asked, or did not agree",
                    cloud_title(c), m->id, n.running,
                    (long long)(now - n.joined_ms) / 1000);
-    else if (n.agreed && n.running && now < n.deadline_ms)
+    else if (n.agreed_ms && n.running && now < n.deadline_ms &&
+             (could_know(w, &n) || agreed_before(&n, m)))
         law_broken(w, LAW_WORK,
                    "cloud %s: %s is ended with %u tasks on it, %lld s before "
                    "the deadline that they were given",

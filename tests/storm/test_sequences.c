@@ -79,7 +79,7 @@ static uint32_t drained(struct world *w)
     struct head_node x;
 
     for (uint32_t i = 0; (m = world_machine(w, i, &c)); i++)
-        n += head_node_of(w->head, m->id, &x) && x.agreed;
+        n += head_node_of(w->head, m->id, &x) && x.agreed_ms;
     return n;
 }
 
@@ -222,7 +222,7 @@ static const char *taken_back(void)
     m = world_machine(w, 0, &c);
     cloud_take_back(c, m, 2 * MINUTE);
     world_run(w, 100 * SECOND);
-    if (!head_node_of(w->head, m->id, &n) || !n.agreed)
+    if (!head_node_of(w->head, m->id, &n) || !n.agreed_ms)
         return "the head was not told that the node will go";
     if (cloud_launched(c) < 2)
         return "no machine was bought in its place";

@@ -238,7 +238,9 @@ static enum status source_read(void *handle, int64_t deadline_mono_ms,
         if (s != ST_OK)
             break;
         due = wait ? INT64_MAX : view_due(h);
-        if (due <= now) {
+        /* that all is as it was is never said of what has changed */
+        if (due <= now ||
+            (now >= deadline_mono_ms && !wait && h->store.version != h->seen)) {
             *ret = make(h);
             break;
         }
