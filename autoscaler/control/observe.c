@@ -25,6 +25,16 @@ static bool late_stranger(struct observe *o, struct machine *m)
     return true;
 }
 
+/* Without a source it is the list that tells that a machine runs: one that was
+ * asked for before may be as old as a list is slow. */
+static bool list_is_awaited(const struct observe *o, const struct machine *m,
+                            int64_t until)
+{
+    const struct provider_state *p = provider_find(o->providers, m->provider);
+
+    return !o->sources->n && p && p->list_begun_ms < until;
+}
+
 /* A machine on its way that shows no progress for start_timeout has failed; a
  * slow one that moves has not (kuberay issues 4226 and 5233: a fixed time is
  * wrong both ways).  While its provider or a source cannot be read there is no
@@ -48,7 +58,7 @@ static void coming_late(struct observe *o, struct machine *m)
         m->maybe.given_up = !*m->cloud_id;
         return;
     }
-    if (m->maybe.given_up)
+    if (m->maybe.given_up || list_is_awaited(o, m, until))
         return;
     if (late_stranger(o, m))
         return;

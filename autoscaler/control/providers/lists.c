@@ -230,9 +230,10 @@ void provider_listed(struct providers *p, struct provider_state *s,
     s->list_failures = 0;
     s->list_due_ms = p->env->mono_ms + LIST_QUIET_MS;
     s->listed_ms = p->env->now_ms;
+    s->list_begun_ms = p->env->now_ms - (ago > 0 ? ago : 0);
     provider_problem(p, s, NULL);
     machines_renamed(p, s->conf->name);
-    all_missed(p, s, p->env->now_ms - (ago > 0 ? ago : 0));
+    all_missed(p, s, s->list_begun_ms);
     ours_listed(p->ledger, s->conf->name);
     for (uint32_t i = 0; i < call->machines.n; i++)
         held += *call->machines.v[i].held != '\0';

@@ -44,6 +44,7 @@ struct provider_state {
     int64_t await_until_ms; /* mono: until then at most */
     uint32_t held;          /* machines that the last list holds */
     int64_t listed_ms;      /* wall, last good list; 0 never */
+    int64_t list_begun_ms;  /* wall, when that was asked for */
     uint32_t machines;      /* in that list */
     int64_t short_since_ms; /* wall: its lists lack many at once; 0 */
     uint32_t short_by;      /* how many */
