@@ -307,7 +307,7 @@ static const char *place_make(const struct opening *o, struct provider *p)
 
 static uint64_t type_hash(uint64_t h, const struct conf_type *t)
 {
-    h = hash_text(hash_text(h, t->fact.name), t->hash);
+    h = hash_text(hash_text(h, t->fact.name), or_empty(t->hash));
     for (uint32_t i = 0; i < t->fact.n_offers; i++) {
         h = hash_text(h, or_empty(t->fact.offers[i].zone));
         h = hash_number(h, t->fact.offers[i].spot);
