@@ -48,7 +48,8 @@ def test_a_notice_that_is_taken_off_keeps_the_node(plane, tmp_path):
             {"type": "VMEventScheduled", "status": "False", "reason": "NoVMEventScheduled", "message": ""}]}})
         until(lambda: d.events("node.stays"), SOON)
         until(lambda: not node(plane, first["ray_id"])["spec"].get("unschedulable"), SOON)
-        assert first["id"] in {n["id"] for n in d.nodes("small", "ready")} and len(alive(plane, "web")) == 1
+        until(lambda: first["id"] in {n["id"] for n in d.nodes("small", "ready")}, SOON)
+        assert len(alive(plane, "web")) == 1
 
 
 def test_ray_hears_of_it_with_its_deadline(plane, gcs, tmp_path):  # noqa: F811
