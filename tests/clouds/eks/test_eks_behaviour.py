@@ -482,9 +482,9 @@ def test_a_thousand_machines(cloud, tmp_path):
         d.call("list", ms=120000)
         before = len(cloud.log())
         times = []
-        for _ in range(5):
+        for _ in range(12):  # the least counts: a busy machine makes most of them half as long again
             r = d.call("list", ms=120000)
             times.append(r["cpu_ms"])
         calls = len(cloud.log()) - before
-        print(f"list of 1,000: own CPU {min(times):.1f} to {max(times):.1f} ms, {calls / 5:.0f} calls")
-        assert min(times) < 50 and calls == 10
+        print(f"list of 1,000: own CPU {min(times):.1f} to {max(times):.1f} ms, {calls / len(times):.0f} calls")
+        assert min(times) < 50 and calls == 2 * len(times)
