@@ -56,6 +56,9 @@ static void test_late_machine(void **state)
     assert_int_equal(m->state, STATE_STARTING);
     rig_pass(1);
     observe_deadlines(&observe);
+    assert_int_equal(m->why, REASON_NONE); /* no list was begun since */
+    rig_site()->list_begun_ms = rig.env.now_ms;
+    observe_deadlines(&observe);
     assert_int_equal(m->why, REASON_END_FAILED); /* ends.c ends it */
     assert_non_null(
         backoffs_find(rig.ledger.backoffs, machine_offer(m), rig.env.now_ms));
