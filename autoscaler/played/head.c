@@ -285,3 +285,9 @@ void head_lossy(struct head *h, uint32_t of_1000)
 {
     h->lossy = of_1000;
 }
+
+void head_late(struct head *h, int64_t views_ms, int64_t drains_ms)
+{
+    h->late_views_ms = views_ms;
+    h->late_drains_ms = drains_ms;
+}

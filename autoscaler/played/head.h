@@ -112,8 +112,11 @@ enum head_trouble {
 void head_trouble(struct head *h, enum head_trouble t);
 bool head_answers(const struct head *h);      /* and truly */
 int64_t head_silent_ms(const struct head *h); /* since when not; 0: it does */
-/* So many of 1,000 answers of drains are lost, with effect or without. */
+/* So many of 1,000 answers of drains are lost, with effect or without; and of those
+ * that come, of reads too, some come late. */
 void head_lossy(struct head *h, uint32_t of_1000);
+/* Every view, and every answer of a drain, takes so long; 0: it does not. */
+void head_late(struct head *h, int64_t views_ms, int64_t drains_ms);
 /* It begins anew, with another session: work and nodes are forgotten, machines
  * join again. */
 void head_restart(struct head *h);

@@ -84,6 +84,7 @@ struct head {
     uint64_t answers; /* the number of the last one */
     uint64_t version, nodes_ever, works_ever, faults;
     uint32_t session, waiting, running, lossy;
+    int64_t late_views_ms, late_drains_ms;
     enum head_trouble trouble;
     int64_t silent_ms;
     int64_t round_ms;              /* the last round */

@@ -10,7 +10,12 @@
 #include "../model/accel.h"
 #include "head_inside.h"
 
-enum { READ_US = 2000 };
+enum {
+    READ_US = 2000,
+    LATE_VIEWS = 16, /* one of so many */
+    LATE_DRAINS = 2,
+    LATE_MOST_MS = 15000,
+};
 
 /* ---- views */
 
@@ -174,6 +179,20 @@ static enum status in_trouble(struct head *h, int64_t deadline_mono_ms,
     return err_set(err, ST_RETRY, "no answer in time");
 }
 
+/* Where answers are lost, others come late: what they tell may be old by then. */
+static void answer_late(struct head *h, int64_t late_ms, uint32_t of,
+                        int64_t deadline_mono_ms)
+{
+    int64_t most = deadline_mono_ms - clock_mono_ms() - 1;
+
+    if (most > LATE_MOST_MS)
+        most = LATE_MOST_MS;
+    if (late_ms)
+        player_takes(h->player, late_ms);
+    else if (h->lossy && most > 0 && player_chance(h->player, of) == 0)
+        player_takes(h->player, player_chance(h->player, (uint32_t)most));
+}
+
 static enum status head_read(void *handle, int64_t deadline_mono_ms,
                              struct source_view **ret, struct err *err)
 {
@@ -202,6 +221,7 @@ static enum status head_read(void *handle, int64_t deadline_mono_ms,
     r->next_ms = player_now_ms(h->player) + h->opts.every_ms;
     *ret = view_make(h);
     player_takes(h->player, READ_US / 1000);
+    answer_late(h, h->late_views_ms, LATE_VIEWS, deadline_mono_ms);
     return ST_OK;
 }
 
@@ -259,8 +279,10 @@ static enum status head_drain(void *handle, struct source_drain *d,
         return ST_RETRY;
     if (bad >= h->lossy || bad % 2)
         drain_asked(h, d);
-    if (bad >= h->lossy)
+    if (bad >= h->lossy) {
+        answer_late(h, h->late_drains_ms, LATE_DRAINS, deadline_mono_ms);
         return ST_OK;
+    }
     h->faults++;
     d->got = SOURCE_DRAIN_REFUSED;
     d->moved = false;

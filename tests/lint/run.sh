@@ -18,6 +18,7 @@ for lint in layers folders purity rings unused docs version; do
     check "${DAVIT_PYTHON:-python3}" tests/lint/$lint.py
 done
 check "${DAVIT_PYTHON:-python3}" configs/python/make_types.py --check
+check "${DAVIT_PYTHON:-python3}" tests/storm/mutants.py --check
 check bash tests/lint/banned.sh
 check bash tests/lint/format.sh
 echo "lint: $passed passed, $failed failed"

@@ -47,8 +47,7 @@ static bool could_know(const struct world *w, const struct head_node *n)
 
     if (!since)
         since = silent > n->joined_ms ? silent : n->joined_ms;
-    return (n->shown_ms || !head_answers(w->head)) &&
-           world_now(w) - since > KNOWN_MS;
+    return world_now(w) - since > KNOWN_MS;
 }
 
 /* Had the head agreed when a thread was given the call that ends it?  Nobody can

@@ -51,8 +51,14 @@ struct daemon *first(struct world *w);
     X(36, all_renamed_and_dearer) \
     X(36, all_renamed_and_dearer_at_a_start)
 
+/* test_late.c: answers that come after the next thing. */
+#define LATE(X) \
+    X(37, drain_answered_for_another_raylet) \
+    X(37, slept_over_a_read)
+
 #define SEQUENCE_OF_(n, f) const char *f(void);
 EDITED(SEQUENCE_OF_)
+LATE(SEQUENCE_OF_)
 #undef SEQUENCE_OF_
 
 #endif

@@ -973,7 +973,8 @@ static const char *type_dropped_then_found(void)
     X(25, moved_work_has_a_place) \
     X(26, type_renamed_then_found) \
     X(26, type_dropped_then_found) \
-    EDITED(X)
+    EDITED(X) \
+    LATE(X)
 
 static const struct sequence {
     int number;

@@ -1,0 +1,101 @@
+/*
+ * test_late.c - bad days on which the head's answer comes after the next thing; part
+ * of test_sequences.
+ */
+#include "observer.h"
+#include "sequences.h"
+
+static const char settings[] = CLUSTER HEAD
+    "limits: {max_nodes: 4, idle_timeout: 1m, start_timeout: 5m}\n" ONE_CLOUD T4(
+        "a", "4");
+
+/* Each read is answered at once, in full, as a Ray head does. */
+static struct world *begin(void)
+{
+    struct world *w = &the_world;
+
+    world_begin(w, &(struct world_opts){.seed = 3,
+                                        .settings = settings,
+                                        .head = true,
+                                        .boot_least_ms = 10 * SECOND,
+                                        .boot_most_ms = 20 * SECOND,
+                                        .end_most_ms = 10 * SECOND,
+                                        .clouds = 1});
+    world_run(w, MINUTE);
+    return w;
+}
+
+/* Until the machine's node agreed to be drained; false: it never did. */
+static bool until_drained(struct world *w, struct cloud_machine **ret)
+{
+    struct head_node n = {0};
+    struct cloud *c;
+
+    for (int i = 0; i < 10 * 600 && !n.agreed_ms; i++) {
+        world_run(w, 100);
+        *ret = world_machine(w, 0, &c);
+        if (!*ret || !head_node_of(w->head, (*ret)->id, &n))
+            n.agreed_ms = 0;
+    }
+    return n.agreed_ms != 0;
+}
+
+/* 37.  The head agrees that a node is drained, and its answer takes nine seconds:
+ * by then another raylet runs on the machine, with work.  Nobody agreed to end
+ * that one. */
+const char *drain_answered_for_another_raylet(void)
+{
+    struct world *w = begin();
+    struct cloud_machine *m;
+    struct head_node n;
+
+    world_tasks(w, "GPU", 1, 1, false, 30 * SECOND);
+    world_run(w, 30 * SECOND);
+    head_late(w->head, 0, 9 * SECOND);
+    if (!until_drained(w, &m))
+        return "no node was drained";
+    head_node_restart(w->head, m->id);
+    for (int i = 0; i < 90 && (!head_node_of(w->head, m->id, &n) || !n.alive ||
+                               n.agreed_ms);
+         i++)
+        world_run(w, 100);
+    if (!n.alive || n.agreed_ms)
+        return "no raylet came back before the answer";
+    world_tasks(w, "GPU", 1, 1, true, 3 * HOUR);
+    world_run(w, MINUTE);
+    head_late(w->head, 0, 0);
+    world_run(w, 2 * HOUR);
+    if (w->ended || head_running(w->head) != 1)
+        return wrong("%u machines were ended, %u tasks run", w->ended,
+                     head_running(w->head));
+    return NULL;
+}
+
+/* 37.  A node has agreed to go, and its machine cannot be ended; the computer falls
+ * asleep over a read of the head.  When it wakes, another raylet works on that
+ * machine, and the answer is of before. */
+const char *slept_over_a_read(void)
+{
+    struct world *w = begin();
+    struct cloud_machine *m;
+
+    world_tasks(w, "GPU", 1, 1, false, 30 * SECOND);
+    world_run(w, 30 * SECOND);
+    weather(w, 0, (struct cloud_weather){.auth_ends = true});
+    if (!until_drained(w, &m))
+        return "no node was drained";
+    world_run(w, 2 * MINUTE);
+    head_late(w->head, 8 * SECOND, 0);
+    world_run(w, 61 * SECOND); /* its end is tried again in four seconds */
+    weather(w, 0, (struct cloud_weather){0});
+    head_node_restart(w->head, m->id);
+    world_tasks(w, "GPU", 1, 1, true, 3 * HOUR);
+    player_sleep(w->player, HOUR);
+    world_run(w, MINUTE);
+    head_late(w->head, 0, 0);
+    world_run(w, 30 * MINUTE);
+    if (w->ended || head_running(w->head) != 1)
+        return wrong("%u machines were ended, %u tasks run", w->ended,
+                     head_running(w->head));
+    return NULL;
+}
