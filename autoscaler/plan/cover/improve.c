@@ -6,7 +6,8 @@
  * into stages that end at fixed marks.  In each, for seven tenths of it but no
  * longer than 400 ms, the worst bins are bought anew, and the linear program of
  * all good fills that this met is solved and dived into, in turn; where that is
- * too short for the program, they are only bought anew, for three tenths.  Of
+ * too short for a dive, for half of it, and where it is too short for the program,
+ * they are only bought anew, for three tenths.  Of
  * the rest column generation goes on for four tenths,
  * a fifth (a quarter when the program is solved) goes to proving its bound;
  * dives may use it up to 17/20, ruin and recreate has what is left.
@@ -42,10 +43,13 @@
  * and to buying anew in each.  In longer stages the program with columns of its
  * own is of more use. */
 #define ROUNDS_TENTHS 7
+#define ROUNDS_SHORT \
+    5 /* where there is time for one round, and no dive in it */
 #define ROUNDS_MOST (400 * COVER_STEPS_PER_MS)
 /* In a stage of less than so many steps, times the square of the shapes, the
  * dives come to nothing. */
 #define ROUNDS_FROM UINT64_C(800)
+#define ROUNDS_WELL UINT64_C(2000) /* in less, one round comes to no dive */
 #define ANEW_TENTHS 3
 #define ANEW_MOST (100 * COVER_STEPS_PER_MS)
 /* Of a stage without a linear program, for the bound; of one too short for ruin and
@@ -325,8 +329,9 @@ static void rounds(struct improve *x, uint64_t stage, uint64_t end)
 
 static void stage_with_program(struct improve *x, uint64_t stage, uint64_t end)
 {
-    uint64_t most = stage * ROUNDS_TENTHS / 10;
     uint64_t anew = stage * ANEW_TENTHS / 10, n = x->v.n_items;
+    bool well = stage >= ROUNDS_WELL * n * n;
+    uint64_t most = stage * (well ? ROUNDS_TENTHS : ROUNDS_SHORT) / 10;
 
     if (stage >= ROUNDS_FROM * n * n)
         rounds(x, stage,
