@@ -131,12 +131,12 @@ static void launch_send(struct send *s, const struct machine *first)
 /* ---- terminates */
 
 /* What was to end may have a raylet again, and work, by the time its end can be
- * asked for, or is asked for once more: that is done on fresh facts only. */
+ * asked for, or is asked for once more: that is done on recent facts only. */
 static bool may_be_back(const struct send *s)
 {
     const struct source *h = source_of_machines(s->sources);
 
-    return h && !source_is_fresh(s->sources, h);
+    return h && !source_is_recent(s->sources, h);
 }
 
 /* It has not joined: what it printed says why, and ends with it. */

@@ -54,7 +54,8 @@ struct daemon *first(struct world *w);
 /* test_late.c: answers that come after the next thing. */
 #define LATE(X) \
     X(37, drain_answered_for_another_raylet) \
-    X(37, slept_over_a_read)
+    X(37, slept_over_a_read) \
+    X(37, slow_read_of_before)
 
 #define SEQUENCE_OF_(n, f) const char *f(void);
 EDITED(SEQUENCE_OF_)

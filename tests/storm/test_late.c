@@ -99,3 +99,31 @@ const char *slept_over_a_read(void)
                      head_running(w->head));
     return NULL;
 }
+
+/* 37.  The head takes half a minute for an answer, as one does that is overloaded. It
+ * was asked before another raylet came to a machine whose end could not be asked for
+ * until now: the answer says how it was then. */
+const char *slow_read_of_before(void)
+{
+    struct world *w = begin();
+    struct cloud_machine *m;
+
+    world_tasks(w, "GPU", 1, 1, false, 30 * SECOND);
+    world_run(w, 30 * SECOND);
+    weather(w, 0, (struct cloud_weather){.auth_ends = true});
+    if (!until_drained(w, &m))
+        return "no node was drained";
+    world_run(w, 2 * MINUTE);
+    head_late(w->head, 29 * SECOND, 0);
+    world_run(w, 60 * SECOND); /* a read has just begun */
+    weather(w, 0, (struct cloud_weather){0});
+    head_node_restart(w->head, m->id);
+    world_tasks(w, "GPU", 1, 1, true, 3 * HOUR);
+    world_run(w, MINUTE);
+    head_late(w->head, 0, 0);
+    world_run(w, 30 * MINUTE);
+    if (w->ended || head_running(w->head) != 1)
+        return wrong("%u machines were ended, %u tasks run", w->ended,
+                     head_running(w->head));
+    return NULL;
+}

@@ -11,7 +11,10 @@
 #include "../../base/hash.h"
 #include "inside.h"
 
-enum { STALE_MS = 10000 }; /* a view older than this is not fresh */
+enum {
+    STALE_MS = 10000,  /* a view older than this is not fresh */
+    RECENT_MS = 20000, /* nor is one recent that was asked for before */
+};
 
 /* Of several with one name (a raylet started again) the living comes first. */
 static bool comes_first(const struct source_node *a,
@@ -119,6 +122,14 @@ bool source_is_fresh(const struct sources *s, const struct source *h)
 
     return h->view && h->failures == 0 && (h->moved || !h->ops->numbered) &&
            s->env->now_ms - h->read_ms + slept < STALE_MS;
+}
+
+/* A view that waits for changes tells how it is when it is answered; any other how
+ * it was when it was asked for, and a head with much to do may take half a minute. */
+bool source_is_recent(const struct sources *s, const struct source *h)
+{
+    return source_is_fresh(s, h) &&
+           (h->ops->waits || s->env->now_ms - h->began_ms < RECENT_MS);
 }
 
 int64_t source_stale_ms(const struct source *h)

@@ -74,6 +74,7 @@ void sources_fold(struct sources *s, struct mail *mail);
 
 /* ---- nodes.c: queries */
 bool source_is_fresh(const struct sources *s, const struct source *h);
+bool source_is_recent(const struct sources *s, const struct source *h);
 int64_t source_stale_ms(const struct source *h); /* wall: when it no longer is */
 uint32_t sources_fresh_set(const struct sources *s); /* a bit each */
 bool sources_fresh(const struct sources *s);         /* all of them */
