@@ -425,8 +425,10 @@ static void requests_check(struct daemon *d, const struct status_page *page)
 
         if (o->asking && fits(&o->asked, body))
             continue; /* its answer is on its way, and hides what was before */
+        if (is_refused(o, body))
+            continue; /* that one may be what is seen, and may not stay */
         unsure_settle(o, body);
-        if (!fits(&o->kept, body) && !is_refused(o, body))
+        if (!fits(&o->kept, body))
             law_broken(w, LAW_REQUEST,
                        "owner-%02u was promised \"%s\", there is \"%s\"", i,
                        o->kept.body, body);
