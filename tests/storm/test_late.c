@@ -40,6 +40,37 @@ static bool until_drained(struct world *w, struct cloud_machine **ret)
     return n.agreed_ms != 0;
 }
 
+/* Two minutes ago the machine's node agreed to go, and its cloud does not end it; NULL:
+ * no node was drained. */
+static struct world *begin_with_one_that_stays(struct cloud_machine **ret)
+{
+    struct world *w = begin();
+
+    world_tasks(w, "GPU", 1, 1, false, 30 * SECOND);
+    world_run(w, 30 * SECOND);
+    weather(w, 0, (struct cloud_weather){.auth_ends = true});
+    if (!until_drained(w, ret))
+        return NULL;
+    world_run(w, 2 * MINUTE);
+    return w;
+}
+
+/* It can be ended from now on, and there is work for the raylet. */
+static void another_raylet_comes(struct world *w, const struct cloud_machine *m)
+{
+    weather(w, 0, (struct cloud_weather){0});
+    head_node_restart(w->head, m->id);
+    world_tasks(w, "GPU", 1, 1, true, 3 * HOUR);
+}
+
+static const char *work_goes_on(const struct world *w)
+{
+    if (w->ended || head_running(w->head) != 1)
+        return wrong("%u machines were ended, %u tasks run", w->ended,
+                     head_running(w->head));
+    return NULL;
+}
+
 /* 37.  The head agrees that a node is drained, and its answer takes nine seconds:
  * by then another raylet runs on the machine, with work.  Nobody agreed to end
  * that one. */
@@ -65,10 +96,7 @@ const char *drain_answered_for_another_raylet(void)
     world_run(w, MINUTE);
     head_late(w->head, 0, 0);
     world_run(w, 2 * HOUR);
-    if (w->ended || head_running(w->head) != 1)
-        return wrong("%u machines were ended, %u tasks run", w->ended,
-                     head_running(w->head));
-    return NULL;
+    return work_goes_on(w);
 }
 
 /* 37.  A node has agreed to go, and its machine cannot be ended; the computer falls
@@ -76,28 +104,19 @@ const char *drain_answered_for_another_raylet(void)
  * machine, and the answer is of before. */
 const char *slept_over_a_read(void)
 {
-    struct world *w = begin();
     struct cloud_machine *m;
+    struct world *w = begin_with_one_that_stays(&m);
 
-    world_tasks(w, "GPU", 1, 1, false, 30 * SECOND);
-    world_run(w, 30 * SECOND);
-    weather(w, 0, (struct cloud_weather){.auth_ends = true});
-    if (!until_drained(w, &m))
+    if (!w)
         return "no node was drained";
-    world_run(w, 2 * MINUTE);
     head_late(w->head, 8 * SECOND, 0);
     world_run(w, 61 * SECOND); /* its end is tried again in four seconds */
-    weather(w, 0, (struct cloud_weather){0});
-    head_node_restart(w->head, m->id);
-    world_tasks(w, "GPU", 1, 1, true, 3 * HOUR);
+    another_raylet_comes(w, m);
     player_sleep(w->player, HOUR);
     world_run(w, MINUTE);
     head_late(w->head, 0, 0);
     world_run(w, 30 * MINUTE);
-    if (w->ended || head_running(w->head) != 1)
-        return wrong("%u machines were ended, %u tasks run", w->ended,
-                     head_running(w->head));
-    return NULL;
+    return work_goes_on(w);
 }
 
 /* 37.  The head takes half a minute for an answer, as one does that is overloaded. It
@@ -105,25 +124,16 @@ const char *slept_over_a_read(void)
  * until now: the answer says how it was then. */
 const char *slow_read_of_before(void)
 {
-    struct world *w = begin();
     struct cloud_machine *m;
+    struct world *w = begin_with_one_that_stays(&m);
 
-    world_tasks(w, "GPU", 1, 1, false, 30 * SECOND);
-    world_run(w, 30 * SECOND);
-    weather(w, 0, (struct cloud_weather){.auth_ends = true});
-    if (!until_drained(w, &m))
+    if (!w)
         return "no node was drained";
-    world_run(w, 2 * MINUTE);
     head_late(w->head, 29 * SECOND, 0);
     world_run(w, 60 * SECOND); /* a read has just begun */
-    weather(w, 0, (struct cloud_weather){0});
-    head_node_restart(w->head, m->id);
-    world_tasks(w, "GPU", 1, 1, true, 3 * HOUR);
+    another_raylet_comes(w, m);
     world_run(w, MINUTE);
     head_late(w->head, 0, 0);
     world_run(w, 30 * MINUTE);
-    if (w->ended || head_running(w->head) != 1)
-        return wrong("%u machines were ended, %u tasks run", w->ended,
-                     head_running(w->head));
-    return NULL;
+    return work_goes_on(w);
 }
