@@ -20,7 +20,9 @@ extern struct world the_world;
 
 /* What a sequence found; good until the next call. */
 const char *wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* A calm world, its first list read. */
+/* The world; what it does is printed when one sequence is named. */
+struct world *begin(const struct world_opts *o);
+/* A calm one, its first list read. */
 struct world *calm(const char *settings, bool head, uint32_t clouds);
 void weather(struct world *w, uint32_t cloud, struct cloud_weather now);
 uint32_t alive(struct world *w);

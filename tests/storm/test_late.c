@@ -10,17 +10,15 @@ static const char settings[] = CLUSTER HEAD
         "a", "4");
 
 /* Each read is answered at once, in full, as a Ray head does. */
-static struct world *begin(void)
+static struct world *answered_at_once(void)
 {
-    struct world *w = &the_world;
-
-    world_begin(w, &(struct world_opts){.seed = 3,
-                                        .settings = settings,
-                                        .head = true,
-                                        .boot_least_ms = 10 * SECOND,
-                                        .boot_most_ms = 20 * SECOND,
-                                        .end_most_ms = 10 * SECOND,
-                                        .clouds = 1});
+    struct world *w = begin(&(struct world_opts){.seed = 3,
+                                                 .settings = settings,
+                                                 .head = true,
+                                                 .boot_least_ms = 10 * SECOND,
+                                                 .boot_most_ms = 20 * SECOND,
+                                                 .end_most_ms = 10 * SECOND,
+                                                 .clouds = 1});
     world_run(w, MINUTE);
     return w;
 }
@@ -44,7 +42,7 @@ static bool until_drained(struct world *w, struct cloud_machine **ret)
  * no node was drained. */
 static struct world *begin_with_one_that_stays(struct cloud_machine **ret)
 {
-    struct world *w = begin();
+    struct world *w = answered_at_once();
 
     world_tasks(w, "GPU", 1, 1, false, 30 * SECOND);
     world_run(w, 30 * SECOND);
@@ -76,7 +74,7 @@ static const char *work_goes_on(const struct world *w)
  * that one. */
 const char *drain_answered_for_another_raylet(void)
 {
-    struct world *w = begin();
+    struct world *w = answered_at_once();
     struct cloud_machine *m;
     struct head_node n;
 

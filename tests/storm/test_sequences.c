@@ -38,19 +38,23 @@ const char *wrong(const char *fmt, ...)
     return text;
 }
 
+struct world *begin(const struct world_opts *o)
+{
+    world_begin(&the_world, o);
+    the_world.trace = trace;
+    return &the_world;
+}
+
 struct world *calm(const char *settings, bool head, uint32_t clouds)
 {
-    struct world *w = &the_world;
-
-    world_begin(w, &(struct world_opts){.seed = 1,
-                                        .settings = settings,
-                                        .head = head,
-                                        .waits = true,
-                                        .boot_least_ms = 10 * SECOND,
-                                        .boot_most_ms = 20 * SECOND,
-                                        .end_most_ms = 10 * SECOND,
-                                        .clouds = clouds});
-    w->trace = trace;
+    struct world *w = begin(&(struct world_opts){.seed = 1,
+                                                 .settings = settings,
+                                                 .head = head,
+                                                 .waits = true,
+                                                 .boot_least_ms = 10 * SECOND,
+                                                 .boot_most_ms = 20 * SECOND,
+                                                 .end_most_ms = 10 * SECOND,
+                                                 .clouds = clouds});
     world_run(w, MINUTE);
     return w;
 }
@@ -261,17 +265,14 @@ static const char max1[] = CLUSTER HEAD
 /* 6a.  A machine takes ten minutes to end, and new work comes. */
 static const char *slow_end(void)
 {
-    struct world *w = &the_world;
-
-    world_begin(w, &(struct world_opts){.seed = 1,
-                                        .settings = max1,
-                                        .head = true,
-                                        .waits = true,
-                                        .boot_least_ms = 10 * SECOND,
-                                        .boot_most_ms = 20 * SECOND,
-                                        .end_most_ms = HOUR,
-                                        .clouds = 1});
-    w->trace = trace;
+    struct world *w = begin(&(struct world_opts){.seed = 1,
+                                                 .settings = max1,
+                                                 .head = true,
+                                                 .waits = true,
+                                                 .boot_least_ms = 10 * SECOND,
+                                                 .boot_most_ms = 20 * SECOND,
+                                                 .end_most_ms = HOUR,
+                                                 .clouds = 1});
     for (int i = 0; i < 6 && !w->law; i++) {
         world_tasks(w, "GPU", 1, 1, false, MINUTE);
         world_run(w, 5 * MINUTE);
@@ -781,19 +782,16 @@ static const char *led_consolidation(void)
         " accelerator_type: T4, price: 1, max: 5}\n"
         "  cpu: {provider: a, resources: {CPU: 16}, price: 0.5,"
         " max: 2}\n";
-    struct world *w = &the_world;
     uint64_t steps;
-
-    world_begin(w, &(struct world_opts){.seed = 1,
-                                        .settings = settings,
-                                        .head = true,
-                                        .ha = true,
-                                        .waits = true,
-                                        .boot_least_ms = 10 * SECOND,
-                                        .boot_most_ms = 20 * SECOND,
-                                        .end_most_ms = 10 * SECOND,
-                                        .clouds = 1});
-    w->trace = trace;
+    struct world *w = begin(&(struct world_opts){.seed = 1,
+                                                 .settings = settings,
+                                                 .head = true,
+                                                 .ha = true,
+                                                 .waits = true,
+                                                 .boot_least_ms = 10 * SECOND,
+                                                 .boot_most_ms = 20 * SECOND,
+                                                 .end_most_ms = 10 * SECOND,
+                                                 .clouds = 1});
     world_run(w, MINUTE);
     world_ask(w, 0, GPUS(1));
     world_ask(w, 1, "{\"num_cpus\": 16}");

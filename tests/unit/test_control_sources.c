@@ -3,6 +3,7 @@
  * refusal, an acceptance and a step of a drain lead to, with one source and with
  * Ray's nodes in pods of the other.
  */
+#include "control/report/stops.h"
 #include "control/sources/inside.h"
 #include "control_rig.h"
 
@@ -299,6 +300,44 @@ static void test_drain_of_an_earlier_raylet_late(void **state)
     assert_false(m->busy);
 }
 
+static bool stops_at(const char *kind)
+{
+    struct status_page *page = status_new();
+    struct ends ends = {.env = &rig.env};
+    bool found = false;
+
+    stops_show(&rig.known, &ends, page);
+    for (uint32_t i = 0; i < page->n_stops; i++)
+        found = found || strcmp(page->stops[i].kind, kind) == 0;
+    status_unref(page);
+    return found;
+}
+
+/* An end waits for news of its machine's work: when that takes long, because the
+ * head is slow or gone, it is said. */
+static void test_end_that_waits_shows(void **state)
+{
+    struct machine *m = rig_machine("m", STATE_STOPPING, "i-1");
+
+    (void)state;
+    viewed(0, "s", NULL, 0);
+    assert_false(stops_at("ends_wait"));
+    rig_pass(25000);
+    assert_false(stops_at("ends_wait"));
+    rig_pass(6000);
+    assert_true(stops_at("ends_wait"));
+    m->busy = true; /* it left */
+    assert_false(stops_at("ends_wait"));
+    m->busy = false;
+    viewed(0, "s", NULL, 0);
+    assert_false(stops_at("ends_wait"));
+    /* it is as good as none, what was asked for so long ago */
+    rig_pass(1000);
+    viewed(0, "s", NULL, 0);
+    rig.sources.all[0].began_ms -= 21000;
+    assert_true(stops_at("ends_wait"));
+}
+
 /* What drains in steps is asked again, and a refusal lasts longer each time. */
 static void test_drain_in_steps(void **state)
 {
@@ -544,6 +583,7 @@ int main(void)
         TEST(test_drain_refused, start_ray),
         TEST(test_drain_of_an_earlier_raylet, start_ray),
         TEST(test_drain_of_an_earlier_raylet_late, start_ray),
+        TEST(test_end_that_waits_shows, start_ray),
         TEST(test_drain_in_steps, start_kube),
         TEST(test_undrained, start_kube),
         TEST(test_forgets_what_has_gone, start_kube),

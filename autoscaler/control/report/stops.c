@@ -7,7 +7,10 @@
 
 #include "../settle.h"
 
-enum { END_TRIES = 2 }; /* more terminates that fail are no accident */
+enum {
+    END_TRIES = 2,        /* more terminates that fail are no accident */
+    END_WAITS_MS = 30000, /* for news of its work: longer is told */
+};
 
 struct stops {
     const struct known *k;
@@ -133,7 +136,7 @@ static void list_stops(struct stops *s)
 /* ---- machines, by provider */
 
 struct sums {
-    uint32_t unanswered, ending, held, orphans;
+    uint32_t unanswered, ending, waiting, held, orphans;
     uint32_t strangers, unmatched;         /* that did not join in time */
     const struct machine *stuck, *doubted; /* one of them */
 };
@@ -142,6 +145,17 @@ static bool end_is_stuck(const struct machine *m)
 {
     return m->state == STATE_STOPPING &&
            (m->maybe.told || m->tries >= END_TRIES);
+}
+
+/* It would be asked for, if somebody knew that no work came back: send.c. */
+static bool end_waits(const struct stops *s, const struct machine *m)
+{
+    const struct source *h = source_of_machines(s->k->sources);
+    int64_t now = s->k->env->now_ms;
+
+    return h && m->state == STATE_STOPPING && *m->cloud_id && !m->busy &&
+           m->retry_ms <= now && now - m->since_ms > END_WAITS_MS &&
+           !source_is_recent(s->k->sources, h);
 }
 
 static struct sums sums_of(const struct stops *s, const char *provider)
@@ -166,8 +180,21 @@ static struct sums sums_of(const struct stops *s, const char *provider)
             r.doubted = m;
         if (end_is_stuck(m) && ++r.ending)
             r.stuck = m;
+        r.waiting += end_waits(s, m);
     }
     return r;
+}
+
+static void waiting_stop(struct stops *s, const char *provider, uint32_t n)
+{
+    const struct source *h = source_of_machines(s->k->sources);
+
+    STOP(s, "ends_wait", false, provider,
+         "%u machines of provider %s are to be ended, and wait: the last good "
+         "answer of %s was asked for %lld s ago, so work that came back would "
+         "not be seen",
+         n, provider, h->address,
+         (long long)(s->k->env->now_ms - h->began_ms) / 1000);
 }
 
 static void machine_stops(struct stops *s, const char *provider)
@@ -185,6 +212,8 @@ static void machine_stops(struct stops *s, const char *provider)
              "are asked for again, and count%s%s",
              r.ending, provider, r.stuck->failure ? ": " : "",
              r.stuck->failure ? status_name(r.stuck->failure) : "");
+    if (r.waiting)
+        waiting_stop(s, provider, r.waiting);
     if (r.held)
         STOP(s, "machines_held", false, provider,
              "%u machines of provider %s may belong to another journal or "
