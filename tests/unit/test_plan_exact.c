@@ -367,12 +367,42 @@ static void test_its_bounds_are_proved(void **state)
     arena_done(&a);
 }
 
+/* When it says that no more steps prove more, none do. */
+static void test_it_knows_when_it_has_proved_all(void **state)
+{
+    const uint64_t most = UINT64_C(1) << 40;
+    uint64_t seed = 20261124, work = 0;
+    struct arena a = {0};
+    bool cut = false;
+
+    (void)state;
+    for (int k = 0; k < WORLDS; k++) {
+        struct cover_proof proof;
+        struct many m;
+        struct view v;
+        bool all = false;
+        int64_t bound = 0;
+
+        draw_many(&m, &seed);
+        view_make(&m.p, &a, &v);
+        for (uint64_t steps = 10000; !all && steps < most; steps *= 2) {
+            bound = exact_bound(&v, 0, steps, &work, &proof, &all);
+            cut = cut || !all;
+        }
+        assert_true(all && cut);
+        assert_true(exact_bound(&v, 0, most, &work, &proof, NULL) == bound);
+        arena_reset(&a);
+    }
+    arena_done(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_value_is_that_of_the_primal),
         cmocka_unit_test(test_parts_of_dear_bins_count_as_whole),
         cmocka_unit_test(test_its_bounds_are_proved),
+        cmocka_unit_test(test_it_knows_when_it_has_proved_all),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -218,7 +218,8 @@ static struct groups *made(const struct made *m, struct view *v,
     uint64_t work = 0;
 
     view_make(&m->p, arena, v);
-    *ret_prices = exact_bound(v, 0, 4 * COVER_STEPS_PER_MS, &work, &proof);
+    *ret_prices = exact_bound(v, 0, 4 * COVER_STEPS_PER_MS, &work, &proof,
+                              NULL);
     assert_non_null(proof.worth);
     x = groups_make(v, (double)*ret_prices, &proof);
     assert_non_null(x);

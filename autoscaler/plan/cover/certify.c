@@ -51,7 +51,7 @@ static void start(struct certify *x, const double *hint)
         x->g.extra += greedy_run(x->greedy, x->worth, SIZES, false, &x->trial);
         partial_downgrade(&x->trial, 0, &x->space);
         master_add_partial(&x->g.master, &x->trial);
-        weight_learn(&x->trial, greedy_prices(x->greedy), x->worth);
+        weight_learn(&x->trial, greedy_prices(x->greedy), NULL, x->worth);
     }
     generate_begin(&x->g, hint ? hint : x->worth);
 }
@@ -154,12 +154,12 @@ static int64_t by_prices(const struct certify *x,
 
     if (!duals)
         return exact_bound(&x->v, missing, steps < least ? least : steps, work,
-                           ret_proof);
+                           ret_proof, NULL);
     bound = duals_prove(&x->v, duals, missing, ret_proof);
     *work += duals->work;
     if (steps <= least)
         return bound;
-    better = exact_bound(&x->v, missing, steps, work, &proof);
+    better = exact_bound(&x->v, missing, steps, work, &proof, NULL);
     if (better > bound)
         *ret_proof = proof;
     return better > bound ? better : bound;

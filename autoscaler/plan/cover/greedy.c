@@ -15,8 +15,9 @@
 
 #include <string.h>
 
-enum { ANEW_LOOK = 96 }; /* so many of an order are filled anew from */
-#define NOT_BETTER 1e-9  /* less is a matter of rounding */
+/* So many of an order are filled anew from: few, where items are many of a shape. */
+enum { ANEW_LOOK = 96, ANEW_LOOK_MANY = 1000, MANY_SHAPES = 2000 };
+#define NOT_BETTER 1e-9 /* less is a matter of rounding */
 #define NOT_LOOKED_AT UINT32_MAX
 
 struct candidate {
@@ -37,6 +38,7 @@ struct greedy {
     struct space space;
     struct anew anew;
     uint32_t tries;              /* so often a fill is filled anew */
+    uint32_t look;               /* from so many */
     double *price;               /* what bins cost, as the caller sees it */
     uint32_t live, live_at_trim; /* items with something left */
     uint64_t work;
@@ -81,6 +83,7 @@ struct greedy *greedy_make_for(const struct view *v, struct price *price,
     space_make(v, &g->space);
     anew_make(v, &g->space, &g->anew);
     g->tries = anew;
+    g->look = v->n_items > MANY_SHAPES ? ANEW_LOOK_MANY : ANEW_LOOK;
     g->price = ARENA_ARRAY(a, double, v->n_bins);
     for (uint32_t t = 0; t < v->n_bins; t++)
         g->price[t] = (double)v->price[t];
@@ -209,7 +212,7 @@ static void better_fill(struct greedy *g, uint32_t bin, unsigned sizes,
         while (!(sizes >> s & 1));
         from.order = cand->order[s].item;
         from.blocks = &cand->blocks[s];
-        from.n = cand->order[s].n < ANEW_LOOK ? cand->order[s].n : ANEW_LOOK;
+        from.n = cand->order[s].n < g->look ? cand->order[s].n : g->look;
         anew_fill(&g->anew, &from, &cand->best, &g->trial);
         if (g->trial.value <= cand->best.value * (1 + NOT_BETTER))
             continue;

@@ -16,6 +16,7 @@
  */
 #include "bound.h"
 #include "dive/dive.h"
+#include "exact/exact.h"
 #include "greedy.h"
 #include "groups/groups.h"
 #include "proof/proof.h"
@@ -56,8 +57,14 @@
  * recreate. */
 #define BOUND_TENTHS 3
 #define BOUND_SHORT 7
+/* How much dearer a step of ruin and recreate may be: where it is all there is, more. */
+#define WARM 0.1
+#define WARM_ALONE 0.3
 /* Columns to begin with, for each shape. */
 #define FIRST_COLUMNS 2
+
+/* Items whose needs have the same power of two learn from one another. */
+static const struct view_rough LIKE = {VIEW_LEAVE_POWER, VIEW_LEAVE_POWER};
 
 static const unsigned SIZES = 1u << BY_SUM | 1u << BY_LARGEST | 1u << BY_SCARCE;
 
@@ -76,8 +83,10 @@ struct improve {
     bool lp, begun; /* a linear program; it has columns */
     bool fed;       /* some of the pool's */
     int n_dives;
-    /* Without a linear program: a bound by other means. */
+    /* Without a linear program: weights of like items, a bound by other means. */
+    struct alike like;
     struct groups *groups;
+    bool priced;   /* prices of resources prove no more */
     int64_t bound; /* -1: none */
     struct cover_proof proof;
 };
@@ -115,7 +124,7 @@ static void start(struct improve *x, const struct cover_plan *first)
         offer(x);
         if (x->lp)
             master_add_partial(&x->g.master, &x->trial);
-        weight_learn(&x->trial, greedy_prices(x->greedy), x->worth);
+        weight_learn(&x->trial, greedy_prices(x->greedy), NULL, x->worth);
     }
 }
 
@@ -153,6 +162,7 @@ static const double *better_anew(struct improve *x, uint64_t budget)
         .space = &x->space,
         .weight = arena_copy(x->v.arena, x->worth,
                              x->v.n_items * sizeof *x->worth),
+        .like = x->lp ? NULL : &x->like,
         .pool = x->lp ? &x->pool : NULL,
         .dearer = DEARER,
         .useless = USELESS,
@@ -250,10 +260,9 @@ static void bound_alone(struct improve *x, uint64_t budget)
 
     if (left_of(x) < budget)
         return;
-    if (!x->groups) {
-        bound = cover_bound(x->v.p, x->v.no_home, NULL,
-                            budget < steps ? budget : steps, x->v.arena,
-                            &x->used, &proof);
+    if (!x->groups && !x->priced) {
+        bound = exact_bound(&x->v, 0, budget < steps ? budget : steps, &x->used,
+                            &proof, &x->priced);
         note_bound(x, bound, &proof);
     }
     if (x->proof.worth && budget > steps && x->used - had < budget)
@@ -370,14 +379,16 @@ static void prepare(struct improve *x)
     x->lp = v->n_items <= GENERATE_ROWS;
     x->bound = -1;
     x->worth = ARENA_ARRAY(v->arena, double, v->n_items);
-    if (x->lp)
+    if (x->lp) {
         generate_make(v, &x->g);
-    else
+    } else {
         x->g.price = price_make(v);
+        view_groups(v, LIKE, &x->like);
+    }
     x->used += (uint64_t)v->n_items * v->n_items / 8;
     x->greedy = greedy_make(v, x->g.price, 0);
     x->again = greedy_make(v, NULL, ANEW);
-    x->ruin = ruin_make(v, x->g.price);
+    x->ruin = ruin_make(v, x->g.price, x->lp ? WARM : WARM_ALONE);
     if (x->lp)
         pool_make(v, &x->pool);
     partial_make(v, &x->trial);

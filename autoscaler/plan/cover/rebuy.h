@@ -20,6 +20,7 @@ struct rebuy {
     struct space *space;          /* scratch */
     struct pool *pool;            /* gets the good fills; may be NULL */
     double *weight;               /* learns from every trial */
+    const struct alike *like;     /* as weight_learn() has it */
     double dearer; /* what may be gone on from: as a part of the best's cost, at
                      * first; less and less */
     int64_t enough;   /* a cost at which better is of no use */

@@ -3,8 +3,8 @@
  *
  * Of all bins the fill with the most worth for its price is bought, again and
  * again; fills are looked at in the order of what they could earn at most, so
- * some bins need none.  Each is made better by trades: then few steps find what many
- * did not.  At every step the cheapest single bin for all the rest
+ * some bins need none.  The one to buy is made better by trades: then few steps find
+ * what many did not.  At every step the cheapest single bin for all the rest
  * is tried as the end, which is what makes small last bins.
  */
 #include "recreate.h"
@@ -194,7 +194,6 @@ static double fill(struct recreate *r, uint32_t t)
             put(r, &f->fill, i, space_put(&r->space, i, most));
     }
     r->work += 3 * (uint64_t)f->n + 16;
-    trade(r, t);
     return f->fill.value;
 }
 
@@ -253,7 +252,8 @@ static bool finish(struct recreate *r, struct partial *d, int64_t most)
     return false;
 }
 
-/* The useful bin whose fill has the best rate, UINT32_MAX: none. */
+/* The useful bin whose fill has the best rate, and is made better; UINT32_MAX:
+ * none. */
 static uint32_t best_bin(struct recreate *r, const struct partial *d,
                          int64_t room)
 {
@@ -277,8 +277,10 @@ static uint32_t best_bin(struct recreate *r, const struct partial *d,
         if (best == UINT32_MAX)
             return best;
         f = &r->refill[best];
-        if (f->fresh)
+        if (f->fresh) {
+            trade(r, best);
             return best;
+        }
         f->rate = partial_allows(d, best) ? fill(r, best) * f->noise /
                                                 ((double)v->price[best] + 1e-3)
                                           : 0;

@@ -10,21 +10,22 @@
 #include "column.h"
 #include "recreate.h"
 
-#define WARM 0.1 /* how much dearer at first, of a mean bin */
-enum { MOST_BINS = 6, TRIES = 4 };
+enum { MOST_BINS = 8, TRIES = 8 };
 
 struct ruin {
     const struct view *v;
+    double warm;
     struct recreate hand; /* its work is all of it */
     struct partial best;
     VEC(uint32_t) alive; /* patterns with bins */
 };
 
-struct ruin *ruin_make(const struct view *v, struct price *price)
+struct ruin *ruin_make(const struct view *v, struct price *price, double warm)
 {
     struct ruin *r = ARENA_NEW(v->arena, struct ruin);
 
     r->v = v;
+    r->warm = warm;
     recreate_make(v, price, &r->hand);
     partial_make(v, &r->best);
     return r;
@@ -147,7 +148,7 @@ uint64_t ruin_run(struct ruin *r, struct partial *d, uint64_t work,
     while (r->hand.work < work && r->hand.work < stop && r->alive.n > 1) {
         double cool = 1 - (double)r->hand.work / (double)work;
 
-        step(r, d, copied ? WARM * mean * cool * cool : 0);
+        step(r, d, copied ? r->warm * mean * cool * cool : 0);
         copied = copied && !partial_better(d, &r->best);
         if (!copied && r->hand.work >= next) {
             partial_copy(&r->best, d);

@@ -12,9 +12,10 @@
 
 struct ruin;
 
+/* warm: how much dearer a step may be at first, as a part of a mean bin. */
+struct ruin *ruin_make(const struct view *v, struct price *price, double warm);
 /* worth: what each item is worth (duals, or weights); the multipliers of price
  * are tuned to it. */
-struct ruin *ruin_make(const struct view *v, struct price *price);
 void ruin_value(struct ruin *r, const double *worth);
 
 /* Improves d for so much work, or to `stop` if that is less: then d is as good

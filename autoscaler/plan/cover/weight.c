@@ -59,7 +59,30 @@ static double worth_of(const struct partial *d, uint32_t pattern,
     return sum;
 }
 
-void weight_learn(const struct partial *d, const double *price, double *weight)
+/* paid[] of an item becomes the mean of itself and of what its group paid, in
+ * proportion to the weights. */
+static void paid_by_groups(const struct view *v, const struct alike *like,
+                           const double *weight, const double *put,
+                           double *paid)
+{
+    double *sum = ARENA_ARRAY(v->arena, double, like->n);
+    double *all = ARENA_ARRAY(v->arena, double, like->n);
+
+    for (uint32_t i = 0; i < v->n_items; i++) {
+        sum[like->class_of[i]] += paid[i];
+        all[like->class_of[i]] += weight[i] * put[i];
+    }
+    for (uint32_t i = 0; i < v->n_items; i++) {
+        uint32_t g = like->class_of[i];
+
+        if (all[g] > 0)
+            paid[i] = 0.5 * paid[i] +
+                      0.5 * weight[i] * put[i] * sum[g] / all[g];
+    }
+}
+
+void weight_learn(const struct partial *d, const double *price,
+                  const struct alike *like, double *weight)
 {
     const struct view *v = d->v;
     double *paid = ARENA_ARRAY(v->arena, double, v->n_items);
@@ -78,6 +101,8 @@ void weight_learn(const struct partial *d, const double *price, double *weight)
             put[part[q].item] += n;
         }
     }
+    if (like)
+        paid_by_groups(v, like, weight, put, paid);
     for (uint32_t i = 0; i < v->n_items; i++) {
         double w = weight[i];
 

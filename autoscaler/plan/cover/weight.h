@@ -7,14 +7,17 @@
 #ifndef PLAN_COVER_WEIGHT_H
 #define PLAN_COVER_WEIGHT_H
 
+#include "alike.h"
 #include "partial.h"
 
 /* The cheapest bin's price times the item's largest share of it. */
 void weight_from_prices(const struct view *v, double *ret);
 
 /* Moves weights towards what a solution paid per item, at a price per bin; items
- * it left out become dearer. */
-void weight_learn(const struct partial *d, const double *price, double *weight);
+ * it left out become dearer.  like: groups of items that learn half of it from one
+ * another, as each is in few bins; NULL: none. */
+void weight_learn(const struct partial *d, const double *price,
+                  const struct alike *like, double *weight);
 
 /* Moves prices of bins that the limits allow no more of towards what is in them:
  * so much they are worth to the plan.  Others' go back to what they cost. */

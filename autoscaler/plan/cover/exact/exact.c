@@ -154,7 +154,8 @@ double exact_best(const struct exact *x, struct cover_proof *ret)
 }
 
 int64_t exact_bound(const struct view *v, uint64_t missing, uint64_t steps,
-                    uint64_t *work, struct cover_proof *ret_proof)
+                    uint64_t *work, struct cover_proof *ret_proof,
+                    bool *ret_all)
 {
     uint64_t enough = ENOUGH * assign_round(v);
     struct prices prices = {.v = v, .missing = missing, .steps = steps};
@@ -171,9 +172,14 @@ int64_t exact_bound(const struct view *v, uint64_t missing, uint64_t steps,
         prices.steps = steps < enough ? steps : enough;
         prices_more(&prices);
     }
+    if (ret_all)
+        *ret_all = false;
     if (x && steps > enough) {
-        exact_run(x, steps - enough);
+        bool more = exact_run(x, steps - enough);
+
         bound = exact_best(x, NULL);
+        if (ret_all)
+            *ret_all = !more && !exact_too_large(x);
     }
     *work += prices.used + (x ? exact_work(x) : 0);
     *ret_proof = prices.proof;

@@ -31,8 +31,10 @@ uint64_t exact_work(const struct exact *x);
 double exact_best(const struct exact *x, struct cover_proof *ret);
 
 /* prices_bound(), until prices are near the best and there are steps for the first part
- * of this; the rest is for it.  Not lower with more steps. */
+ * of this; the rest is for it.  Not lower with more steps; ret_all (may be NULL): no
+ * more prove more. */
 int64_t exact_bound(const struct view *v, uint64_t missing, uint64_t steps,
-                    uint64_t *work, struct cover_proof *ret_proof);
+                    uint64_t *work, struct cover_proof *ret_proof,
+                    bool *ret_all);
 
 #endif
