@@ -28,6 +28,7 @@ MUTANTS = [
      "int64_t slept = 0 * (s->env->slept_ms - h->began_slept_ms);"),
     (1, "ends_on_old_facts", C + "send.c", "return h && !source_is_recent(s->sources, h);", "return h && h->failures > 99;"),
     (1, "slow_answer_believed", C + "sources/nodes.c", "(h->ops->waits || s->env->now_ms", "(h->view || s->env->now_ms"),
+    (1, "old_answer_believed", C + "sources/read.c", "h->view && h->failures == 0 &&", "h->view ||"),
     (1, "late_answer_believed", C + "sources/job.c", "return strcmp(j->for_node, m->ray_id) != 0;", "return !*m->id && strcmp(j->for_node, m->ray_id) != 0;"),
     (2, "request_not_written", C + "requests.c", "    journal_put_request(r->env->journal, &row, NULL);", "    (void)row, (void)r;"),
     (2, "drop_not_written", C + "requests.c", "    journal_drop_request(r->env->journal, cmd->owner, NULL);", "    (void)cmd;"),

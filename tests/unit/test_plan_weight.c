@@ -20,8 +20,8 @@ enum { ITEMS = 3 };
  * one.  All were thought to be worth 500. */
 static void learn(const uint32_t *class_of, double *ret)
 {
-    static const int64_t need[ITEMS] = {
-        2 * AMOUNT_ONE, 2 * AMOUNT_ONE - 100, 2 * AMOUNT_ONE - 200};
+    static const int64_t need[ITEMS] = {2 * AMOUNT_ONE, 2 * AMOUNT_ONE - 100,
+                                        2 * AMOUNT_ONE - 200};
     static const int64_t has = 4 * AMOUNT_ONE;
     struct pb_column column = {0};
     struct cover_item item[ITEMS];

@@ -18,6 +18,7 @@ enum {
     READ_END_MS = 200, /* while drained nodes are about to end */
     END_MS = 10000,
     READ_TIMEOUT_MS = 30000,
+    FOLLOWS_MS = READ_TIMEOUT_MS + 10000,
     WAIT_MS = 4000, /* one that waits tells so often that it lives */
     FAILURES_EMITTED = 3,
 };
@@ -155,10 +156,16 @@ static bool view_is_repeated(const struct source *h,
            strcmp(v->session, h->view->session) == 0;
 }
 
-/* Whether a first answer is such a one nobody can say before the second. */
-static bool source_moves(const struct source *h, const struct source_view *v)
+/* Whether an answer is such a one nobody can say where none came a moment before it:
+ * at first, and after an outage, when what hangs behind a cache may repeat one of
+ * the hour before that was another client's.  The second says it. */
+static bool source_moves(const struct sources *s, const struct source *h,
+                         const struct source_view *v)
 {
-    return h->moved || h->view || (v && v->version == 0);
+    bool follows = h->view && h->failures == 0 &&
+                   s->env->now_ms - h->read_ms < FOLLOWS_MS;
+
+    return follows || (v && v->version == 0);
 }
 
 /* For the demand that must be in two views. */
@@ -187,7 +194,7 @@ void source_read_folded(struct sources *s, struct source_job *j)
     }
     if (h->ops->two_looks)
         before_keep(h);
-    h->moved = source_moves(h, j->view);
+    h->moved = source_moves(s, h, j->view);
     if (j->view)
         view_taken(s, h, j);
     else

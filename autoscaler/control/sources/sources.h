@@ -30,10 +30,10 @@ struct source {
     void *reader, *writers[SOURCE_WRITERS];
     struct workers *workers; /* its own: no provider can hold it up */
     bool reading, writing[SOURCE_WRITERS];
-    bool v1_emitted;    /* that the head runs the older autoscaler */
-    bool crowd_emitted; /* that it names too much */
-    bool moved; /* it gave an answer that is no repetition: see read.c */
-    int64_t read_due_ms;        /* mono */
+    bool v1_emitted;     /* that the head runs the older autoscaler */
+    bool crowd_emitted;  /* that it names too much */
+    bool moved;          /* its last good answer is no repetition: see read.c */
+    int64_t read_due_ms; /* mono */
     struct source_view *view;   /* the last good one, or NULL; a reference */
     struct source_view *before; /* the one before it, likewise: two_looks */
     struct lately lately;       /* what work took there: two_looks */
