@@ -45,11 +45,12 @@ struct cloud_machine {
     uint32_t lists;        /* good lists that had it; of that daemon, as
                              * all that follows */
     int64_t first_list_ms; /* the first of them was answered; 0 none */
-    int64_t absent_ms;     /* since then no good list had it, though it should;
+    int64_t told_ms;   /* the answer to its launch had it then; 0: none had */
+    int64_t absent_ms; /* since then no good list had it, though it should;
                             * 0: not so */
-    int64_t hidden_ms;     /* a good list then was the last that anybody would
+    int64_t hidden_ms; /* a good list then was the last that anybody would
                              * think it gone by; 0 none */
-    int64_t again_ms;      /* since then every good list had it, and not as one
+    int64_t again_ms;  /* since then every good list had it, and not as one
                              * that is going; 0: not so */
     int64_t end_known_ms;  /* who ends it was told of its end then, by an
                              * answer or a list; 0: not so */

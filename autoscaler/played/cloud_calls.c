@@ -349,10 +349,13 @@ static int do_launch(void *self, struct davit_call *call,
     if (call_is_silent(luck))
         return call_no_reply(c, e);
     r = request_find(c, l->request_id);
-    for (const struct vm *vm = r && !c->meets->async ? r->machines : NULL; vm;
-         vm = vm->next)
-        if (vm->m.gone_ms > player_now_ms(c->player))
-            cloud_put_machine(c, &vm->m, sink, put);
+    for (struct vm *vm = r && !c->meets->async ? r->machines : NULL; vm;
+         vm = vm->next) {
+        if (vm->m.gone_ms <= player_now_ms(c->player))
+            continue;
+        vm->m.told_ms = player_now_ms(c->player);
+        cloud_put_machine(c, &vm->m, sink, put);
+    }
     return status;
 }
 

@@ -299,11 +299,21 @@ static bool end_unsure(const struct world *w, const struct cloud_machine *m,
            (m->end_unsure_ms && left - since < END_COMES_MS);
 }
 
+/* No answer told of it that the daemon still knows, and the first list that could have
+ * it did not: another may be bought in its place. */
+static bool never_seen(const struct world *w, const struct cloud_machine *m,
+                       int64_t left)
+{
+    return !m->first_list_ms && m->absent_ms && m->absent_ms <= left &&
+           m->told_ms <= w->daemons[0].started_ms;
+}
+
 static bool of_use(const struct world *w, const struct cloud_machine *m,
                    int64_t left)
 {
-    return !end_unsure(w, m, left) && m->gone_ms == INT64_MAX && !m->failed &&
-           !m->asked_ms && !m->added && !was_hidden(m, left) &&
+    return !never_seen(w, m, left) && !end_unsure(w, m, left) &&
+           m->gone_ms == INT64_MAX && !m->failed && !m->asked_ms && !m->added &&
+           !was_hidden(m, left) &&
            m->ready_ms - m->launched_ms + SEEN_MS <
                w->settings.v[0].conf->start_timeout_ms;
 }

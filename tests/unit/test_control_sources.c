@@ -300,6 +300,40 @@ static void test_drain_of_an_earlier_raylet_late(void **state)
     assert_false(m->busy);
 }
 
+/* A good read that says that nothing has changed. */
+static void viewed_again(void)
+{
+    struct source_job *j = source_job_new(&rig.sources.all[0], SOURCE_READ,
+                                          1000);
+
+    j->status = ST_OK;
+    source_job_submit(j);
+    sources_fold(&rig.sources, &rig_job()->mail);
+}
+
+/* The head has a node that is no machine: it may be the raylet of one that never
+ * joined, by another name.  It is not when a list tells whose it is, though the head
+ * says nothing new; nor is it that of one whose own node is there, without all it
+ * should have. */
+static void test_foreign_nodes(void **state)
+{
+    struct machine *m = rig_machine("m", STATE_STARTING, "i-1");
+    struct machine *other = rig_machine("o", STATE_STARTING, "i-2");
+    struct source_node n[2] = {node("i-9", "aa", SOURCE_RUNNING),
+                               node("i-2", "bb", SOURCE_RUNNING)};
+
+    (void)state;
+    n[1].total.n = 1; /* no GPU */
+    rig_pass(1000);
+    viewed(0, "s", n, 2);
+    assert_int_equal(machine_unjoined(&rig.sources, m), UNJOINED_UNMATCHED);
+    assert_int_equal(other->state, STATE_STARTING);
+    assert_int_equal(machine_unjoined(&rig.sources, other), UNJOINED_NOT);
+    rig_machine("third", STATE_STARTING, "i-9");
+    viewed_again();
+    assert_int_equal(machine_unjoined(&rig.sources, m), UNJOINED_NOT);
+}
+
 static bool stops_at(const char *kind)
 {
     struct status_page *page = status_new();
@@ -608,6 +642,7 @@ int main(void)
         TEST(test_drain_refused, start_ray),
         TEST(test_drain_of_an_earlier_raylet, start_ray),
         TEST(test_drain_of_an_earlier_raylet_late, start_ray),
+        TEST(test_foreign_nodes, start_ray),
         TEST(test_end_that_waits_shows, start_ray),
         TEST(test_drain_in_steps, start_kube),
         TEST(test_undrained, start_kube),

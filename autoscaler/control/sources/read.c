@@ -142,7 +142,6 @@ static void view_taken(struct sources *s, struct source *h,
                     s->env->mono_ms);
     source_index(h);
     source_joins(s, h, restarted);
-    source_foreign(s, h);
 }
 
 /* A head numbers its answers.  One with the number of the last is an answer from
@@ -199,6 +198,7 @@ void source_read_folded(struct sources *s, struct source_job *j)
         view_taken(s, h, j);
     else
         source_joins(s, h, false); /* of machines that are known since */
+    source_foreign(s, h);
     s->env->news = s->env->news || h->failures > 0;
     h->failures = 0;
     h->problem[0] = '\0';

@@ -46,8 +46,7 @@ void source_foreign(struct sources *s, struct source *h)
 
     if (h != source_of_machines(s) || h->ops->by_address)
         return; /* Kubernetes has nodes of others, and machines by address */
-    matched = ARENA_ARRAY(&h->view->arena, bool, view->n_nodes);
-    memset(matched, 0, view->n_nodes * sizeof *matched);
+    matched = MEM_ARRAY(bool, view->n_nodes);
     matched_nodes(s, h, matched);
     for (uint32_t i = 0; i < view->n_nodes; i++) {
         const struct source_node *x = &view->nodes[i];
@@ -59,6 +58,7 @@ void source_foreign(struct sources *s, struct source *h)
             h->foreign_ms = s->env->now_ms;
         VEC_PUSH(NULL, &now, node);
     }
+    free(matched);
     free(h->foreign.v);
     h->foreign.v = now.v;
     h->foreign.n = now.n;
@@ -74,7 +74,7 @@ enum unjoined machine_unjoined(const struct sources *s, const struct machine *m)
         return UNJOINED_NOT;
     if (machine_stranger(m) && !s->conf->now->end_unjoined)
         return UNJOINED_STRANGER;
-    if (!h->ops->by_address && h->foreign.n > 0 &&
+    if (!h->ops->by_address && !*m->ray_id && h->foreign.n > 0 &&
         h->foreign_ms >= m->created_ms)
         return UNJOINED_UNMATCHED;
     return UNJOINED_NOT;
