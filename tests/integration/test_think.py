@@ -169,9 +169,9 @@ def test_small_demand_joins_what_is_thought_over(tmp_path):
         assert [(x["count"], x.get("waits")) for x in gang["launches"]] == [(1, None)] and bought(d) == 1
         d.until(lambda: bought(d) > 1)
         assert time.monotonic() - begun < 30       # of which at most 10 s are for thinking
-        n = bought(d)
         d.until(lambda: not d.status()["improving_until"])
-        d.until(lambda: d.ready() == n)
+        d.until(lambda: d.ready() == bought(d))
+        n = bought(d)
         d.stays(lambda: bought(d) == n and d.ready() == n, 3)
     for path in records(rec):
         p = subprocess.run([DAVIT, "plan", str(path)], capture_output=True, text=True)
