@@ -44,6 +44,18 @@ def crowded():
     return max(1, os.getloadavg()[0] / os.cpu_count())
 
 
+def slow_core():
+    """How many times as much CPU time as usual a thing takes here now: a core that is shared, or of an older machine, is
+    slower.  By a piece of work that never changes, 80 ms of a core of 2024; a limit in CPU time is multiplied by it."""
+    took = []
+    for _ in range(3):
+        begun, total = time.process_time(), 0
+        for i in range(1000000):
+            total += i * i
+        took.append(time.process_time() - begun)
+    return max(1, min(took) / 0.08)
+
+
 def free_ports(n):
     """Below the ephemeral range: nobody's outgoing connection takes one meanwhile."""
     found = set()

@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from lib import BUILD
+from lib import BUILD, slow_core
 
 PUT = "PUT .*/agentPools/gpu$"
 DELETE = "POST .*/deleteMachines$"
@@ -373,7 +373,7 @@ def test_a_thousand_machines_cost_little(drive, cloud):
     assert len(d.list()) == 1000
     cost = sorted(d.call("list")["cpu_ms"] for _ in range(5))[2]
     print(f"list of 1000 machines: {cost:.1f} ms of CPU")
-    assert cost < 50 or BUILD.name != "release"
+    assert cost < 50 * slow_core() or BUILD.name != "release"
 
 
 @pytest.mark.parametrize("link", ["http://127.0.0.2:1/steal", "http://evil{host}/steal", "http://{host}@127.0.0.2:1/",

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from eks_rig import HERE, Drive
-from lib import until
+from lib import slow_core, until
 
 GPU = "  gpu: {provider: eks, pool: %s, machine: g5.xlarge, max: 60}"
 
@@ -486,5 +486,7 @@ def test_a_thousand_machines(cloud, tmp_path):
             r = d.call("list", ms=120000)
             times.append(r["cpu_ms"])
         calls = len(cloud.log()) - before
-        print(f"list of 1,000: own CPU {min(times):.1f} to {max(times):.1f} ms, {calls / len(times):.0f} calls")
-        assert min(times) < 50 and calls == 2 * len(times)
+        slow = slow_core()
+        print(f"list of 1,000: own CPU {min(times):.1f} to {max(times):.1f} ms, {calls / len(times):.0f} calls, "
+              f"the core {slow:.1f} times as slow as usual")
+        assert min(times) < 50 * slow and calls == 2 * len(times)

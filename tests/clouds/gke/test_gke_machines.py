@@ -1,6 +1,8 @@
 """Machines: made once, listed as they are, ended by name; and the cloud's bad days."""
 import pytest
 
+from lib import slow_core
+
 A, B = "us-central1-a", "us-central1-b"
 R = "davit-00112233445566778899"
 
@@ -322,7 +324,7 @@ def test_one_thousand_machines_under_50_ms(drive, cloud):
     d.running(1000)
     took = min(d.call("list")["cpu_ms"] for _ in range(9))  # who shares its core has the caches of others
     print(f"list of 1000 machines: {took:.1f} ms of our CPU")
-    assert took < 50
+    assert took < 50 * slow_core()
     before = dict(cloud.counts)
     d.list()
     calls = {k: v - before.get(k, 0) for k, v in cloud.counts.items() if v != before.get(k, 0)}

@@ -6,6 +6,8 @@ counted at the cloud's server and held against what the cloud publishes.
 """
 import time
 
+from lib import slow_core
+
 T4 = {"GPU": 1, "accelerator_type": "T4"}
 
 
@@ -51,7 +53,7 @@ def test_a_list_of_a_thousand_machines_is_folded_in_50_ms(side, davit):
         assert d.ready("t4") == 1000
         print(f"{side.name}: a list of 1,000 machines, folded and planned for: {cost[-1]:.1f} ms of our own CPU, "
               f"{idle:.1f} ms a second apart from that")
-    assert min(cost) < 50, cost
+    assert min(cost) < 50 * slow_core(), cost
     # nothing was there to do, and nothing was done
     assert not side.ended() and side.bought() <= 1000
 
