@@ -225,6 +225,18 @@ void machine_doubt(struct ledger *l, struct machine *m, const struct err *e)
          m->provider, e->text);
 }
 
+bool machine_due(const struct ledger *l, const struct machine *m)
+{
+    return !m->busy && !machine_is_anothers(m) &&
+           m->retry_ms <= l->env->now_ms && !ledger_waits(l, "machine", m->id);
+}
+
+bool machine_end_due(const struct ledger *l, const struct machine *m)
+{
+    return m->state == STATE_STOPPING && *m->cloud_id && !*m->cloud_holds &&
+           machine_due(l, m);
+}
+
 /* ---- the journal and its copy */
 
 void ledger_rewrite(struct ledger *l)

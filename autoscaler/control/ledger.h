@@ -99,6 +99,11 @@ void machine_fail_life(struct ledger *l, struct machine *m,
 /* Its launch left and is not answered: it is not sent again, and counts until a
  * list tells what came of it. */
 void machine_doubt(struct ledger *l, struct machine *m, const struct err *e);
+/* May something be asked about it now?  Not while something is, before its next
+ * try, or before it is in the copy. */
+bool machine_due(const struct ledger *l, const struct machine *m);
+/* Its cloud is to be asked for its end. */
+bool machine_end_due(const struct ledger *l, const struct machine *m);
 
 /* Puts all machines into the batch again, in place of what the journal has. */
 void ledger_rewrite(struct ledger *l);

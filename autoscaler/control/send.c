@@ -10,13 +10,6 @@
 
 enum { CALL_TIMEOUT_MS = 120000, TERMINATE_BATCH = 500 };
 
-static bool is_due(const struct send *s, const struct machine *m)
-{
-    return !m->busy && !machine_is_anothers(m) &&
-           m->retry_ms <= s->env->now_ms &&
-           !ledger_waits(s->ledger, "machine", m->id);
-}
-
 /* ---- launches */
 
 /* One leaves when all of its machines are in the copy. */
@@ -130,15 +123,6 @@ static void launch_send(struct send *s, const struct machine *first)
 
 /* ---- terminates */
 
-/* What was to end may have a raylet again, and work, by the time its end can be
- * asked for, or is asked for once more: that is done on recent facts only. */
-static bool may_be_back(const struct send *s)
-{
-    const struct source *h = source_of_machines(s->sources);
-
-    return h && !source_is_recent(s->sources, h);
-}
-
 /* It has not joined: what it printed says why, and ends with it. */
 static bool console_wanted(const struct machine *m)
 {
@@ -177,8 +161,8 @@ static void batch_add(struct batch *b, struct machine *m)
 static bool end_due(const struct send *s, const struct provider_state *p,
                     const struct machine *m)
 {
-    return m->state == STATE_STOPPING && *m->cloud_id && !*m->cloud_holds &&
-           is_due(s, m) && strcmp(m->provider, p->conf->name) == 0;
+    return machine_end_due(s->ledger, m) &&
+           strcmp(m->provider, p->conf->name) == 0;
 }
 
 /* Which ends leave now: those that were tried so often at most, so many. */
@@ -215,7 +199,9 @@ static void terminates_send(struct send *s, struct provider_state *p)
     struct share share;
     struct batch b = {0};
 
-    if (may_be_back(s))
+    /* What was to end may have a raylet again, and work, by the time its end can
+     * be asked for, or is asked for once more. */
+    if (!sources_know_work(s->sources))
         return;
     share = share_of(s, p);
     for (uint32_t i = 0; i < s->ledger->fleet.n && share.most > 0; i++) {
@@ -278,7 +264,7 @@ static void machine_send(struct send *s, struct machine *m)
 {
     if (m->retry_ms > s->env->now_ms && m->state != STATE_READY)
         env_wake_wall(s->env, m->retry_ms + 1);
-    if (!is_due(s, m))
+    if (!machine_due(s->ledger, m))
         return;
     if (m->state == STATE_INTENDED && !m->maybe.given_up)
         launch_send(s, m);

@@ -57,7 +57,8 @@ struct daemon *first(struct world *w);
 #define LATE(X) \
     X(37, drain_answered_for_another_raylet) \
     X(37, slept_over_a_read) \
-    X(37, slow_read_of_before)
+    X(37, slow_read_of_before) \
+    X(37, answer_of_before_an_outage)
 
 #define SEQUENCE_OF_(n, f) const char *f(void);
 EDITED(SEQUENCE_OF_)

@@ -2,6 +2,7 @@
  * test_late.c - bad days on which the head's answer comes after the next thing; part
  * of test_sequences.
  */
+#include "base/clock.h"
 #include "observer.h"
 #include "sequences.h"
 
@@ -132,6 +133,38 @@ const char *slow_read_of_before(void)
     another_raylet_comes(w, m);
     world_run(w, MINUTE);
     head_late(w->head, 0, 0);
+    world_run(w, 30 * MINUTE);
+    return work_goes_on(w);
+}
+
+/* Another daemon asks the head; what it is told a cache may tell others, too. */
+static void another_client_asks(struct world *w)
+{
+    struct source_opened o = head_open(w->head);
+    struct source_view *v;
+    struct err err;
+
+    o.ops->read(o.reader, clock_mono_ms() + SECOND, &v, &err);
+    source_view_unref(v);
+}
+
+/* 37.  A head goes down, and comes back behind a cache that tells what another client
+ * was told right before: that a node whose machine could not be ended has gone.
+ * Another raylet works there since.  No number tells that this answer is old. */
+const char *answer_of_before_an_outage(void)
+{
+    struct cloud_machine *m;
+    struct world *w = begin_with_one_that_stays(&m);
+
+    if (!w)
+        return "no node was drained";
+    another_client_asks(w);
+    head_trouble(w->head, HEAD_DOWN);
+    another_raylet_comes(w, m);
+    world_run(w, 20 * MINUTE);
+    head_trouble(w->head, HEAD_STALE);
+    world_run(w, MINUTE);
+    head_trouble(w->head, HEAD_WELL);
     world_run(w, 30 * MINUTE);
     return work_goes_on(w);
 }

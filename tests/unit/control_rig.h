@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "control/reload.h"
+#include "control/report/stops.h"
 #include "control/requests.h"
 #include "control/snapshot_take.h"
 #include "provider.h"
@@ -45,7 +46,7 @@ struct rig {
 };
 
 static struct rig rig;
-static int64_t rig_now_ms;
+static int64_t rig_now_ms, rig_slept_ms;
 
 /* ---- time */
 
@@ -55,7 +56,12 @@ static int64_t rig_us(void *arg)
     return rig_now_ms * 1000;
 }
 
-static const struct clock rig_clock = {rig_us, rig_us, rig_us, NULL, NULL};
+static int64_t rig_boot_us(void *arg)
+{
+    return rig_us(arg) + rig_slept_ms * 1000;
+}
+
+static const struct clock rig_clock = {rig_us, rig_us, rig_boot_us, NULL, NULL};
 
 /* The next step begins so much later. */
 static inline void rig_pass(int64_t ms)
@@ -243,6 +249,7 @@ static inline void rig_start(const char *config, const struct source_ops *ops,
 
     memset(&rig, 0, sizeof rig);
     rig_now_ms = RIG_START_MS;
+    rig_slept_ms = 0;
     clock_install(&rig_clock);
     plugin_builtin(&rig_provider);
     rig.pool.ops = &rig_pool_ops;
@@ -338,6 +345,21 @@ static inline struct command rig_put(const char *owner, const char *resource,
                                       .bundles = b,
                                       .n_bundles = 1};
     return cmd;
+}
+
+/* Does the status page name such a stop, as a failing one or as one that is not? */
+static inline bool rig_stops_at(const char *kind, bool failing)
+{
+    struct status_page *page = status_new();
+    struct ends ends = {.env = &rig.env};
+    bool found = false;
+
+    stops_show(&rig.known, &ends, page);
+    for (uint32_t i = 0; i < page->n_stops; i++)
+        found = found || (strcmp(page->stops[i].kind, kind) == 0 &&
+                          page->stops[i].failing == failing);
+    status_unref(page);
+    return found;
 }
 
 /* Was an event of this kind emitted? */

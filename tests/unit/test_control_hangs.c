@@ -4,7 +4,6 @@
  */
 #include "control_rig.h"
 
-#include "control/report/stops.h"
 #include "control/send.h"
 
 static struct send sending;
@@ -76,20 +75,6 @@ static uint32_t hang_all(enum call_op op)
     return n;
 }
 
-static bool stops_at(const char *kind)
-{
-    struct status_page *page = status_new();
-    struct ends ends = {.env = &rig.env};
-    bool found = false;
-
-    stops_show(&rig.known, &ends, page);
-    for (uint32_t i = 0; i < page->n_stops; i++)
-        found = found || (strcmp(page->stops[i].kind, kind) == 0 &&
-                          page->stops[i].failing);
-    status_unref(page);
-    return found;
-}
-
 /* The ends that leave now, as one call; NULL: none. */
 static struct call *ends_sent(void)
 {
@@ -144,10 +129,10 @@ static void test_what_hangs_is_bounded(void **state)
     (void)state;
     assert_int_equal(hang_all(CALL_OFFERS), 6);
     assert_int_equal(hang_all(CALL_TERMINATE), 18);
-    assert_true(stops_at("calls_used_up"));
+    assert_true(rig_stops_at("calls_used_up", true));
     assert_false(room(CALL_LAUNCH));
     assert_int_equal(hang_all(CALL_LIST), 8);
-    assert_true(stops_at("call_hangs"));
+    assert_true(rig_stops_at("call_hangs", true));
     providers_fold(&rig.providers, &back(0, ST_OK)->job.mail);
     assert_true(room(CALL_LIST));
 }
@@ -155,10 +140,10 @@ static void test_what_hangs_is_bounded(void **state)
 static void test_hung_calls_show(void **state)
 {
     (void)state;
-    assert_false(stops_at("call_hangs"));
+    assert_false(rig_stops_at("call_hangs", true));
     overdue(sent(CALL_LAUNCH));
-    assert_true(stops_at("call_hangs"));
-    assert_false(stops_at("calls_used_up"));
+    assert_true(rig_stops_at("call_hangs", true));
+    assert_false(rig_stops_at("calls_used_up", true));
 }
 
 /* Nothing is bought where two calls began to hang; it is tried again after a

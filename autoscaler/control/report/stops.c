@@ -147,15 +147,12 @@ static bool end_is_stuck(const struct machine *m)
            (m->maybe.told || m->tries >= END_TRIES);
 }
 
-/* It would be asked for, if somebody knew that no work came back: send.c. */
+/* It would be asked for, if it were known that no work came back. */
 static bool end_waits(const struct stops *s, const struct machine *m)
 {
-    const struct source *h = source_of_machines(s->k->sources);
-    int64_t now = s->k->env->now_ms;
-
-    return h && m->state == STATE_STOPPING && *m->cloud_id && !m->busy &&
-           m->retry_ms <= now && now - m->since_ms > END_WAITS_MS &&
-           !source_is_recent(s->k->sources, h);
+    return machine_end_due(s->k->ledger, m) &&
+           s->k->env->now_ms - m->since_ms > END_WAITS_MS &&
+           !sources_know_work(s->k->sources);
 }
 
 static struct sums sums_of(const struct stops *s, const char *provider)

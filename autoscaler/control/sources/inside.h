@@ -9,7 +9,10 @@
 
 #include "sources.h"
 
-enum { WRITE_TIMEOUT_MS = 10000 };
+enum {
+    WRITE_TIMEOUT_MS = 10000,
+    RECENT_MS = 20000, /* what was asked for before tells nothing of now */
+};
 
 enum source_op {
     SOURCE_READ,
@@ -53,6 +56,9 @@ void source_job_free(struct source_job *j);
 void source_job_submit(struct source_job *j);
 
 /* ---- nodes.c */
+/* Since its last good answer came, and as much more as the computer slept since that
+ * was asked for: such an answer tells how it was before. */
+int64_t source_age_ms(const struct sources *s, const struct source *h);
 void source_index(struct source *h);
 struct source *source_for_machines(struct sources *s); /* to change it */
 

@@ -11,10 +11,7 @@
 #include "../../base/hash.h"
 #include "inside.h"
 
-enum {
-    STALE_MS = 10000,  /* a view older than this is not fresh */
-    RECENT_MS = 20000, /* nor is one recent that was asked for before */
-};
+enum { STALE_MS = 10000 }; /* a view older than this is not fresh */
 
 /* Of several with one name (a raylet started again) the living comes first. */
 static bool comes_first(const struct source_node *a,
@@ -115,21 +112,30 @@ const struct source_node *source_node_of(const struct sources *s,
     return s->n ? node_in(&s->all[s->n - 1], m) : NULL;
 }
 
-bool source_is_fresh(const struct sources *s, const struct source *h)
+int64_t source_age_ms(const struct sources *s, const struct source *h)
 {
-    /* What was asked before the computer slept tells how it was then. */
     int64_t slept = s->env->slept_ms - h->began_slept_ms;
 
+    return s->env->now_ms - h->read_ms + slept;
+}
+
+bool source_is_fresh(const struct sources *s, const struct source *h)
+{
     return h->view && h->failures == 0 && (h->moved || !h->ops->numbered) &&
-           s->env->now_ms - h->read_ms + slept < STALE_MS;
+           source_age_ms(s, h) < STALE_MS;
 }
 
 /* A view that waits for changes tells how it is when it is answered; any other how
  * it was when it was asked for, and a head with much to do may take half a minute. */
-bool source_is_recent(const struct sources *s, const struct source *h)
+static bool is_recent(const struct sources *s, const struct source *h)
 {
     return source_is_fresh(s, h) &&
            (h->ops->waits || s->env->now_ms - h->began_ms < RECENT_MS);
+}
+
+bool sources_know_work(const struct sources *s)
+{
+    return !s->n || is_recent(s, source_of_machines(s));
 }
 
 int64_t source_stale_ms(const struct source *h)

@@ -155,16 +155,28 @@ static bool view_is_repeated(const struct source *h,
            strcmp(v->session, h->view->session) == 0;
 }
 
+/* The head gave it after the one we have. */
+static bool view_is_later(const struct source *h, const struct source_view *v)
+{
+    return v && v->version > h->view->version &&
+           strcmp(v->session, h->view->session) == 0;
+}
+
 /* Whether an answer is such a one nobody can say where none came a moment before it:
  * at first, and after an outage, when what hangs behind a cache may repeat one of
- * the hour before that was another client's.  The second says it. */
+ * the hour before that was another client's.  The second says it.  Of one after a
+ * read that failed its number does, when the last good one is recent: a head whose
+ * every other answer is lost is believed. */
 static bool source_moves(const struct sources *s, const struct source *h,
                          const struct source_view *v)
 {
-    bool follows = h->view && h->failures == 0 &&
-                   s->env->now_ms - h->read_ms < FOLLOWS_MS;
-
-    return follows || (v && v->version == 0);
+    if (v && v->version == 0)
+        return true;
+    if (!h->view)
+        return false;
+    if (h->failures == 0)
+        return source_age_ms(s, h) < FOLLOWS_MS;
+    return source_age_ms(s, h) < RECENT_MS && view_is_later(h, v);
 }
 
 /* For the demand that must be in two views. */

@@ -30,10 +30,10 @@ struct source {
     void *reader, *writers[SOURCE_WRITERS];
     struct workers *workers; /* its own: no provider can hold it up */
     bool reading, writing[SOURCE_WRITERS];
-    bool v1_emitted;     /* that the head runs the older autoscaler */
-    bool crowd_emitted;  /* that it names too much */
-    bool moved;          /* its last good answer is no repetition: see read.c */
-    int64_t read_due_ms; /* mono */
+    bool v1_emitted;            /* that the head runs the older autoscaler */
+    bool crowd_emitted;         /* that it names too much */
+    bool moved;                 /* its last good answer is of now: see read.c */
+    int64_t read_due_ms;        /* mono */
     struct source_view *view;   /* the last good one, or NULL; a reference */
     struct source_view *before; /* the one before it, likewise: two_looks */
     struct lately lately;       /* what work took there: two_looks */
@@ -74,7 +74,8 @@ void sources_fold(struct sources *s, struct mail *mail);
 
 /* ---- nodes.c: queries */
 bool source_is_fresh(const struct sources *s, const struct source *h);
-bool source_is_recent(const struct sources *s, const struct source *h);
+/* Would work that came to a machine be seen?  Without a source there is none. */
+bool sources_know_work(const struct sources *s);
 int64_t source_stale_ms(const struct source *h); /* wall: when it no longer is */
 uint32_t sources_fresh_set(const struct sources *s); /* a bit each */
 bool sources_fresh(const struct sources *s);         /* all of them */

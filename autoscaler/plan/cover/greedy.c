@@ -15,8 +15,9 @@
 
 #include <string.h>
 
-/* So many of an order are filled anew from: few, where items are many of a shape. */
-enum { ANEW_LOOK = 96, ANEW_LOOK_MANY = 1000, MANY_SHAPES = 2000 };
+/* So many of an order are filled anew from: few, where items are many of a shape;
+ * more, where there are so many shapes that most have one item. */
+enum { ANEW_LOOK = 96, ANEW_LOOK_WIDE = 1000, WIDE_SHAPES = 2000 };
 #define NOT_BETTER 1e-9 /* less is a matter of rounding */
 #define NOT_LOOKED_AT UINT32_MAX
 
@@ -83,7 +84,7 @@ struct greedy *greedy_make_for(const struct view *v, struct price *price,
     space_make(v, &g->space);
     anew_make(v, &g->space, &g->anew);
     g->tries = anew;
-    g->look = v->n_items > MANY_SHAPES ? ANEW_LOOK_MANY : ANEW_LOOK;
+    g->look = v->n_items > WIDE_SHAPES ? ANEW_LOOK_WIDE : ANEW_LOOK;
     g->price = ARENA_ARRAY(a, double, v->n_bins);
     for (uint32_t t = 0; t < v->n_bins; t++)
         g->price[t] = (double)v->price[t];

@@ -7,12 +7,11 @@
  * longer than 400 ms, the worst bins are bought anew, and the linear program of
  * all good fills that this met is solved and dived into, in turn; where that is
  * too short for a dive, for half of it, and where it is too short for the program,
- * they are only bought anew, for three tenths.  Of
- * the rest column generation goes on for four tenths,
- * a fifth (a quarter when the program is solved) goes to proving its bound;
- * dives may use it up to 17/20, ruin and recreate has what is left.
- * With too many shapes for the linear program three tenths go to the bound and the
- * rest to ruin and recreate.
+ * they are only bought anew, for three tenths.  Of the rest column generation goes
+ * on for four tenths, a fifth (a quarter when the program is solved) goes to proving
+ * its bound; dives may use it up to 17/20, ruin and recreate has what is left.
+ * With too many shapes for the linear program three tenths go to the bound, seven in
+ * a stage too short for ruin and recreate, which has the rest and goes warmer there.
  */
 #include "bound.h"
 #include "dive/dive.h"

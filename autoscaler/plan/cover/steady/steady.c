@@ -19,7 +19,7 @@
 #include <string.h>
 
 #define FEW_SHAPES 16    /* fewer are soon planned as a whole */
-#define MANY_SHAPES 1000 /* more are another problem: first.c */
+#define MOST_SHAPES 1000 /* more are another problem: first.c */
 /* Of a base: counts are rounded down to steps, which are powers of two up to a
  * `part`th of the count, `most` at most; of fewer than `few` there are none. */
 static const struct base {
@@ -96,7 +96,7 @@ bool cover_steady(const struct cover_problem *p, struct arena *arena)
         shapes += p->items[i].count > 0;
         base += base_count(&bases[0], p->items[i].count);
     }
-    return layout_large(p) && shapes >= FEW_SHAPES && shapes <= MANY_SHAPES &&
+    return layout_large(p) && shapes >= FEW_SHAPES && shapes <= MOST_SHAPES &&
            base < all && base >= all / 10 * BASE_TENTHS && !tight(p, arena);
 }
 
