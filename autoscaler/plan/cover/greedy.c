@@ -91,6 +91,12 @@ struct greedy *greedy_make_for(const struct view *v, struct price *price,
     return g;
 }
 
+void greedy_look_wide(struct greedy *g)
+{
+    if (g->v->n_items > WIDE_SHAPES)
+        g->look = g->v->n_items;
+}
+
 /* Drops items of which nothing is left from a bin's orders. */
 static void trim(struct greedy *g, struct candidate *cand, unsigned sizes,
                  const uint32_t *left)

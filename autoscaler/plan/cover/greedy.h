@@ -21,6 +21,9 @@ struct greedy *greedy_make(const struct view *v, struct price *price,
 /* The same for runs that begin with no other items than are left here. */
 struct greedy *greedy_make_for(const struct view *v, struct price *price,
                                uint32_t anew, const uint32_t *left);
+/* Of very many shapes, fills are filled anew from all, not from the first: better, and
+ * too slow for a first plan. */
+void greedy_look_wide(struct greedy *g);
 
 /* What each bin counts for, per bin of the view: its price at first.  The caller
  * may change it. */

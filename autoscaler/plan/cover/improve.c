@@ -58,7 +58,7 @@
 #define BOUND_SHORT 7
 /* How much dearer a step of ruin and recreate may be: where it is all there is, more. */
 #define WARM 0.1
-#define WARM_ALONE 0.3
+#define WARM_ALONE 0.4
 /* Columns to begin with, for each shape. */
 #define FIRST_COLUMNS 2
 
@@ -387,6 +387,7 @@ static void prepare(struct improve *x)
     x->used += (uint64_t)v->n_items * v->n_items / 8;
     x->greedy = greedy_make(v, x->g.price, 0);
     x->again = greedy_make(v, NULL, ANEW);
+    greedy_look_wide(x->again);
     x->ruin = ruin_make(v, x->g.price, x->lp ? WARM : WARM_ALONE);
     if (x->lp)
         pool_make(v, &x->pool);

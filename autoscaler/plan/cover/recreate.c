@@ -3,9 +3,10 @@
  *
  * Of all bins the fill with the most worth for its price is bought, again and
  * again; fills are looked at in the order of what they could earn at most, so
- * some bins need none.  The one to buy is made better by trades: then few steps find
- * what many did not.  At every step the cheapest single bin for all the rest
- * is tried as the end, which is what makes small last bins.
+ * some bins need none, and bins that are seldom bought are seldom looked at.  The
+ * one to buy is made better by trades: then few steps find what many did not.  At
+ * every step the cheapest single bin for all the rest is tried as the end, which is
+ * what makes small last bins.
  */
 #include "recreate.h"
 
@@ -16,35 +17,19 @@
 #define USEFUL 0.8      /* of its price a bin must be able to earn */
 #define RATE_NOISE 0.3  /* how far the noise in the worths is one in a rate */
 #define LEAST_PRICE 0.7 /* of its worth what is in hand will cost */
+/* A bin is looked at so often at least, of all times, and so many times as often as
+ * it is bought when it is. */
+#define LOOKED_AT 0.05
+#define FOR_BOUGHT 20
+
+enum { LANES = 4 };
 
 /* What a bin would be filled with from the items in hand. */
 struct refill {
-    uint32_t order[MOST_ITEMS], n; /* best first */
     struct fill fill;
-    double rate; /* worth for price, at most */
     double noise;
-    bool sorted, fresh;
+    bool useful, fresh;
 };
-
-static void make_keys(struct recreate *r, uint32_t t)
-{
-    struct price *p = r->price;
-    const struct view *v = r->v;
-    const struct price_bin *b = &p->bin[t];
-    double ub = price_tune(p, t, r->worth, NULL, 0, 30);
-
-    for (uint32_t q = 0; q < b->n_runs; q++)
-        for (uint32_t k = b->run[q].first; k < b->run[q].first + b->run[q].n;
-             k++) {
-            double size = price_size(p, b, &b->run[q], k);
-
-            r->key[(size_t)b->item[k] * v->n_bins + t] =
-                size > 0 ? (float)(r->worth[b->item[k]] / size) : 1e9F;
-        }
-    r->most[t] = ub;
-    if (ub >= USEFUL * (double)v->price[t])
-        r->useful[r->n_useful++] = t;
-}
 
 void recreate_make(const struct view *v, struct price *price,
                    struct recreate *ret)
@@ -54,11 +39,13 @@ void recreate_make(const struct view *v, struct price *price,
 
     r->v = v;
     r->price = price;
-    r->key = ARENA_ARRAY(a, float, (size_t)v->n_items * v->n_bins);
     r->worth = ARENA_ARRAY(a, double, v->n_items);
-    r->noisy = ARENA_ARRAY(a, double, v->n_items);
     r->most = ARENA_ARRAY(a, double, v->n_bins);
     r->useful = ARENA_ARRAY(a, uint32_t, v->n_bins);
+    r->rate = ARENA_ARRAY(a, double, v->n_bins);
+    r->looked = ARENA_ARRAY(a, uint32_t, v->n_bins);
+    r->bought = ARENA_ARRAY(a, uint32_t, v->n_bins);
+    orders_make(v, &r->work, &r->orders);
     r->refill = ARENA_ARRAY(a, struct refill, v->n_bins);
     r->count = ARENA_ARRAY(a, uint32_t, v->n_items);
     r->plain = ARENA_ARRAY(a, int64_t, v->n_plain);
@@ -68,12 +55,27 @@ void recreate_make(const struct view *v, struct price *price,
     r->seed = 7;
 }
 
+/* The bins that can earn about what they cost, and their orders. */
 void recreate_value(struct recreate *r, const double *worth)
 {
-    memcpy(r->worth, worth, r->v->n_items * sizeof *worth);
-    r->n_useful = 0;
-    for (uint32_t t = 0; t < r->v->n_bins; t++)
-        make_keys(r, t);
+    const struct view *v = r->v;
+    uint32_t n = 0;
+
+    memcpy(r->worth, worth, v->n_items * sizeof *worth);
+    r->orders.n = 0;
+    for (uint32_t t = v->n_bins; t-- > 0;) {
+        struct refill *f = &r->refill[t];
+
+        r->most[t] = price_tune(r->price, t, worth, NULL, 0, 30);
+        f->useful = r->most[t] >= USEFUL * (double)v->price[t];
+        n += f->useful;
+        if (f->useful)
+            orders_add(&r->orders, r->price, worth, t);
+    }
+    r->n_useful = n;
+    for (uint32_t t = v->n_bins; t-- > 0;)
+        if (r->refill[t].useful)
+            r->useful[--n] = t;
 }
 
 /* ---- the hand */
@@ -113,41 +115,16 @@ bool recreate_take(struct recreate *r, const struct cover_part *part,
     if (r->n + fresh > MOST_ITEMS)
         return false;
     for (uint32_t q = 0; q < n; q++) {
-        if (!r->count[part[q].item])
+        if (!r->count[part[q].item]) {
+            orders_fetch(&r->orders, part[q].item);
             r->item[r->n++] = part[q].item;
+        }
         hold(r, part[q].item, part[q].count);
     }
     return true;
 }
 
 /* ---- fills */
-
-/* All that was in hand, for bin t by worth over size.  The last order of
- * another bin is nearly right. */
-static void sort(struct recreate *r, uint32_t t)
-{
-    const struct view *v = r->v;
-    struct refill *f = &r->refill[t];
-    double mine[MOST_ITEMS];
-
-    for (uint32_t k = 0; k < r->n; k++) {
-        uint32_t i = r->sorted[k], at;
-        double x = (double)r->key[(size_t)i * v->n_bins + t] * r->noisy[i];
-
-        for (at = k; at && mine[at - 1] < x; at--) {
-            mine[at] = mine[at - 1];
-            r->sorted[at] = r->sorted[at - 1];
-        }
-        mine[at] = x;
-        r->sorted[at] = i;
-    }
-    f->n = 0;
-    for (uint32_t k = 0; k < r->n; k++)
-        if (view_can(v, t, r->sorted[k]))
-            f->order[f->n++] = r->sorted[k];
-    f->sorted = true;
-    r->work += 8 * (uint64_t)r->n;
-}
 
 static void put(struct recreate *r, struct fill *fill, uint32_t item,
                 uint32_t count)
@@ -157,44 +134,72 @@ static void put(struct recreate *r, struct fill *fill, uint32_t item,
     r->work += 12;
 }
 
+/* Items in the order in which they go into a bin; some may not lie there. */
+struct queue {
+    const uint32_t *item;
+    uint32_t n;
+};
+
+/* Where little is earned, or all is to go in, any order does. */
+static struct queue queue_for(struct recreate *r, uint32_t t)
+{
+    const struct order *o;
+
+    if (!r->refill[t].useful)
+        return (struct queue){r->item, r->n};
+    o = order_of(&r->orders, t);
+    return (struct queue){o->item, o->n};
+}
+
 static void trade(struct recreate *r, uint32_t t)
 {
-    struct refill *f = &r->refill[t];
-    struct trade_from from = {t, f->order, f->n, r->count, r->worth};
+    struct queue q = queue_for(r, t);
+    uint32_t item[MOST_ITEMS], n = 0;
     uint64_t had = r->trade.work;
 
-    trade_run(&r->trade, &from, &f->fill);
-    r->work += r->trade.work - had;
+    for (uint32_t k = 0; k < q.n; k++)
+        if (view_can(r->v, t, q.item[k]))
+            item[n++] = q.item[k];
+    trade_run(&r->trade, &(struct trade_from){t, item, n, r->count, r->worth},
+              &r->refill[t].fill);
+    r->work += r->trade.work - had + q.n;
+}
+
+/* What must be in the bin first, or it cannot be had; UINT32_MAX: there is none. */
+static uint32_t seed_of(const struct recreate *r, uint32_t t, struct queue q)
+{
+    for (uint32_t k = 0; k < q.n; k++)
+        if (r->count[q.item[k]] && r->v->needs_accel[q.item[k]] &&
+            view_can(r->v, t, q.item[k]))
+            return q.item[k];
+    return UINT32_MAX;
 }
 
 /* Fills bin t from what is in hand; the worth. */
 static double fill(struct recreate *r, uint32_t t)
 {
     const struct view *v = r->v;
-    struct refill *f = &r->refill[t];
+    struct fill *f = &r->refill[t].fill;
+    struct queue q = queue_for(r, t);
     uint32_t seed = UINT32_MAX;
 
-    if (!f->sorted)
-        sort(r, t);
-    f->fill.part.n = 0;
-    f->fill.value = 0;
+    f->part.n = 0;
+    f->value = 0;
     space_open(&r->space, t);
     if (v->seeded[t]) {
-        for (uint32_t k = 0; k < f->n && seed == UINT32_MAX; k++)
-            if (r->count[f->order[k]] && v->needs_accel[f->order[k]])
-                seed = f->order[k];
+        seed = seed_of(r, t, q);
         if (seed == UINT32_MAX || !space_put(&r->space, seed, 1))
             return 0;
-        put(r, &f->fill, seed, 1);
+        put(r, f, seed, 1);
     }
-    for (uint32_t k = 0; k < f->n; k++) {
-        uint32_t i = f->order[k], most = r->count[i] - (i == seed);
+    for (uint32_t k = 0; k < q.n; k++) {
+        uint32_t i = q.item[k], most = r->count[i] - (i == seed);
 
-        if (most && space_fits(&r->space, i))
-            put(r, &f->fill, i, space_put(&r->space, i, most));
+        if (most && view_can(v, t, i) && space_fits(&r->space, i))
+            put(r, f, i, space_put(&r->space, i, most));
     }
-    r->work += 3 * (uint64_t)f->n + 16;
-    return f->fill.value;
+    r->work += 3 * (uint64_t)q.n + 16;
+    return f->value;
 }
 
 static void buy(struct recreate *r, struct partial *d, uint32_t t)
@@ -202,6 +207,7 @@ static void buy(struct recreate *r, struct partial *d, uint32_t t)
     const struct refill *f = &r->refill[t];
 
     partial_buy(d, t, 1, f->fill.part.v, f->fill.part.n);
+    r->bought[t]++;
     for (uint32_t q = 0; q < f->fill.part.n; q++)
         hold(r, f->fill.part.v[q].item, -(int64_t)f->fill.part.v[q].count);
     for (uint32_t u = 0; u < r->n_useful; u++)
@@ -252,40 +258,82 @@ static bool finish(struct recreate *r, struct partial *d, int64_t most)
     return false;
 }
 
+/* What the best fill of the bin is worth for its price. */
+static double rate(struct recreate *r, const struct partial *d, uint32_t t)
+{
+    struct refill *f = &r->refill[t];
+
+    f->fresh = true;
+    if (!partial_allows(d, t))
+        return 0;
+    r->looked[t]++;
+    return fill(r, t) * f->noise / ((double)r->v->price[t] + 1e-3);
+}
+
+/* Where the first of the highest is; n: none is over 0.  In lanes, since a processor
+ * cannot guess which is higher. */
+static uint32_t highest(const double *x, uint32_t n)
+{
+    double most[LANES] = {0};
+    uint32_t at = 0;
+
+    for (; at + LANES <= n; at += LANES)
+        for (uint32_t k = 0; k < LANES; k++)
+            most[k] = x[at + k] > most[k] ? x[at + k] : most[k];
+    for (; at < n; at++)
+        most[0] = x[at] > most[0] ? x[at] : most[0];
+    for (uint32_t k = 1; k < LANES; k++)
+        most[0] = most[k] > most[0] ? most[k] : most[0];
+    for (at = 0; at < n && x[at] < most[0]; at++)
+        ;
+    return most[0] > 0 ? at : n;
+}
+
 /* The useful bin whose fill has the best rate, and is made better; UINT32_MAX:
  * none. */
 static uint32_t best_bin(struct recreate *r, const struct partial *d,
                          int64_t room)
 {
     const struct view *v = r->v;
+    uint32_t n = r->n_useful;
 
-    for (;;) {
-        uint32_t best = UINT32_MAX;
-        struct refill *f;
+    while (n && v->price[r->useful[n - 1]] > room)
+        n--;
+    while (n) {
+        uint32_t best = highest(r->rate, n), t;
 
-        for (uint32_t u = 0; u < r->n_useful; u++) {
-            uint32_t t = r->useful[u];
-
-            if (v->price[t] > room)
-                break; /* cheapest first */
-            if (r->refill[t].rate > 0 &&
-                (best == UINT32_MAX ||
-                 r->refill[t].rate > r->refill[best].rate))
-                best = t;
+        r->work += n / 2;
+        if (best == n)
+            break;
+        t = r->useful[best];
+        if (r->refill[t].fresh) {
+            trade(r, t);
+            return t;
         }
-        r->work += r->n_useful;
-        if (best == UINT32_MAX)
-            return best;
-        f = &r->refill[best];
-        if (f->fresh) {
-            trade(r, best);
-            return best;
-        }
-        f->rate = partial_allows(d, best) ? fill(r, best) * f->noise /
-                                                ((double)v->price[best] + 1e-3)
-                                          : 0;
-        f->fresh = true;
+        r->rate[best] = rate(r, d, t);
     }
+    return UINT32_MAX;
+}
+
+/* Is the bin to be looked at this time?  One that is seldom bought is seldom. */
+
+static bool looks_at(struct recreate *r, uint32_t t)
+{
+    double often = (double)(1 + r->bought[t]) / (double)(1 + r->looked[t]);
+
+    return column_fraction(&r->seed) < LOOKED_AT + FOR_BOUGHT * often;
+}
+
+/* Before it is filled; 0 when it is not looked at. */
+static double rate_at_most(struct recreate *r, uint32_t t, double noise)
+{
+    struct refill *f = &r->refill[t];
+    double worth = r->worth_all < r->most[t] ? r->worth_all : r->most[t];
+
+    f->noise = 1 + RATE_NOISE * noise * (2 * column_fraction(&r->seed) - 1);
+    f->fresh = false;
+    return looks_at(r, t) ? worth * f->noise / ((double)r->v->price[t] + 1e-3)
+                          : 0;
 }
 
 /* Packs what is in hand for at most `most`; false when it cannot. */
@@ -295,21 +343,9 @@ bool recreate_run(struct recreate *r, struct partial *d, int64_t most,
     const struct view *v = r->v;
     int64_t from = d->cost;
 
-    for (uint32_t k = 0; k < r->n; k++)
-        r->noisy[r->item[k]] = 1 + noise * (2 * column_fraction(&r->seed) - 1);
-    memcpy(r->sorted, r->item, r->n * sizeof *r->item);
-    for (uint32_t t = 0; t < v->n_bins; t++)
-        r->refill[t].sorted = false;
-    for (uint32_t u = 0; u < r->n_useful; u++) {
-        struct refill *f = &r->refill[r->useful[u]];
-        double worth = r->most[r->useful[u]];
-
-        if (r->worth_all < worth)
-            worth = r->worth_all;
-        f->noise = 1 + RATE_NOISE * noise * (2 * column_fraction(&r->seed) - 1);
-        f->rate = worth * f->noise / ((double)v->price[r->useful[u]] + 1e-3);
-        f->fresh = false;
-    }
+    orders_begin(&r->orders, r->item, r->n, noise, &r->seed);
+    for (uint32_t u = 0; u < r->n_useful; u++)
+        r->rate[u] = rate_at_most(r, r->useful[u], noise);
     r->work += r->n_useful * 4 + v->n_bins;
     while (r->all) {
         int64_t room = most - (d->cost - from);

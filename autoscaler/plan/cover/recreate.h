@@ -7,29 +7,29 @@
 #ifndef PLAN_COVER_RECREATE_H
 #define PLAN_COVER_RECREATE_H
 
+#include "order.h"
 #include "partial.h"
 #include "price.h"
 #include "trade.h"
-
-enum { MOST_ITEMS = 96 };
 
 struct refill;
 
 struct recreate {
     const struct view *v;
     struct price *price;
-    float *key;                   /* n_items x n_bins: worth over size */
-    double *worth, *noisy, *most; /* most: that a bin can earn */
-    uint32_t *useful;             /* bins that are seldom a waste */
+    double *worth, *most; /* most: that a bin can earn */
+    uint32_t *useful;     /* bins that are seldom a waste, cheapest first */
     uint32_t n_useful;
-    struct refill *refill; /* n_bins */
+    struct orders orders; /* of the useful ones */
+    double *rate;         /* of each useful one: worth for price, at most */
+    uint32_t *looked, *bought; /* per bin, so often */
+    struct refill *refill;     /* per bin */
     struct space space;
     struct trade trade;
     /* In hand. */
     uint32_t item[MOST_ITEMS], n;
-    uint32_t *count;             /* per item of the view */
-    uint32_t sorted[MOST_ITEMS]; /* the items, as sorted last */
-    uint64_t all;                /* sum of count[] */
+    uint32_t *count; /* per item of the view */
+    uint64_t all;    /* sum of count[] */
     double worth_all;
     int64_t *plain; /* need of each column */
     uint64_t *device;
