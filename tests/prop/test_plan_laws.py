@@ -139,7 +139,7 @@ def consolidates(s, rng):
     s["demands"], s["gangs"] = [], []
     s["limits"] = {"conserve": s["limits"]["conserve"], "consolidate": {
         "mode": rng.choice(["empty", "on"]), "older_than_s": 0,
-        "min_saving": rng.choice([0, 0.2])}, "idle_timeout_s": None}
+        "min_saving": rng.choice([0, 0.2])}, "idle_timeout_s": 864000}
     if rng.random() < 0.3:
         worlds.loaded_add(s, rng)
     s["nodes"] = [n for n in s["nodes"] if n.get("state", "ready") == "ready"]
@@ -153,6 +153,9 @@ def consolidation_rests(s, rng):
     a place is bought for it.  What had waited, for a type at its max, may use
     what became free."""
     consolidates(s, rng)
+    for n in s["nodes"]:
+        if rng.random() < 0.15:
+            n["hold"] = "protected"
     begun, waited, acts = False, False, None
     for tick in range(16):
         plan = plan_of(s)
@@ -218,7 +221,7 @@ def ends_stand(s, rng):
     first = plan = plan_of(s)
     moves = unfinished(first) or first["launches"]
     ended = {}
-    for tick in range(8):
+    for tick in range(16):
         ends = {n["id"]: n["why"] for n in plan["nodes"] if n["action"] == "end"}
         SEEN.update(ends.values())
         ended.update(ends)

@@ -52,8 +52,9 @@ static bool may_go(const struct candidate *d, uint32_t i)
 
     return n->state == STATE_READY && shrink_may_end(s, n) && !n->unmanaged &&
            n->created_ms > 0 && n->price_micros_hour > 0 && n->type != NONE &&
-           (!running_load_busy(n) ||
-            (s->limits.consolidate == CONSOLIDATE_ON && n->offer != NONE));
+           (running_load_busy(n)
+                ? s->limits.consolidate == CONSOLIDATE_ON && n->offer != NONE
+                : n->idle_timeout_ms >= 0);
 }
 
 /* Is one of its machines too young to be replaced, or its work moved? */
@@ -169,13 +170,36 @@ static bool worth(const struct attempt *a, int64_t price, int64_t cost)
     return gain > 0 && gain >= least_saving(s, price);
 }
 
-/* Of the nodes that something is on or comes to, and of what is bought: an idle
- * one that takes over costs its price, since it could go otherwise. */
-static int64_t cost_of(const struct candidate *d, const bool *moved,
-                       const bool *taking)
+/* Per type, how many more it has than its min. */
+static uint32_t *spare_of(const struct candidate *d)
+{
+    const struct problem *s = d->t->s;
+    uint32_t *spare = ARENA_ARRAY(d->arena, uint32_t, s->n_types);
+
+    for (uint32_t t = 0; t < s->n_types; t++) {
+        uint32_t kept = d->type_count[t] - d->type_ended[t];
+
+        spare[t] = kept > s->types[t].min ? kept - s->types[t].min : 0;
+    }
+    return spare;
+}
+
+/* Does a node that nothing needs go, some time?  Else nothing is saved on it. */
+static bool goes_when_idle(const struct problem *s, const struct pb_node *n,
+                           uint32_t *spare)
+{
+    return shrink_may_end(s, n) && n->idle_timeout_ms >= 0 &&
+           (n->type == NONE || (spare[n->type] > 0 && spare[n->type]--));
+}
+
+/* Of the nodes that something is on or comes to, or that stay all the same, and of
+ * what is bought: an idle one that takes over costs its price, since it could go
+ * otherwise. */
+static int64_t cost_of(const struct attempt *a, const struct candidate *d)
 {
     const struct problem *s = d->t->s;
     bool *used = ARENA_ARRAY(d->arena, bool, s->n_nodes);
+    uint32_t *spare = spare_of(d);
     int64_t sum = d->bought_cost;
 
     for (uint32_t i = 0; i < d->classes.n; i++) {
@@ -187,8 +211,9 @@ static int64_t cost_of(const struct candidate *d, const bool *moved,
     for (uint32_t i = 0; i < s->n_nodes; i++) {
         const struct pb_node *n = &s->nodes[i];
 
-        if (limits_counts(n) && n->price_micros_hour > 0 && !moved[i] &&
-            (used[i] || taking[i] || running_load_busy(n)))
+        if (limits_counts(n) && n->price_micros_hour > 0 && !a->moved[i] &&
+            (used[i] || a->taking[i] || running_load_busy(n) ||
+             (!a->gone[i] && !goes_when_idle(s, n, spare))))
             sum = amount_add(sum, n->price_micros_hour);
     }
     return sum;
@@ -261,8 +286,7 @@ static void try_without(struct attempt *a, uint32_t first, uint32_t other,
 
     mark(a, first, true);
     mark(a, other, true);
-    if (without(a, &d) &&
-        worth(a, price, cost = cost_of(&d, a->moved, a->taking)) &&
+    if (without(a, &d) && worth(a, price, cost = cost_of(a, &d)) &&
         (!best->found || cost < best->cost)) {
         bool buys = d.bought_cost > 0 || !settled(&d);
 
@@ -344,12 +368,12 @@ static bool free_one(struct attempt *a, uint32_t first, struct candidate *best)
 
     mark(a, first, true);
     if (without(a, &d) && d.bought_cost == 0 && settled(&d) &&
-        cost_of(&d, a->moved, a->taking) < a->cost) {
+        cost_of(a, &d) < a->cost) {
         for (uint32_t i = first; i != NONE;
              i = host_group_next(&a->host_groups, first, i))
             a->moved[i] = false; /* nothing of it has to move */
         *best = d;
-        a->cost = cost_of(best, a->moved, a->taking);
+        a->cost = cost_of(a, best);
         return true;
     }
     mark(a, first, false);
@@ -479,7 +503,7 @@ static int64_t search(struct candidate *best, struct verdict *verdicts,
     a.now = &now;
     a.moved = ARENA_ARRAY(best->arena, bool, s->n_nodes);
     a.taking = ARENA_ARRAY(best->arena, bool, s->n_nodes);
-    a.cost = cost_of(best, a.moved, a.taking);
+    a.cost = cost_of(&a, best);
     if (free_idle(&a, best))
         return 0;
     a.n = old_ones(&a);
