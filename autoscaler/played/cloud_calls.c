@@ -349,8 +349,10 @@ static int do_launch(void *self, struct davit_call *call,
     if (call_is_silent(luck))
         return call_no_reply(c, e);
     r = request_find(c, l->request_id);
-    for (struct vm *vm = r && !c->meets->async ? r->machines : NULL; vm;
-         vm = vm->next) {
+    /* With an error comes all that exists: provider.h. */
+    for (struct vm *vm =
+             r && (!c->meets->async || status != DAVIT_OK) ? r->machines : NULL;
+         vm; vm = vm->next) {
         if (vm->m.gone_ms <= player_now_ms(c->player))
             continue;
         vm->m.told_ms = player_now_ms(c->player);

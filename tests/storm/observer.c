@@ -205,10 +205,15 @@ static bool was_hidden(const struct cloud_machine *m, int64_t since)
            (!m->again_ms || since - m->again_ms < CLOUD_FOUND_MS);
 }
 
-/* A person's machine counts from the first lists on. */
-static bool is_long_listed(const struct cloud_machine *m, int64_t since)
+/* A person's machine counts from the first lists on, and those must be of a process
+ * that runs still: one before it may not have come to write it down. */
+static bool is_long_listed(const struct world *w, const struct cloud_machine *m,
+                           int64_t since)
 {
-    return m->first_list_ms && since - m->first_list_ms > 2 * CLOUD_FOUND_MS;
+    int64_t listed = m->first_list_ms, started = w->daemons[0].started_ms;
+
+    return listed &&
+           since - (listed > started ? listed : started) > 2 * CLOUD_FOUND_MS;
 }
 
 struct bill { /* of the machines that one daemon bought or found */
@@ -225,7 +230,7 @@ static struct bill bill_of(const struct world *w, uint32_t daemon,
 
     for (uint32_t i = 0; (m = world_machine(w, i, &c)); i++) {
         if (m->daemon != daemon || was_hidden(m, since) ||
-            (m->added && !is_long_listed(m, since)))
+            (m->added && !is_long_listed(w, m, since)))
             continue;
         b.all++;
         b.of_type += strcmp(m->type, type) == 0;
