@@ -28,6 +28,7 @@ struct attempt {
     enum leaving *gone;          /* gives no room */
     bool *moved;                 /* of these, candidates that are to go */
     bool *taking;                /* where their running work goes */
+    bool *needed;                /* something is placed on it now */
     int64_t cost;                /* an hour, of what is needed without them */
     struct host_groups host_groups;
     uint32_t *order, n; /* candidates: the first machine of each */
@@ -192,28 +193,39 @@ static bool goes_when_idle(const struct problem *s, const struct pb_node *n,
            (n->type == NONE || (spare[n->type] > 0 && spare[n->type]--));
 }
 
-/* Of the nodes that something is on or comes to, or that stay all the same, and of
- * what is bought: an idle one that takes over costs its price, since it could go
- * otherwise. */
-static int64_t cost_of(const struct attempt *a, const struct candidate *d)
+/* Per node, whether something is placed on it. */
+static bool *needed_in(const struct candidate *d)
 {
-    const struct problem *s = d->t->s;
-    bool *used = ARENA_ARRAY(d->arena, bool, s->n_nodes);
-    uint32_t *spare = spare_of(d);
-    int64_t sum = d->bought_cost;
+    bool *needed = ARENA_ARRAY(d->arena, bool, d->t->s->n_nodes);
 
     for (uint32_t i = 0; i < d->classes.n; i++) {
         const struct node_class *c = &d->classes.v[i];
 
         for (uint32_t k = 0; k < c->n && c->kind == CLASS_THERE; k++)
-            used[d->members[c->first + k]] = c->placed != NONE;
+            needed[d->members[c->first + k]] = c->placed != NONE;
     }
+    return needed;
+}
+
+/* Of the nodes that something is on or comes to, and of what is bought: an idle
+ * one that takes over costs its price, since it could go otherwise.  One that was
+ * needed and stays all the same costs what it did. */
+static int64_t cost_of(const struct attempt *a, const struct candidate *d)
+{
+    const struct problem *s = d->t->s;
+    const bool *needed = needed_in(d);
+    uint32_t *spare = spare_of(d);
+    int64_t sum = d->bought_cost;
+
     for (uint32_t i = 0; i < s->n_nodes; i++) {
         const struct pb_node *n = &s->nodes[i];
+        bool used = needed[i] || a->taking[i] || running_load_busy(n);
 
-        if (limits_counts(n) && n->price_micros_hour > 0 && !a->moved[i] &&
-            (used[i] || a->taking[i] || running_load_busy(n) ||
-             (!a->gone[i] && !goes_when_idle(s, n, spare))))
+        if (!limits_counts(n) || n->price_micros_hour <= 0 || a->moved[i])
+            continue;
+        if (!used && !a->gone[i] && !goes_when_idle(s, n, spare))
+            used = a->needed[i];
+        if (used)
             sum = amount_add(sum, n->price_micros_hour);
     }
     return sum;
@@ -503,6 +515,7 @@ static int64_t search(struct candidate *best, struct verdict *verdicts,
     a.now = &now;
     a.moved = ARENA_ARRAY(best->arena, bool, s->n_nodes);
     a.taking = ARENA_ARRAY(best->arena, bool, s->n_nodes);
+    a.needed = needed_in(best);
     a.cost = cost_of(&a, best);
     if (free_idle(&a, best))
         return 0;
