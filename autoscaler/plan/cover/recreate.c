@@ -316,7 +316,6 @@ static uint32_t best_bin(struct recreate *r, const struct partial *d,
 }
 
 /* Is the bin to be looked at this time?  One that is seldom bought is seldom. */
-
 static bool looks_at(struct recreate *r, uint32_t t)
 {
     double often = (double)(1 + r->bought[t]) / (double)(1 + r->looked[t]);
