@@ -183,3 +183,8 @@ uint64_t hash_bytes(uint64_t h, const void *p, size_t n)
     }
     return h;
 }
+
+uint64_t hash_name(const char *s)
+{
+    return hash_bytes(HASH_SEED, s, strlen(s));
+}

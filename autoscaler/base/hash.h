@@ -59,5 +59,6 @@ uint64_t hash_text(uint64_t h, const char *s);
 uint64_t hash_number(uint64_t h, uint64_t x);
 /* Eight bytes at a time; depends on the machine's byte order: not stored. */
 uint64_t hash_bytes(uint64_t h, const void *p, size_t n);
+uint64_t hash_name(const char *s); /* so too: the key of a table of names */
 
 #endif

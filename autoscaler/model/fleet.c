@@ -18,12 +18,12 @@
 
 static uint64_t hash_id(const char *id)
 {
-    return hash_text(HASH_SEED, id);
+    return hash_name(id);
 }
 
 static uint64_t hash_cloud(const char *provider, const char *cloud_id)
 {
-    return hash_text(hash_text(HASH_SEED, provider), cloud_id);
+    return hash_number(hash_name(provider), hash_name(cloud_id));
 }
 
 /* Enters a record under its present key. */

@@ -66,6 +66,9 @@ void rare_draw(struct rare_ways *w, uint64_t seed)
             w->of_1000[i] = 1 +
                             (uint32_t)(next(&chance) %
                                        (next(&chance) % 8 ? SELDOM : OFTEN));
+    /* At every second step it would be a tenth of all storms' time. */
+    if (w->of_1000[RARE_PLAN_AGAIN] > SELDOM)
+        w->of_1000[RARE_PLAN_AGAIN] = SELDOM;
 }
 
 void rare_write(const struct rare_ways *w, FILE *f)

@@ -148,6 +148,8 @@ static void stored_hashes_stay(void **state)
                 hash_text(hash_text(HASH_SEED, "a"), "bc"));
     assert_true(hash_bytes(1, "abcdefgh", 8) != hash_bytes(1, "abcdefgi", 8));
     assert_true(hash_bytes(1, "abc", 3) != hash_bytes(1, "abc\0", 4));
+    assert_true(hash_name("abc") == hash_name("abc"));
+    assert_true(hash_name("abc") != hash_name("abd"));
     assert_true(hash_number(hash_number(0, 1), 2) !=
                 hash_number(hash_number(0, 2), 1));
 }

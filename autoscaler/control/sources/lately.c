@@ -46,14 +46,13 @@ static void nodes_index(const struct source_view *v, struct hash *to)
 {
     for (uint32_t i = 0; v && i < v->n_nodes; i++)
         if (lives(&v->nodes[i]))
-            hash_add(to, hash_text(HASH_SEED, v->nodes[i].node_id),
-                     (void *)&v->nodes[i]);
+            hash_add(to, hash_name(v->nodes[i].node_id), (void *)&v->nodes[i]);
 }
 
 static const struct source_node *node_in(const struct hash *t, const char *id)
 {
     const struct source_node *n;
-    uint64_t h = hash_text(HASH_SEED, id);
+    uint64_t h = hash_name(id);
 
     for (uint32_t at = 0; (n = hash_next(t, h, &at));)
         if (strcmp(n->node_id, id) == 0)
@@ -104,19 +103,16 @@ static void change_add(struct look *l, struct lately_change c)
 static void node_look(struct look *l, const struct source_node *was,
                       const struct source_node *n)
 {
-    uint64_t type = hash_text(HASH_SEED, n->type);
-
     for (uint32_t i = 0; i < n->total.n; i++) {
         const struct qty *q = &n->total.v[i];
         int64_t had = was ? amount_of(&was->available, q->name, i) : q->amount;
         int64_t less = had - amount_of(&n->available, q->name, i);
 
         if (less != 0)
-            change_add(
-                l, (struct lately_change){.type = type,
-                                          .what = hash_text(HASH_SEED, q->name),
-                                          .by = less,
-                                          .most = less > 0 ? less : 0});
+            change_add(l, (struct lately_change){.type = hash_name(n->type),
+                                                 .what = hash_name(q->name),
+                                                 .by = less,
+                                                 .most = less > 0 ? less : 0});
     }
 }
 
@@ -274,7 +270,7 @@ static int64_t alt_holds(const struct lately_sum *v, uint32_t n,
 
     for (uint32_t i = 0; i < alt->resources.n && most > 0; i++) {
         const struct qty *q = &alt->resources.v[i];
-        uint64_t name = hash_text(HASH_SEED, q->name);
+        uint64_t name = hash_name(q->name);
         int64_t fit = 0;
 
         if (q->amount <= 0)

@@ -26,7 +26,7 @@ static void name_add(struct source *h, const char *name,
                      const struct source_node *n)
 {
     if (*name)
-        hash_add(&h->names, hash_text(HASH_SEED, name), (void *)n);
+        hash_add(&h->names, hash_name(name), (void *)n);
 }
 
 static bool has_name(const struct source_node *n, const char *name)
@@ -59,7 +59,7 @@ const struct source_node *source_node_named(const struct source *h,
                                             const char *id)
 {
     const struct source_node *found = NULL, *n;
-    uint64_t key = *id ? hash_text(HASH_SEED, id) : 0;
+    uint64_t key = *id ? hash_name(id) : 0;
 
     for (uint32_t at = 0; *id && (n = hash_next(&h->names, key, &at));) {
         if (n == found || !has_name(n, id))

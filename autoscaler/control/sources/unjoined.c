@@ -50,7 +50,7 @@ void source_foreign(struct sources *s, struct source *h)
     matched_nodes(s, h, matched);
     for (uint32_t i = 0; i < view->n_nodes; i++) {
         const struct source_node *x = &view->nodes[i];
-        uint64_t node = hash_text(HASH_SEED, x->node_id);
+        uint64_t node = hash_name(x->node_id);
 
         if (x->head || x->status == SOURCE_DEAD || matched[i])
             continue;
