@@ -267,14 +267,22 @@ static const struct conf_type *type_made(const struct config *conf,
 void type_name_moves(struct ledger *l, struct machine *m, const char *provider,
                      const struct config *conf)
 {
-    const struct type_fact *f = fact_of(l, m);
-    const struct conf_type *t = strcmp(f->hash, m->config_hash) == 0
-                                    ? type_made(conf, provider, f->made,
-                                                m->type)
-                                    : NULL;
+    const struct type_fact was = *fact_of(l, m);
+    bool known = *was.hash && strcmp(was.hash, m->config_hash) == 0;
+    const struct conf_type *t =
+        known ? type_made(conf, provider, was.made, m->type) : NULL;
+    struct type_fact *f;
 
     if (t) /* its name is type_name_settle()'s */
         snprintf(m->config_hash, sizeof m->config_hash, "%s", t->hash);
+    snprintf(m->provider, sizeof m->provider, "%s", provider);
+    f = fact_of(l, m);
+    if (!known || (*f->hash && !(t && strcmp(t->fact.name, m->type) == 0)))
+        return; /* or another is called so there */
+    snprintf(f->hash, sizeof f->hash, "%s", m->config_hash);
+    snprintf(f->made, sizeof f->made, "%s", was.made);
+    memcpy(f->micros_hour, was.micros_hour, sizeof f->micros_hour);
+    fact_write(l, f);
 }
 
 void type_names_settle(struct ledger *l, const struct config *conf)

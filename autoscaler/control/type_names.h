@@ -21,8 +21,8 @@
  * known. */
 void type_name_keep(struct ledger *l, const struct machine *m,
                     const struct conf_type *t, int64_t micros);
-/* Its provider is about to be called so: a type of that provider that is else
- * made the same way is its own. */
+/* Its provider is called so from now on: a type of that provider that is else
+ * made the same way is its own, and what is known of its type goes with it. */
 void type_name_moves(struct ledger *l, struct machine *m, const char *provider,
                      const struct config *conf);
 /* What the file says now that the machine costs; what was known before, for one

@@ -51,7 +51,9 @@ struct daemon *first(struct world *w);
     X(35, limits_saved_for_ever) \
     X(35, most_of_a_type_saved_for_ever) \
     X(36, all_renamed_and_dearer) \
-    X(36, all_renamed_and_dearer_at_a_start)
+    X(36, all_renamed_and_dearer_at_a_start) \
+    X(36, renamed_again_and_dearer) \
+    X(36, renamed_again_and_dearer_at_a_start)
 
 /* test_late.c: answers that come after the next thing. */
 #define LATE(X) \

@@ -449,8 +449,10 @@ const char *most_of_a_type_saved_for_ever(void)
             "  v100: {provider: b, resources: {GPU: 4}, price: 3, max: 4}\n"
 
 /* 36.  One file renames provider and type of two machines, and they cost three
- * times as much: that counts before a list tells whose they are. */
-static const char *renamed_and_dearer(bool restart)
+ * times as much: that counts before a list tells whose they are.  before: a file that
+ * renamed their provider alone, an hour ago, or NULL. */
+static const char *renamed_and_dearer(const char *before, const char *file,
+                                      bool restart)
 {
     struct world *w = calm(TWO_PRICED("a", "t4", "1"), false, 2);
 
@@ -458,8 +460,14 @@ static const char *renamed_and_dearer(bool restart)
     world_run(w, 5 * MINUTE);
     if (alive(w) != 2)
         return wrong("%u machines: the test tests nothing", alive(w));
+    if (before) {
+        daemon_reload(first(w), before);
+        world_run(w, SECOND);
+        world_person(w, COMMAND_APPLY);
+        world_run(w, HOUR);
+    }
     weather(w, 0, (struct cloud_weather){.lists_fail = true});
-    daemon_reload(first(w), TWO_PRICED("prod", "t4-new", "3"));
+    daemon_reload(first(w), file);
     world_run(w, SECOND);
     world_person(w, COMMAND_APPLY);
     world_run(w, MINUTE);
@@ -481,10 +489,22 @@ static const char *renamed_and_dearer(bool restart)
 
 const char *all_renamed_and_dearer(void)
 {
-    return renamed_and_dearer(false);
+    return renamed_and_dearer(NULL, TWO_PRICED("prod", "t4-new", "3"), false);
 }
 
 const char *all_renamed_and_dearer_at_a_start(void)
 {
-    return renamed_and_dearer(true);
+    return renamed_and_dearer(NULL, TWO_PRICED("prod", "t4-new", "3"), true);
+}
+
+const char *renamed_again_and_dearer(void)
+{
+    return renamed_and_dearer(TWO_PRICED("prod", "t4", "1"),
+                              TWO_PRICED("a", "t4-new", "3"), false);
+}
+
+const char *renamed_again_and_dearer_at_a_start(void)
+{
+    return renamed_and_dearer(TWO_PRICED("prod", "t4", "1"),
+                              TWO_PRICED("a", "t4-new", "3"), true);
 }

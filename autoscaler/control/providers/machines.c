@@ -92,7 +92,6 @@ void machine_moves(struct providers *p, struct machine *m, const char *provider)
     emit(p->env, "node.moved", m->id, "", "provider %s is called %s now",
          m->provider, provider);
     type_name_moves(p->ledger, m, provider, p->conf->now);
-    snprintf(m->provider, sizeof m->provider, "%s", provider);
     type_name_settle(p->ledger, m, p->conf->now);
     fleet_touch(&p->ledger->fleet, m);
 }
