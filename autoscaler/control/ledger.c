@@ -225,6 +225,31 @@ void machine_doubt(struct ledger *l, struct machine *m, const struct err *e)
          m->provider, e->text);
 }
 
+/* Since when this one machine keeps its request from being sent again. */
+static int64_t unneeded_since(const struct machine *m)
+{
+    if (m->state >= STATE_STOPPING)
+        return m->since_ms;
+    return m->state == STATE_INTENDED && !m->needed ? m->needed_ms : INT64_MAX;
+}
+
+int64_t launch_unneeded_since(const struct ledger *l, const struct machine *m)
+{
+    int64_t since = INT64_MAX;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < l->fleet.n; i++) {
+        const struct machine *x = l->fleet.v[i];
+
+        if (strcmp(x->request_id, m->request_id) != 0)
+            continue;
+        if (unneeded_since(x) < since)
+            since = unneeded_since(x);
+        n++;
+    }
+    return n == m->launch_count ? since : 0;
+}
+
 bool machine_due(const struct ledger *l, const struct machine *m)
 {
     return !m->busy && !machine_is_anothers(m) &&

@@ -8,6 +8,7 @@
 enum {
     DRAIN_MARGIN_MS = 300000, /* beside the time that work was given */
     UNSENT_MS = 60000,
+    UNNEEDED_MS = 60000, /* not sent again for so long, as nothing needs it */
     /* longer than a launch whose answer was lost may take to come in (settle.c)
      * and a list after that: sooner, another one would be bought beside it */
     UNANSWERED_MS = 300000,
@@ -110,10 +111,23 @@ static void end_late(struct observe *o, struct machine *m)
 }
 
 /* One that left and is not answered may exist.  Sent again, it is found by its
- * request id; much later it would buy what was needed then. */
-static void unanswered_late(struct observe *o, struct machine *m)
+ * request id; much later it would buy what was needed then.  While it is not needed
+ * it is not sent, and only a list can tell: it need not count for so long. */
+static int64_t unanswered_until(const struct observe *o,
+                                const struct machine *m)
 {
     int64_t until = m->progress_ms + UNANSWERED_MS;
+    int64_t since = launch_unneeded_since(o->ledger, m);
+
+    if (since == INT64_MAX)
+        return until;
+    since = (since > m->progress_ms ? since : m->progress_ms) + UNNEEDED_MS;
+    return since < until ? since : until;
+}
+
+static void unanswered_late(struct observe *o, struct machine *m)
+{
+    int64_t until = unanswered_until(o, m);
     struct err e;
 
     if (m->busy || m->maybe.given_up)
@@ -124,7 +138,7 @@ static void unanswered_late(struct observe *o, struct machine *m)
     }
     err_set(&e, m->failure ? m->failure : ST_RETRY,
             "its launch was not answered, and could not be sent again for %d s",
-            UNANSWERED_MS / 1000);
+            (int)((o->env->now_ms - m->progress_ms) / 1000));
     machine_doubt(o->ledger, m, &e);
 }
 

@@ -41,18 +41,7 @@ static bool backs_off(const struct send *s, const struct machine *m)
  * they are gone. */
 static bool is_needed(const struct send *s, const struct machine *first)
 {
-    const struct fleet *f = &s->ledger->fleet;
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < f->n; i++) {
-        if (strcmp(f->v[i]->request_id, first->request_id) != 0)
-            continue;
-        if (f->v[i]->state >= STATE_STOPPING ||
-            (f->v[i]->state == STATE_INTENDED && !f->v[i]->needed))
-            return false;
-        n++;
-    }
-    return n == first->launch_count;
+    return launch_unneeded_since(s->ledger, first) == INT64_MAX;
 }
 
 /* It stood in line (for a place among the calls, for the copy, for a back-off), and

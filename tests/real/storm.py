@@ -351,7 +351,8 @@ class Storm:
             self.alive()
             why = self.unsettled(time.monotonic() - began)
         if why:
-            self.judge.says(6, f"{SETTLE_S} s after the faults: {why}\n{json.dumps(self.daemon.status())[:3000]}")
+            status = {k: v for k, v in self.daemon.status().items() if k != "types"}
+            self.judge.says(6, f"{SETTLE_S} s after the faults: {why}\n{json.dumps(status)}\n{json.dumps(self.daemon.nodes())}")
         else:
             self.rests()
         self.settled_after = time.monotonic() - began

@@ -508,3 +508,31 @@ const char *renamed_again_and_dearer_at_a_start(void)
     return renamed_and_dearer(TWO_PRICED("prod", "t4", "1"),
                               TWO_PRICED("a", "t4-new", "3"), true);
 }
+
+/* ---- what nobody needs any more */
+
+#define ONE_OF_TWO \
+    CLUSTER \
+    "limits: {idle_timeout: 2m, max_nodes: 1}\n" ONE_CLOUD "node_types:\n" \
+    "  t4: {provider: a, resources: {CPU: 8, GPU: 1}, price: 1, max: 4}\n" \
+    "  cpu: {provider: a, resources: {CPU: 64}, price: 1, max: 4}\n"
+
+/* A launch has no effect, which nobody is told, and is not needed any more.  It
+ * counts, so there is no place for another machine: not for longer than it takes
+ * to know. */
+const char *unneeded_in_doubt(void)
+{
+    struct world *w = calm(ONE_OF_TWO, false, 1);
+
+    weather(w, 0, (struct cloud_weather){.lost_request = 1000});
+    world_ask(w, 0, GPUS(1));
+    world_run(w, SECOND);
+    world_ask(w, 0, "{\"bundles\": []}");
+    world_run(w, SECOND);
+    weather(w, 0, (struct cloud_weather){0});
+    world_ask(w, 0, "{\"bundles\": [{\"resources\": {\"CPU\": 32}}]}");
+    world_run(w, 3 * MINUTE);
+    if (alive(w) != 1)
+        return wrong("%u machines three minutes after, not 1", alive(w));
+    return NULL;
+}

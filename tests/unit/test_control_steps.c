@@ -98,7 +98,8 @@ static void test_unanswered_and_unsent(void **state)
 
     (void)state;
     rig_site()->list_failures = 1;
-    m->maybe.doubt = true;
+    m->maybe.doubt = m->needed = true;
+    m->launch_count = 1;
     rig_pass(299999);
     observe_deadlines(&observe);
     assert_false(standing_lost_sight(m));
@@ -112,6 +113,28 @@ static void test_unanswered_and_unsent(void **state)
     assert_int_equal(m->state, STATE_INTENDED); /* it counts */
     assert_true(standing_lost_sight(m));
     assert_true(rig_emitted("launch.unanswered"));
+}
+
+/* Nor is it one for five minutes when nothing needs it: it is not sent again. */
+static void test_unanswered_and_not_needed(void **state)
+{
+    struct machine *m = rig_machine("m", STATE_INTENDED, "");
+
+    (void)state;
+    m->maybe.doubt = m->needed = true;
+    m->launch_count = 1;
+    rig_pass(100000);
+    observe_deadlines(&observe);
+    assert_false(standing_lost_sight(m));
+    m->needed = false; /* by a plan of now */
+    m->needed_ms = rig.env.now_ms;
+    rig_pass(59999);
+    observe_deadlines(&observe);
+    assert_false(standing_lost_sight(m)); /* it may be needed again */
+    rig_pass(1);
+    observe_deadlines(&observe);
+    assert_int_equal(m->state, STATE_INTENDED); /* it counts */
+    assert_true(standing_lost_sight(m));
 }
 
 /* ---- commands */
@@ -397,6 +420,7 @@ int main(void)
         TEST(test_unseen_is_not_late),
         TEST(test_unsent_intent),
         TEST(test_unanswered_and_unsent),
+        TEST(test_unanswered_and_not_needed),
         TEST(test_command_is_answered_at_the_end),
         TEST(test_protect),
         TEST(test_reload),
