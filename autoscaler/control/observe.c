@@ -8,7 +8,9 @@
 enum {
     DRAIN_MARGIN_MS = 300000, /* beside the time that work was given */
     UNSENT_MS = 60000,
-    UNNEEDED_MS = 60000, /* not sent again for so long, as nothing needs it */
+    /* not sent again for so long, as nothing needs it: nothing is bought in its
+     * place, but what needs something else may have waited for it */
+    UNNEEDED_MS = 60000,
     /* longer than a launch whose answer was lost may take to come in (settle.c)
      * and a list after that: sooner, another one would be bought beside it */
     UNANSWERED_MS = 300000,
