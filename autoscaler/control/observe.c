@@ -123,8 +123,11 @@ static int64_t unanswered_until(const struct observe *o,
 
     if (since == INT64_MAX)
         return until;
-    since = (since > m->progress_ms ? since : m->progress_ms) + UNNEEDED_MS;
-    return since < until ? since : until;
+    if (since < m->progress_ms)
+        since = m->progress_ms;
+    if (since < o->env->started_ms)
+        since = o->env->started_ms; /* the first plan says what is needed */
+    return since + UNNEEDED_MS < until ? since + UNNEEDED_MS : until;
 }
 
 static void unanswered_late(struct observe *o, struct machine *m)
