@@ -40,5 +40,5 @@ def start(ray):
         for driver in list(ray.drivers):  # first, so that nodes end at once
             ray.end(driver)
         if daemon.dir.exists():
-            print(f"---- the daemon's log\n{daemon.text()}")
+            print(daemon.story())
         daemon.close()

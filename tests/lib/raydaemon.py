@@ -36,7 +36,9 @@ class RayDaemon(Daemon):
                   "providers": {"local": self.options, **(providers or {})}, "node_types": types or TYPES}
         if queues:
             config["queues"] = queues
-        super().__init__(directory, json.dumps(config, indent=1), args, start=False,  # JSON is YAML
+        self.plans = pathlib.Path(directory) / "plans"
+        record = [] if "--record" in args else ["--record", str(self.plans)]
+        super().__init__(directory, json.dumps(config, indent=1), [*args, *record], start=False,  # JSON is YAML
                          env={**ray.environment(), "DAVIT_PLUGIN_DIR": str(PLUGINS), **(environment or {})})
 
     def __enter__(self):
@@ -48,7 +50,7 @@ class RayDaemon(Daemon):
 
     def __exit__(self, kind, *_):
         if kind is not None:
-            print(f"---- the daemon's log\n{self.text()}")
+            print(self.story())
         self.close()
 
     def start(self, wait="/readyz"):
@@ -73,6 +75,16 @@ class RayDaemon(Daemon):
         finally:
             shutil.rmtree(self.dir)
             shutil.rmtree(self.temp)
+
+    def story(self, plans=8):
+        """What a failed test is looked into with: the log, and of the last plans that asked for something what waited
+        and what was free."""
+        lines = ["---- the daemon's log", self.text()]
+        for path in sorted(self.plans.glob("*.json"), key=lambda p: int(p.name.split("-")[0]))[-plans:]:
+            plan = json.loads(path.read_text())
+            lines += [f"---- {path.name}", *(f"demand {json.dumps(d)}" for d in plan["demands"]),
+                      *(f"node {json.dumps(n)}" for n in plan["nodes"]), f"plan {json.dumps(plan['plan'])[:1000]}"]
+        return "\n".join(lines)
 
     # -- asking
 
