@@ -110,7 +110,7 @@ def main():
     assert "carol" not in owners and run("davit", "request", "--owner", "carol", "CPU=1*2", expect=0)
     changed = CONFIG.read_text()
     run(*DPKG, "-i", NEW)      # while it runs
-    assert run("dpkg-query", "-W", "-f", "${Version}", "davit") == re.search(r"_([^_]*)_", NEW)[1]
+    assert run("dpkg-query", "-W", "-f", "${Version}", "davit") == re.search(r"_([^_]*)_", os.path.basename(NEW))[1]
     assert CONFIG.read_text() == changed, "settings survive an upgrade"
     stop(p)
     p = start()     # what the package's postinst does where systemd runs
