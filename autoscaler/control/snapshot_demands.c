@@ -67,7 +67,8 @@ static void tasks_take(struct arena *a, struct snap_demand d,
     }
 }
 
-/* What room that went a moment ago may have gone to is split off as unconfirmed. */
+/* What may be on a node, or in line there, since a moment is split off as
+ * unconfirmed. */
 static struct snap_demand in_doubt(struct taking *t, const struct source *h,
                                    struct snap_demand d,
                                    const struct lately_sums *lately)
@@ -100,10 +101,11 @@ static struct snap_demand in_doubt(struct taking *t, const struct source *h,
 static void tasks_doubt(struct taking *t, const struct source *h,
                         struct snap_demand *v)
 {
-    struct lately_sums lately = lately_sums(&h->lately, t->k->env->mono_ms,
-                                            t->arena);
+    struct lately_sums lately = lately_sums(&h->lately, h->view,
+                                            t->k->env->mono_ms, t->arena);
+    bool any = lately.n_room > 0 || lately.n_left > 0;
 
-    for (uint32_t i = 0; lately.n_room && i < h->view->n_demands; i++)
+    for (uint32_t i = 0; any && i < h->view->n_demands; i++)
         if (v[i].source == SOURCE_TASK)
             v[i] = in_doubt(t, h, v[i], &lately);
 }

@@ -182,7 +182,7 @@ void lately_look(struct lately *r, const struct source_view *before,
     old_leave(&r->room, mono_ms);
     old_leave(&r->waits, mono_ms);
     room_look(r, before, now, mono_ms);
-    if (before && r->room.n > 0)
+    if (before)
         waits_look(r, before, now, mono_ms);
 }
 
@@ -251,20 +251,56 @@ static const struct lately_sum *sums_of(const struct lately_changes *all,
     return to.v;
 }
 
-struct lately_sums lately_sums(const struct lately *r, int64_t mono_ms,
+/* What is free on the nodes. */
+static const struct lately_sum *left_of(const struct source_view *now,
+                                        struct arena *arena, uint32_t *ret_n)
+{
+    struct adding to = {
+        .v = ARENA_ARRAY(arena, struct lately_sum, LATELY_MOST)};
+
+    hash_init(&to.by_key, arena, LATELY_MOST);
+    for (uint32_t i = 0; i < now->n_nodes; i++) {
+        const struct source_node *n = &now->nodes[i];
+        struct lately_change c = {.type = hash_name(n->type)};
+
+        for (uint32_t k = 0; lives(n) && k < n->available.n; k++) {
+            const struct qty *q = &n->available.v[k];
+            struct lately_sum *l;
+
+            c.what = hash_name(q->name);
+            l = q->amount > 0 ? sum_for(&to, &c) : NULL;
+            if (!l)
+                continue;
+            l->by = sum_of(l->by, q->amount);
+            l->most = q->amount > l->most ? q->amount : l->most;
+        }
+    }
+    if (to.n > 1)
+        qsort(to.v, to.n, sizeof *to.v, by_hash);
+    *ret_n = to.n;
+    return to.v;
+}
+
+struct lately_sums lately_sums(const struct lately *r,
+                               const struct source_view *now, int64_t mono_ms,
                                struct arena *arena)
 {
     struct lately_sums s = {0};
+    bool more_wait = false;
 
     s.room = sums_of(&r->room, mono_ms, arena, &s.n_room);
     s.waits = sums_of(&r->waits, mono_ms, arena, &s.n_waits);
+    for (uint32_t i = 0; i < s.n_waits && !more_wait; i++)
+        more_wait = s.waits[i].by > 0 && s.waits[i].most > 0;
+    if (more_wait)
+        s.left = left_of(now, arena, &s.n_left);
     return s;
 }
 
-/* How many of what alt asks for the nodes of one type may have taken: v is what
- * went there. */
-static int64_t alt_holds(const struct lately_sum *v, uint32_t n,
-                         const struct snap_alt *alt)
+/* How many of what alt asks for fit into v, what went, or is left, on the nodes
+ * of one type. */
+static int64_t alt_fits(const struct lately_sum *v, uint32_t n,
+                        const struct snap_alt *alt)
 {
     int64_t most = INT64_MAX;
 
@@ -297,18 +333,26 @@ static int64_t twice_in_line(const struct lately_sums *s,
     return !x ? 0 : x->by < x->most ? x->by : x->most;
 }
 
-uint32_t lately_holds(const struct lately_sums *s, const struct snap_bundle *b)
+/* How many of the bundle fit into v, type by type; no more than its count. */
+static uint32_t bundle_fits(const struct lately_sum *v, uint32_t n,
+                            const struct snap_bundle *b)
 {
     int64_t all = 0;
 
-    for (uint32_t i = 0, end; i < s->n_room; i = end) {
-        for (end = i + 1;
-             end < s->n_room && s->room[end].type == s->room[i].type;)
+    for (uint32_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && v[end].type == v[i].type;)
             end++;
         for (uint32_t k = 0; k < b->n_alts && all < b->count; k++)
-            all += alt_holds(s->room + i, end - i, &b->alts[k]);
+            all += alt_fits(v + i, end - i, &b->alts[k]);
     }
-    if (all > 0)
+    return all < b->count ? (uint32_t)all : b->count;
+}
+
+uint32_t lately_holds(const struct lately_sums *s, const struct snap_bundle *b)
+{
+    int64_t all = bundle_fits(s->room, s->n_room, b);
+
+    if (all > 0 || bundle_fits(s->left, s->n_left, b) > 0)
         all += twice_in_line(s, b);
     return all < b->count ? (uint32_t)all : b->count;
 }

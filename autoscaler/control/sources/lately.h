@@ -6,10 +6,12 @@
  * there, and shows the last answers side by side.  Work that one raylet hands to
  * another one is, between their answers, both: pending at the first, and at the
  * second in room that it has no more, or in the line there, pending once more
- * (docs/ray.md, "How old a view is").  Looking again sooner shows the same
- * answers again.  So, for LATELY_DOUBT_MS after room went, as many pending tasks
- * are in doubt as it may have been taken by, and as many as there are more of
- * since, up to what waited before.
+ * (docs/ray.md, "How old a view is").  In line it may stand beside free room: a
+ * raylet that has just joined takes no work of a job that it has not heard of.
+ * Looking again sooner shows the same answers again.  So, for LATELY_DOUBT_MS
+ * after room went, as many pending tasks are in doubt as it may have been taken
+ * by; and, where room went or is left, as many as there are more of since, up to
+ * what waited before.
  *
  * What comes free counts against what went, type by type, and what waits no more
  * against what waits anew: on a busy cluster, where one task follows another,
@@ -65,9 +67,14 @@ struct lately_sum {
 };
 struct lately_sums {
     const struct lately_sum *room, *waits; /* arena */
-    uint32_t n_room, n_waits;
+    /* Free now: by is all of it, most what is free on one node.  Empty when
+     * nothing waits anew: nobody asks then. */
+    const struct lately_sum *left;
+    uint32_t n_room, n_waits, n_left;
 };
-struct lately_sums lately_sums(const struct lately *r, int64_t mono_ms,
+/* now: the last view. */
+struct lately_sums lately_sums(const struct lately *r,
+                               const struct source_view *now, int64_t mono_ms,
                                struct arena *arena);
 /* How many of the bundle may lie there, or be in line there for a second time: no
  * more than its count. */
