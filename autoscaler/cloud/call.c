@@ -16,6 +16,8 @@
 #include "inside.h"
 
 #define RETRY_AFTER_MAX_MS (3600u * 1000)
+/* The clocks it is told from are read one after the other. */
+#define SLEPT_LEAST_MS 1000
 
 static const char *const op_names[] = {[CALL_LIST] = "list",
                                        [CALL_LAUNCH] = "launch",
@@ -208,6 +210,19 @@ static void call_enter(struct call *c, int64_t deadline)
     judge(c, sink);
 }
 
+/* In all, since it was started. */
+static int64_t computer_slept_ms(void)
+{
+    return clock_boot_ms() - clock_mono_ms();
+}
+
+/* What it was decided on is of before the computer slept. */
+static bool is_overslept(const struct call *c)
+{
+    return (c->op == CALL_LAUNCH || c->op == CALL_TERMINATE) &&
+           computer_slept_ms() - c->slept_ms >= SLEPT_LEAST_MS;
+}
+
 static void call_run(struct job *job)
 {
     struct call *c = (struct call *)job;
@@ -227,6 +242,10 @@ static void call_run(struct job *job)
         c->status = err_set(
             &c->err, ST_RETRY, "%s found no free worker for %lld ms",
             op_names[c->op], (long long)(now - c->started_mono_ms));
+    else if (is_overslept(c))
+        c->status = err_set(&c->err, ST_RETRY,
+                            "%s had not begun when the computer fell asleep",
+                            op_names[c->op]);
     else
         call_enter(c, deadline);
     for (uint32_t i = 0; c->op == CALL_TERMINATE && i < c->n_ids; i++)
@@ -242,6 +261,7 @@ void call_submit(struct workers *w, struct call *c, int64_t timeout_ms)
     assert(c->op != CALL_TERMINATE || c->n_ids > 0);
     c->job.run = call_run;
     c->started_mono_ms = clock_mono_ms();
+    c->slept_ms = computer_slept_ms();
     c->job.deadline_mono_ms = c->started_mono_ms + timeout_ms + CALL_GRACE_MS;
     workers_submit(w, &c->job);
 }

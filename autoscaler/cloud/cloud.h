@@ -100,6 +100,7 @@ struct call {
     struct provider *provider;
     enum call_op op;
     int64_t started_mono_ms, took_ms;
+    int64_t slept_ms; /* the computer, in all, when it was submitted */
     /* arguments */
     const char *type, *zone, *request_id; /* LAUNCH */
     uint32_t count;
@@ -120,6 +121,8 @@ struct call {
 };
 
 struct call *call_new(struct provider *p, enum call_op op, int kind);
+/* A launch or an end that has not begun when the computer falls asleep never does:
+ * RETRY.  Hours later nobody may need the machine, or it may have work. */
 void call_submit(struct workers *w, struct call *c, int64_t timeout_ms);
 void call_free(struct call *c);
 /* Of a LAUNCH; of other operations the provider's. */

@@ -193,6 +193,88 @@ static void test_hang(void **state)
     rig_done(&r);
 }
 
+static atomic_llong asleep_us; /* the computer, in all */
+
+static int64_t clock_us(clockid_t id)
+{
+    struct timespec t;
+    clock_gettime(id, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+static int64_t its_wall_us(void *arg)
+{
+    (void)arg;
+    return clock_us(CLOCK_REALTIME);
+}
+
+static int64_t its_mono_us(void *arg)
+{
+    (void)arg;
+    return clock_us(CLOCK_MONOTONIC);
+}
+
+static int64_t its_boot_us(void *arg)
+{
+    (void)arg;
+    return clock_us(CLOCK_MONOTONIC) + atomic_load(&asleep_us);
+}
+
+static void its_sleep_ms(void *arg, int64_t ms)
+{
+    (void)arg;
+    rig_sleep((int)ms);
+}
+
+static struct call *change_new(struct rig *r, enum call_op op)
+{
+    struct call *c = call_new(r->p, op, 1);
+    const char **ids = ARENA_ARRAY(&c->arena, const char *, 1);
+    ids[0] = "m-1";
+    c->ids = c->names = ids;
+    c->n_ids = 1;
+    c->type = "t4";
+    c->request_id = "r-1";
+    c->count = 1;
+    return c;
+}
+
+/* What was decided before the computer slept, and no worker had begun, does not
+ * leave after it; what only looks does. */
+static void test_overslept(void **state)
+{
+    static const struct clock clock = {its_wall_us, its_mono_us, its_boot_us,
+                                       its_sleep_ms, NULL};
+    (void)state;
+    struct rig r;
+    uint32_t changes = 0, looks = 0;
+    clock_install(&clock);
+    rig_misfit(&r, "hang", "", "700");
+    for (int i = 0; i < 4; i++) /* all workers */
+        call_submit(r.workers, call_new(r.p, CALL_LIST, 1), 60000);
+    rig_sleep(200);
+    call_submit(r.workers, change_new(&r, CALL_TERMINATE), 60000);
+    call_submit(r.workers, change_new(&r, CALL_LAUNCH), 60000);
+    call_submit(r.workers, call_new(r.p, CALL_LIST, 1), 60000);
+    atomic_store(&asleep_us, 3600ll * 1000000);
+    for (int i = 0; i < 7; i++) {
+        struct call *got = rig_take(&r);
+        bool slept = strstr(got->err.text, "fell asleep") != NULL;
+        assert_int_equal(slept, got->op != CALL_LIST);
+        if (slept)
+            assert_int_equal(got->status, ST_RETRY);
+        if (got->op == CALL_TERMINATE)
+            assert_int_equal(got->done[0], ST_RETRY);
+        changes += slept;
+        looks += got->op == CALL_LIST;
+        call_free(got);
+    }
+    assert_int_equal(changes, 2);
+    assert_int_equal(looks, 5);
+    rig_done(&r);
+    clock_install(NULL);
+}
+
 /* A call the pool drops unrun must not look like an empty, truthful list. */
 static void test_dropped(void **state)
 {
@@ -452,6 +534,7 @@ int main(void)
                                        cmocka_unit_test(test_offers_lies),
                                        cmocka_unit_test(test_hang),
                                        cmocka_unit_test(test_dropped),
+                                       cmocka_unit_test(test_overslept),
                                        cmocka_unit_test(test_sleep),
                                        cmocka_unit_test(test_cancelled_before),
                                        cmocka_unit_test(test_http),
