@@ -37,6 +37,9 @@ CFLAGS.tsan := -O1 -g -fsanitize=thread
 CFLAGS.fuzz := -O1 -g -w -fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined
 CFLAGS.cov := -O0 -g --coverage
 CFLAGS := -std=c11 -D_GNU_SOURCE -fPIE $(WARN) $(CFLAGS.$(VARIANT)) $(EXTRA_CFLAGS)
+# Bettering a plan is bound by what is counted, so its loops are worth more: 4 to 21 % less
+# CPU for the same plan (docs/notes/packing.md).
+PLAN_CFLAGS.release := -O3
 LDFLAGS.release := -pie $(HARDEN_LINK)
 LDFLAGS.debug := -pie -fsanitize=address,undefined
 LDFLAGS.tsan := -pie -fsanitize=thread
@@ -63,7 +66,7 @@ all: $(B)/davit $(PLUGIN_SOS)  ## the daemon and its plug-ins (default)
 .DEFAULT_GOAL := all
 
 # A changed flag rebuilds everything.
-FLAGS_NOW = $(CC) $(CFLAGS) $(PLUGIN_CFLAGS) $(CPPFLAGS) $(LDFLAGS)
+FLAGS_NOW = $(CC) $(CFLAGS) $(PLAN_CFLAGS.$(VARIANT)) $(PLUGIN_CFLAGS) $(CPPFLAGS) $(LDFLAGS)
 $(B)/flags: FORCE
 	@mkdir -p $(@D); echo '$(subst ','\'',$(FLAGS_NOW))' | cmp -s - $@ || echo '$(subst ','\'',$(FLAGS_NOW))' > $@
 .PHONY: FORCE
@@ -78,6 +81,7 @@ $(B)/gen/%.o: $(B)/gen/%.c $(B)/flags
 	$(call say,CC,$@)
 	$(Q)$(CC) $(CFLAGS) -Wno-conversion -Wno-shadow $(CPPFLAGS) $(PKG_CFLAGS) -MMD -MP -c -o $@ $<
 
+$(B)/autoscaler/plan/cover/%.o: CFLAGS += $(PLAN_CFLAGS.$(VARIANT))
 $(B)/%.o: %.c $(B)/flags | $(GEN_C)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
