@@ -305,11 +305,13 @@ static bool end_unsure(const struct world *w, const struct cloud_machine *m,
 }
 
 /* No answer told of it that the daemon still knows, and the first list that could have
- * it did not: another may be bought in its place. */
+ * it did not: another may be bought in its place.  By that list, perhaps: `left` is
+ * when a thread may have been given it at the earliest. */
 static bool never_seen(const struct world *w, const struct cloud_machine *m,
                        int64_t left)
 {
-    return !m->first_list_ms && m->absent_ms && m->absent_ms <= left &&
+    return !m->first_list_ms && m->absent_ms &&
+           m->absent_ms <= left + THREAD_MS &&
            m->told_ms <= w->daemons[0].started_ms;
 }
 
