@@ -387,8 +387,10 @@ static const char *row_value(const struct kit_option *o, const char *key,
                              const struct davit_kv *kv, size_t n,
                              const char **from)
 {
-    const char *v = filled(kit_find(kv, n, key));
+    const char *v = kit_find(kv, n, key);
     *from = key;
+    if (!o->none)
+        v = filled(v);
     if (!v && o->instead && (v = filled(kit_find(kv, n, o->instead))))
         *from = o->instead;
     if (!v && o->env)

@@ -73,13 +73,14 @@ struct kit_option {
     int64_t min, max;
     kit_option_read *read;
     bool needed;
+    bool none; /* an empty text is a value: none, and not the default */
 };
 
 #define KIT_AT(type, field) .at = offsetof(type, field)
 
 /* Fills a struct from a table that ends with {0}: the provider's settings, or,
  * with a type, that type's.  An empty text counts as not given, except for
- * KIT_READ.  Else INVALID; error.code is the key ("TYPE.key"), so that the
+ * KIT_READ and where it means none.  Else INVALID; error.code is the key ("TYPE.key"), so that the
  * message points at its line. */
 int kit_options_read(const struct kit_option *table, const struct davit_kv *kv,
                      size_t n, const struct davit_node_type *type, void *into,

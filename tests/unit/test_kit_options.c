@@ -93,6 +93,15 @@ static void defaults_are_taken(void **state)
     assert_int_equal(kit_options_read(one, NULL, 0, NULL, &t, &k, &e),
                      DAVIT_OK);
     assert_string_equal(t.file, "from-env");
+    const struct kit_option may[] = {{"file", "\"\": none", KIT_TEXT, AT(file),
+                                      .fallback = "f", .none = true},
+                                     {0}};
+    assert_int_equal(kit_options_read(may, NULL, 0, NULL, &t, &k, &e),
+                     DAVIT_OK);
+    assert_string_equal(t.file, "f");
+    assert_int_equal(kit_options_read(may, &own[1], 1, NULL, &t, &k, &e),
+                     DAVIT_OK);
+    assert_string_equal(t.file, "");
     kit_keep_done(&k);
 }
 

@@ -74,8 +74,12 @@ struct azure {
          KIT_AT(type, m.token_file), \
          .env = "AZURE_FEDERATED_TOKEN_FILE", \
          .fallback = ""}, \
-        {"prices", "the public price list, \"\" for none", KIT_TEXT, \
-         KIT_AT(type, m.prices), .fallback = AZURE_PRICES}, \
+        {"prices", \
+         "the public price list, \"\" for none", \
+         KIT_TEXT, \
+         KIT_AT(type, m.prices), \
+         .fallback = AZURE_PRICES, \
+         .none = true}, \
         {"endpoint", "Azure Resource Manager", KIT_URL, \
          KIT_AT(type, m.endpoint), .fallback = AZURE_PUBLIC}, \
         {"audience", "what tokens are for; else the endpoint", KIT_TEXT, \

@@ -303,6 +303,7 @@ def test_no_price_list(cloud, drives):
     d = drives(prices="")
     assert [priced(d) for _ in range(2)] == [{False: -1}] * 2
     assert not [x for x in cloud.log if x["path"] == "/api/retail/prices"]
+    assert "list prices" not in d.text(), "the public one was asked"
 
 
 def test_quotas_shared_by_a_family(cloud, drives):
