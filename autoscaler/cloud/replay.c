@@ -131,12 +131,45 @@ static struct exchange *pick_own(struct replay *r, struct recording_call *call,
     return NULL;
 }
 
+/* "METHOD PATH?..." -> its path */
+static const char *path_of(const char *key, size_t *ret_len)
+{
+    const char *path = key + strcspn(key, " ") + 1;
+
+    *ret_len = strcspn(path, "?");
+    return path;
+}
+
+/* Does the write change what is read, by their paths: the same, or one below it?
+ * "/" tells nothing: the action is in the body. */
+static bool write_is_of(const char *write, const char *read)
+{
+    size_t n, m;
+    const char *w = path_of(write, &n), *r = path_of(read, &m);
+
+    return n > 1 && n <= m && memcmp(w, r, n) == 0 && (n == m || r[n] == '/');
+}
+
+/* The last write that was made of what is read: what was seen before it is of the past,
+ * and rather is the future told than that. */
+static uint32_t written_last(const struct replay *r, const char *key)
+{
+    uint32_t last = 0;
+
+    for (uint32_t i = 0; i <= r->floor; i++)
+        if (r->all.v[i].write && r->all.v[i].used &&
+            write_is_of(r->all.v[i].key, key))
+            last = i;
+    return last;
+}
+
 /* host: only exchanges of this one; NULL: of any. */
 static struct exchange *pick(struct replay *r, struct recording_call *call,
                              const char *key, const char *host)
 {
     uint64_t hash = hash_text(HASH_SEED, key);
-    struct exchange *last = NULL, *later = NULL;
+    struct exchange *last = NULL, *later = NULL, *past = NULL;
+    uint32_t written = written_last(r, key);
     for (uint32_t i = 0; i < r->all.n; i++) {
         struct exchange *k = &r->all.v[i];
         if (k->hash != hash || strcmp(k->key, key) != 0 ||
@@ -148,13 +181,15 @@ static struct exchange *pick(struct replay *r, struct recording_call *call,
         if (k->write)
             continue;
         if (i < r->barrier || k->token) {
-            if (!last || good(k) || !good(last))
-                last = k;
+            struct exchange **old = i < written ? &past : &last;
+
+            if (!*old || good(k) || !good(*old))
+                *old = k;
         } else if (!later) {
             later = k;
         }
     }
-    return last ? last : later;
+    return last ? last : later ? later : past;
 }
 
 const struct exchange *replay_find(struct replay *r,
