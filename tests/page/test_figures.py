@@ -109,7 +109,7 @@ def test_history_over_a_restart(settled, look):
     slots = settled.get("/v1/history?step=60")[1]["slots"]
     assert before - 1e-5 < sum(s["spent"] for s in slots) < spent(settled, 3600) + 1e-5
     assert sum(s["launched"] for s in slots) >= 3 and max(s["waiting"] for s in slots) == 4
-    assert 0 < o["spent"] <= 1.4 * o["seen_s"] / 3600 + 1e-6
+    assert 0 < o["spent"] <= 12 * o["seen_s"] / 3600 + 1e-6     # the limit: a v100 costs too, until its launch is refused
     settled.stop()
     settled.start(wait="/readyz")
     again = settled.get("/v1/overview")[1]["cost"]["month"]
