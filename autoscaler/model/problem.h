@@ -163,7 +163,8 @@ struct pb_node {
     uint32_t host_group; /* string; 0: a unit of its own */
     uint32_t queue;      /* whose quota its work counts in, or NONE */
     bool head, unmanaged, outdated, spot, asked_to_end, moves;
-    bool template_room; /* has not joined: counted with its type's row */
+    bool template_room;   /* has not joined: counted with its type's row */
+    bool price_estimated; /* nobody told what it costs */
     enum machine_state state;
     uint32_t total, available; /* rows */
     uint32_t first_device,

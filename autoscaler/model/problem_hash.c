@@ -141,7 +141,8 @@ static uint64_t node(uint64_t h, const struct problem *s,
                      (uint32_t)n->outdated << 2 | (uint32_t)n->spot << 3 |
                      (uint32_t)n->template_room << 4 |
                      (uint32_t)(n->idle_ms < 0) << 5 |
-                     (uint32_t)n->asked_to_end << 6 | (uint32_t)n->moves << 7;
+                     (uint32_t)n->asked_to_end << 6 | (uint32_t)n->moves << 7 |
+                     (uint32_t)n->price_estimated << 8;
 
     h = two(two(h, n->id, n->type), n->offer, n->host_group);
     h = two(two(h, n->queue, flags), (uint32_t)n->state, (uint32_t)n->hold);

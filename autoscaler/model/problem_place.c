@@ -294,6 +294,9 @@ static void make_node(struct builder *m, const struct snap_node *f,
     }
     builder_node_labels(m, f, n);
     n->price_micros_hour = node_price(m, f, n, total);
+    n->price_estimated = f->price_micros_hour < 0 &&
+                         (n->offer == NONE ||
+                          m->s->offers[n->offer].price_estimated);
 }
 
 void builder_nodes(struct builder *m)

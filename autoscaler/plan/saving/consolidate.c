@@ -171,6 +171,31 @@ static bool worth(const struct attempt *a, int64_t price, int64_t cost)
     return gain > 0 && gain >= least_saving(s, price);
 }
 
+static bool all_estimated(const struct attempt *a, uint32_t first, bool how)
+{
+    bool all = true;
+
+    for (uint32_t i = first; all && i != NONE;
+         i = host_group_next(&a->host_groups, first, i))
+        all = a->t->s->nodes[i].price_estimated == how;
+    return all;
+}
+
+/* Is what is saved told by prices of one kind?  An estimate beside a known price
+ * tells nothing: it would be bought again and again, and saved nothing. */
+static bool comparable(const struct attempt *a, uint32_t first, uint32_t other,
+                       const struct candidate *d)
+{
+    const struct problem *s = a->t->s;
+
+    for (uint32_t o = 0; o < s->n_offers; o++)
+        if (d->offer_bought[o] > 0 &&
+            (!all_estimated(a, first, s->offers[o].price_estimated) ||
+             !all_estimated(a, other, s->offers[o].price_estimated)))
+            return false;
+    return true;
+}
+
 /* Per type, how many more it has than its min. */
 static uint32_t *spare_of(const struct candidate *d)
 {
@@ -299,6 +324,7 @@ static void try_without(struct attempt *a, uint32_t first, uint32_t other,
     mark(a, first, true);
     mark(a, other, true);
     if (without(a, &d) && worth(a, price, cost = cost_of(a, &d)) &&
+        comparable(a, first, other, &d) &&
         (!best->found || cost < best->cost)) {
         bool buys = d.bought_cost > 0 || !settled(&d);
 
