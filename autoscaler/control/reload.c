@@ -195,6 +195,7 @@ static void take_over(const struct reloading *r, struct config *conf,
     sources_reloaded(r->sources);
     type_names_settle(r->providers->ledger, conf);
     providers_check_places(r->providers, approved);
+    prices_settle(r->providers);
     ends_allow(r->ends, ends);
 }
 

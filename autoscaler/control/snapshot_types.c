@@ -167,10 +167,29 @@ static bool known_offers_take(const struct taking *t,
     }
     return any;
 }
+/* Nobody says what it costs now.  What its machines cost when somebody last did is
+ * nearer than an estimate, and nothing is replaced by its like; -1: there are none. */
+static int64_t price_last(const struct fleet *f, const struct conf_type *c,
+                          const struct snap_offer *o)
+{
+    int64_t most = -1;
 
-static void type_take(const struct taking *t, const struct snap_type *from,
+    for (uint32_t i = 0; i < f->n; i++) {
+        const struct machine *m = f->v[i];
+
+        if (m->state != STATE_GONE && m->price_micros_hour > most &&
+            m->spot == o->spot && strcmp(m->type, c->fact.name) == 0 &&
+            strcmp(m->config_hash, c->hash) == 0 &&
+            (!*o->zone || strcmp(o->zone, m->zone) == 0))
+            most = m->price_micros_hour;
+    }
+    return most;
+}
+
+static void type_take(const struct taking *t, const struct conf_type *conf,
                       struct snap_type *ret)
 {
+    const struct snap_type *from = &conf->fact;
     const struct providers *p = t->k->providers;
     const struct provider_state *s = provider_find(p, from->provider);
     struct offers offers = {{0}};
@@ -191,6 +210,10 @@ static void type_take(const struct taking *t, const struct snap_type *from,
         backoff_take(t, from, &o, &ret->unavailable);
         VEC_PUSH(t->arena, &offers.all, o);
     }
+    for (uint32_t i = 0; i < offers.all.n; i++)
+        if (offers.all.v[i].price_micros_hour < 0)
+            offers.all.v[i].price_micros_hour = price_last(
+                &t->k->ledger->fleet, conf, &offers.all.v[i]);
     ret->offers = offers.all.v;
     ret->n_offers = offers.all.n;
     pods_take(t, ret);
@@ -207,7 +230,7 @@ void types_take(struct taking *t)
     for (uint32_t i = 0; i < p->all.n; i++)
         quotas_count(p, p->all.v[i]);
     for (uint32_t i = 0; i < n; i++)
-        type_take(t, &t->conf->types[i].fact, &v[i]);
+        type_take(t, &t->conf->types[i], &v[i]);
     t->snapshot->types = v;
     t->snapshot->n_types = n;
 }

@@ -94,10 +94,14 @@ void type_name_keep(struct ledger *l, const struct machine *m,
     fact_write(l, f);
 }
 
-static int64_t cost_of(const struct machine *m, const struct conf_type *t)
+static bool made_as(const struct machine *m, const struct conf_type *t)
 {
-    if (!t || (*m->config_hash && strcmp(m->config_hash, t->hash) != 0))
-        return m->price_micros_hour;
+    return t && (!*m->config_hash || strcmp(m->config_hash, t->hash) == 0);
+}
+
+/* By the file, in its zone; -1: it has none. */
+static int64_t price_filed(const struct machine *m, const struct conf_type *t)
+{
     for (uint32_t i = 0; i < t->fact.n_offers; i++) {
         const struct snap_offer *o = &t->fact.offers[i];
 
@@ -105,7 +109,14 @@ static int64_t cost_of(const struct machine *m, const struct conf_type *t)
             (!*o->zone || strcmp(o->zone, m->zone) == 0))
             return o->price_micros_hour;
     }
-    return m->price_micros_hour;
+    return -1;
+}
+
+static int64_t cost_of(const struct machine *m, const struct conf_type *t)
+{
+    int64_t filed = made_as(m, t) ? price_filed(m, t) : -1;
+
+    return filed >= 0 ? filed : m->price_micros_hour;
 }
 
 static bool has_provider(const struct config *conf, const char *name)
@@ -127,18 +138,25 @@ int64_t type_name_bill(const struct machine *m, const struct conf_type *t,
     return now > cost ? now : cost;
 }
 
-/* A price that was corrected in the file is what it cost, should the file drop
- * its type later. */
-static void cost_settle(struct ledger *l, struct machine *m,
-                        const struct conf_type *t)
+/* It is what it cost, should the file drop its type later, or nobody tell it. */
+static void costs_now(struct ledger *l, struct machine *m,
+                      const struct conf_type *t, int64_t micros)
 {
-    int64_t cost = cost_of(m, t);
-
-    if (cost == m->price_micros_hour)
+    if (micros == m->price_micros_hour)
         return;
-    m->price_micros_hour = cost;
-    type_name_keep(l, m, t, cost);
+    m->price_micros_hour = micros;
+    type_name_keep(l, m, t, micros);
     fleet_touch(&l->fleet, m);
+}
+
+void type_name_told(struct ledger *l, struct machine *m,
+                    const struct config *conf, int64_t micros)
+{
+    const struct conf_type *t = type_find(conf, m->type);
+
+    if (micros >= 0 && m->state != STATE_GONE && made_as(m, t) &&
+        price_filed(m, t) < 0)
+        costs_now(l, m, t, micros);
 }
 
 /* The one type made as the machine was, of its provider; NULL: none, or two. */
@@ -199,7 +217,7 @@ void type_name_settle(struct ledger *l, struct machine *m,
         return;
     t = type_find(conf, m->type);
     if (t) {
-        cost_settle(l, m, t);
+        costs_now(l, m, t, cost_of(m, t));
         return;
     }
     f = fact_of(l, m);

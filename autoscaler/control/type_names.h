@@ -31,6 +31,12 @@ void type_name_moves(struct ledger *l, struct machine *m, const char *provider,
  * file no longer: that one may be called otherwise, which its next list tells. */
 int64_t type_name_bill(const struct machine *m, const struct conf_type *t,
                        const struct config *conf);
+/* Its provider says that its offer costs so much an hour now, -1: it does not know.
+ * Clouds bill what runs at the price of the hour, spot above all ("you pay the Spot
+ * price that's in effect", AWS's whitepaper on Spot Instances); of no effect where
+ * the file has a price, or has the type made another way. */
+void type_name_told(struct ledger *l, struct machine *m,
+                    const struct config *conf, int64_t micros);
 /* One that a list showed first.  Was it launched here, and has its type been
  * made another way since, it is what it was, at the old price. */
 void type_name_found(struct ledger *l, struct machine *m,

@@ -42,6 +42,7 @@ struct cloud *cloud_new(struct player *p, const struct cloud_opts *o)
     assert(i < CLOUDS);
     clouds[i] = c;
     plugin_builtin(cloud_provider());
+    plugin_builtin(cloud_provider_priced());
     return c;
 }
 
@@ -59,6 +60,7 @@ void cloud_free(struct cloud *c)
     free(c->all.v);
     free(c->requests.v);
     free(c->there.v);
+    free(c->told.v);
     hash_done(&c->by_request);
     hash_done(&c->by_id);
     arena_done(&c->arena);

@@ -5,7 +5,8 @@
  * `cloud: NAME` (left out: the cloud without a name).  The same request id gives
  * the same machines, for ever, and an ended machine is listed until it is gone.
  * Machines boot for as long as chance says, and join the played head that the
- * cloud was given.  What else befalls a cloud is its weather (struct
+ * cloud was given.  `plugin: priced` is the same with offers, which tell what
+ * machines cost.  What else befalls a cloud is its weather (struct
  * cloud_weather).  Clouds outlive the daemons that use them.  Times are
  * milliseconds of the player, probabilities are in 1,000.
  */
@@ -124,6 +125,7 @@ struct cloud_weather {
     bool invalid;      /* launches answer INVALID */
     uint32_t start_fails, no_gpu, never_joins, refuses_end; /* new machines */
     uint32_t boot_factor; /* boots take so many times longer; 0: 1 */
+    uint32_t dear;        /* prices, in percent of the usual; 0: 100 */
 };
 void cloud_weather(struct cloud *c, const struct cloud_weather *w);
 /* Since when no list can go well, in its weather; 0: one can. */
@@ -133,6 +135,17 @@ int64_t cloud_well_ms(const struct cloud *c);
 /* The n-th call from now, and no other, meets that weather. */
 void cloud_spoil(struct cloud *c, uint32_t n, const struct cloud_weather *w);
 uint64_t cloud_faults(const struct cloud *c); /* calls and machines spoilt */
+
+/* What a daemon was told that a type costs, the newest last. */
+struct cloud_price {
+    char type[64];
+    bool spot;
+    uint32_t daemon, start; /* player_who(), player_starts() */
+    int64_t micros_hour;
+    int64_t first_ms; /* an answer with it came in time then, the first that did;
+                       * 0: none has */
+};
+const struct cloud_price *cloud_prices(const struct cloud *c, uint32_t *ret_n);
 
 /* ---- what people, and the cloud itself, do to a machine */
 

@@ -509,3 +509,14 @@ const struct davit_provider *cloud_provider(void)
                                                 .places = places};
     return &table;
 }
+
+const struct davit_provider *cloud_provider_priced(void)
+{
+    static struct davit_provider table;
+
+    table = *cloud_provider();
+    table.name = "priced";
+    table.caps |= DAVIT_CAP_OFFERS;
+    table.offers = cloud_offers;
+    return &table;
+}

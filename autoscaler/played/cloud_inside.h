@@ -2,7 +2,7 @@
  * cloud_inside.h - what the files of the played cloud share.
  *
  * cloud.c is its machines and what befalls them, cloud_calls.c the provider that
- * daemons call, cloud_list.c its list.
+ * daemons call, cloud_list.c its list, cloud_offers.c its prices.
  */
 #ifndef PLAYED_CLOUD_INSIDE_H
 #define PLAYED_CLOUD_INSIDE_H
@@ -37,6 +37,7 @@ struct cloud {
     VEC(struct vm *) all; /* ever */
     VEC(struct request *) requests;
     struct hash by_request, by_id;
+    VEC(struct cloud_price) told;
     struct asked *late;     /* requests that are still to come in */
     struct handle *handles; /* those that are open, the newest first */
     uint32_t calls, changes;
@@ -81,11 +82,19 @@ bool call_is_silent(enum luck luck); /* no answer goes out */
 int call_no_reply(struct cloud *c, struct davit_error *e);
 void asked_free(struct asked *a);
 const struct davit_provider *cloud_provider(void);
+const struct davit_provider *cloud_provider_priced(void);
 
 /* ---- cloud_list.c: the provider's list() */
 int cloud_list(void *self, struct davit_call *call, struct davit_sink *sink,
                davit_put_machine *put, struct davit_error *e);
 void cloud_put_machine(const struct cloud *c, const struct cloud_machine *m,
                        struct davit_sink *sink, davit_put_machine *put);
+/* What another daemon sees, or one before it that stood still, proves nothing to
+ * the one that leads.  (It opens another handle when it reads its file.) */
+bool handle_is_newest(const struct handle *h);
+
+/* ---- cloud_offers.c: the provider's offers() */
+int cloud_offers(void *self, struct davit_call *call, struct davit_sink *sink,
+                 davit_put_offer *put, struct davit_error *e);
 
 #endif

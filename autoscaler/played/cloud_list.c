@@ -30,9 +30,7 @@ void cloud_put_machine(const struct cloud *c, const struct cloud_machine *m,
     put(sink, &out);
 }
 
-/* What another daemon sees, or one before it that stood still, proves nothing to
- * the one that leads.  (It opens another handle when it reads its file.) */
-static bool is_of_newest(const struct handle *h)
+bool handle_is_newest(const struct handle *h)
 {
     const struct handle *n = h->cloud->handles;
 
@@ -128,7 +126,7 @@ int cloud_list(void *self, struct davit_call *call, struct davit_sink *sink,
             continue;
         if (i < shown)
             cloud_put_machine(c, m, sink, put);
-        if (m->daemon != h->daemon || !is_of_newest(h))
+        if (m->daemon != h->daemon || !handle_is_newest(h))
             continue;
         if (i < shown) {
             list_counts(c, m, late);

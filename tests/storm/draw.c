@@ -26,6 +26,7 @@ struct drawing {
     uint32_t types;
     bool edits;
     bool unpriced; /* its files say no price: it is estimated */
+    bool told;     /* likewise, and its clouds tell */
     bool steady;   /* its daemon is not started again */
 };
 
@@ -96,14 +97,14 @@ static char *file_of(const struct drawing *d, const struct draft *f)
         buf_printf(&b, ", max_cost_per_hour: %u", f->cost);
     buf_str(&b, "}\nproviders:\n");
     for (uint32_t i = 0; i < d->s->world.clouds; i++)
-        buf_printf(&b, "  %s%c: {plugin: played, cloud: %c}\n", provider,
-                   'a' + (int)i, 'a' + (int)i);
+        buf_printf(&b, "  %s%c: {plugin: %s, cloud: %c}\n", provider,
+                   'a' + (int)i, d->told ? "priced" : "played", 'a' + (int)i);
     buf_str(&b, "node_types:\n");
     for (uint32_t i = 0; i < d->types; i++) {
         buf_printf(&b, "  %s%s: {provider: %s%c, resources: %s", types[i],
                    f->renamed_type ? "-new" : "", provider,
                    'a' + (int)f->of_cloud[i], has[i]);
-        if (!d->unpriced)
+        if (!d->unpriced && !d->told)
             buf_printf(&b, ", price: %g", price[i] * (1 + f->dear));
         buf_printf(&b, ", max: %u%s}\n", f->max[i],
                    f->spot ? ", spot: true" : "");
@@ -232,6 +233,8 @@ static struct cloud_weather weather_draw(struct drawing *d)
     } while (one_in(d, 3));
     if (d->s->plain)
         plain_draw(d, &w);
+    if (d->told && one_in(d, 2))
+        w.dear = between(d, 30, 400);
     return w;
 }
 
@@ -416,7 +419,10 @@ void script_draw(struct script *s, uint64_t seed)
     d.types = s->plain ? 1 : between(&d, 1, 3);
     d.edits = !s->plain && one_in(&d, 2);
     d.unpriced = hash_number(HASH_SEED, seed) % 7 == 0;
+    d.told = hash_number(HASH_SEED, seed) % 7 == 1;
     f = draft_draw(&d);
+    if (d.told && !f.cost)
+        f.cost = between(&d, 3, 20);
     s->files[s->n_files++] = file_of(&d, &f);
     if (d.edits)
         edits_draw(&d, f);

@@ -45,7 +45,9 @@ MUTANTS = [
      "d->cost = amount_add(d->cost, n->price_micros_hour / 2);"),
     (3, "max_once_raised", C + "reload.c", "    providers_replace(r->providers, set);\n",
      "    if (conf->limits.max_nodes < r->conf->now->limits.max_nodes)\n        conf->limits.max_nodes = r->conf->now->limits.max_nodes;\n    providers_replace(r->providers, set);\n"),
-    (3, "price_at_purchase", C + "type_names.c", "if (!t || (*m->config_hash", "if (!t || true || (*m->config_hash"),
+    (3, "price_at_purchase", C + "type_names.c", "return filed >= 0 ? filed : m->price_micros_hour;",
+     "return filed >= 0 && m->price_micros_hour < 0 ? filed : m->price_micros_hour;"),
+    (3, "told_price_at_purchase", C + "providers/offers.c", "    if (k)\n        type_name_told(", "    if (k && m->price_micros_hour < 0)\n        type_name_told("),
     (3, "found_is_free", C + "snapshot_nodes.c", '.type = type ? type->fact.name : "",',
      '.type = type && !(m->adopted == ADOPTED && !*m->request_id) ? type->fact.name : "",'),
     (3, "estimates_are_free", "autoscaler/model/problem_place.c", "        return pb_offer_bill(&m->s->offers[n->offer]);", "        return 0;"),
@@ -158,6 +160,8 @@ def main(argv):
     if names[:1] == ["--seeds"]:
         seeds, names = names[1], names[2:]
     mutants = [m for m in MUTANTS if not names or m[1] in names]
+    if unknown := set(names) - {m[1] for m in MUTANTS}:
+        sys.exit(f"no such mutant: {', '.join(sorted(unknown))}; there are {', '.join(m[1] for m in MUTANTS)}")
     failed = 0
     with tempfile.TemporaryDirectory(prefix="davit-mutants") as tree:
         for path in run("git", "ls-files", cwd=ROOT).stdout.split("\n"):

@@ -179,6 +179,33 @@ static int64_t price_in(const struct config *c, const struct cloud_machine *m)
     return -1;
 }
 
+/* What its cloud told of it: the least since an answer that a daemon is sure to have
+ * read before then, with the file, and in the run of the computer, that it has now;
+ * filed: what it costs where nobody told. */
+static int64_t price_told(const struct world *w, const struct cloud *c,
+                          const struct cloud_machine *m, int64_t since,
+                          int64_t filed)
+{
+    int64_t sure = w->daemons[0].started_ms, least = INT64_MAX;
+    const struct cloud_price *v;
+    uint32_t n;
+
+    sure = w->saved_ms > sure ? w->saved_ms : sure;
+    sure = w->slept_ms > sure ? w->slept_ms : sure;
+    v = cloud_prices(c, &n);
+    for (uint32_t i = n; i-- > 0;) {
+        if (v[i].daemon || v[i].spot != m->spot ||
+            !same_type(v[i].type, m->type))
+            continue;
+        if (v[i].micros_hour < least)
+            least = v[i].micros_hour;
+        if (v[i].first_ms >= sure && v[i].first_ms &&
+            v[i].first_ms + SEEN_MS <= since)
+            return least;
+    }
+    return filed < least ? filed : least;
+}
+
 /* By the files that may have been in force since then, the least; what none of
  * them has costs what the last one that had it said. */
 static int64_t price_of(const struct world *w, const struct cloud_machine *m,
@@ -234,7 +261,7 @@ static struct bill bill_of(const struct world *w, uint32_t daemon,
             continue;
         b.all++;
         b.of_type += strcmp(m->type, type) == 0;
-        b.micros_hour += price_of(w, m, since);
+        b.micros_hour += price_told(w, c, m, since, price_of(w, m, since));
     }
     return b;
 }

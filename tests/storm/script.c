@@ -45,7 +45,8 @@
     X(no_gpu) \
     X(never_joins) \
     X(refuses_end) \
-    X(boot_factor)
+    X(boot_factor) \
+    X(dear)
 
 static const char *const words[] = {
 #define WORD_(kind, word) word,

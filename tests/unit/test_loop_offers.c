@@ -134,13 +134,30 @@ static void run(struct world *w, int64_t ms)
     player_run(player, w->control, ms, NULL, NULL);
 }
 
-static int64_t price_planned_with(struct world *w)
+/* -1: it is estimated. */
+static int64_t price_planned_with(struct world *w, const char *type)
 {
     struct status_page *page = status_get(control_board(w->control));
-    int64_t price = page->now->offers[0].price_micros_hour;
+    const struct problem *s = page->now;
+    int64_t price = -2;
 
+    for (uint32_t i = 0; i < s->n_offers; i++) {
+        const struct pb_offer *o = &s->offers[i];
+
+        if (strcmp(s->str[s->types[o->type].name], type) == 0)
+            price = o->price_estimated ? -1 : o->price_micros_hour;
+    }
     status_unref(page);
     return price;
+}
+
+static int64_t cost_told(struct world *w)
+{
+    struct status_page *page = status_get(control_board(w->control));
+    int64_t cost = status_cost(page);
+
+    status_unref(page);
+    return cost;
 }
 
 /* Until that many machines were launched. */
@@ -209,7 +226,55 @@ static void test_a_price_is_planned_with_at_once(void **state)
     made[0].price_micros_hour = 350000;
     run_until_asked(w, 10 * MINUTE);
     run(w, AT_ONCE);
-    assert_int_equal(price_planned_with(w), 350000);
+    assert_int_equal(price_planned_with(w, "t4"), 350000);
+    world_end(w);
+}
+
+/* Two run at 0.50 $/h when they come to cost 0.80: a third of another type, at 0.50, is
+ * over a budget of 2 $/h, and is bought when they cost less again. */
+static void test_a_price_holds_for_what_runs(void **state)
+{
+    struct world *w = &the_world;
+
+    (void)state;
+    settings =
+        "cluster: played\n"
+        "state: /played/davit.db\n"
+        "limits: {max_nodes: 50, max_cost_per_hour: 2}\n"
+        "providers: {played: {plugin: offering}}\n"
+        "node_types:\n"
+        "  t4: {provider: played, resources: {GPU: 1}, min: 2, max: 2}\n"
+        "  cpu: {provider: played, resources: {CPU: 4}, min: 1, max: 1}\n";
+    made[0] = open_offer("t4");
+    made[1] = open_offer("cpu");
+    made[0].price_micros_hour = made[1].price_micros_hour = 500000;
+    made[1].available = false;
+    made[1].note = "no capacity";
+    n_made = 2;
+    world_begin(w);
+    run_until(w, 2, MINUTE);
+    made[0].price_micros_hour = 800000;
+    run_until_asked(w, 2 * MINUTE);
+    run(w, AT_ONCE);
+    assert_int_equal(cost_told(w), 1600000);
+    made[1].available = true;
+    made[1].note = "";
+    run(w, 30 * MINUTE);
+    assert_int_equal(cloud_launched(w->cloud), 2);
+    /* It is not known for a while: it is what it was. */
+    made[0].price_micros_hour = made[1].price_micros_hour = -1;
+    made[1].available = false;
+    made[1].note = "no capacity";
+    run(w, 30 * MINUTE);
+    assert_int_equal(cost_told(w), 1600000);
+    assert_int_equal(price_planned_with(w, "t4"), 800000);
+    assert_int_equal(price_planned_with(w, "cpu"), -1);
+    made[0].price_micros_hour = 700000;
+    made[1] = open_offer("cpu");
+    made[1].price_micros_hour = 500000;
+    run(w, 11 * MINUTE);
+    assert_int_equal(cloud_launched(w->cloud), 3);
+    assert_int_equal(cost_told(w), 1900000);
     world_end(w);
 }
 
@@ -302,6 +367,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_teardown(f, left)
         TEST(test_what_opens_is_bought_at_once),
         TEST(test_a_price_is_planned_with_at_once),
+        TEST(test_a_price_holds_for_what_runs),
         TEST(test_a_quota_that_is_raised),
         TEST(test_two_types_under_one_quota),
         TEST(test_the_same_again_is_no_news),

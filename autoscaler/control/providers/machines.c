@@ -84,6 +84,7 @@ static struct machine *adopt(struct providers *p, const char *provider,
          ours_text((enum adoption)m->adopted));
     type_name_found(p->ledger, m, p->conf->now,
                     m->adopted == ADOPTED && !machine_stranger(m));
+    price_settle(p, m);
     return m;
 }
 
@@ -93,6 +94,7 @@ void machine_moves(struct providers *p, struct machine *m, const char *provider)
          m->provider, provider);
     type_name_moves(p->ledger, m, provider, p->conf->now);
     type_name_settle(p->ledger, m, p->conf->now);
+    price_settle(p, m);
     fleet_touch(&p->ledger->fleet, m);
 }
 
@@ -172,6 +174,7 @@ static void type_seen(struct providers *p, struct machine *m,
         return;
     emit(p->env, "node.retyped", m->id, "", "%s is %s now", m->type, cm->type);
     snprintf(m->type, sizeof m->type, "%s", cm->type);
+    price_settle(p, m);
     fleet_touch(&p->ledger->fleet, m);
 }
 

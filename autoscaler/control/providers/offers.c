@@ -6,6 +6,7 @@
 
 #include "../../base/hash.h"
 #include "../../cloud/offer_check.h"
+#include "../type_names.h"
 #include "providers.h"
 
 enum {
@@ -82,6 +83,36 @@ static void known_put(struct providers *p, const char *provider,
     k->note = note;
     k->most = o->most;
     k->counted = machines_of(&p->ledger->fleet, o->type, o->spot);
+}
+
+static const struct known_offer *offer_of(const struct providers *p,
+                                          const struct machine *m)
+{
+    for (uint32_t i = 0; i < p->offers.n; i++) {
+        const struct known_offer *k = &p->offers.v[i];
+
+        if (k->spot == m->spot && strcmp(k->type, m->type) == 0 &&
+            (!*k->zone || strcmp(k->zone, m->zone) == 0) &&
+            strcmp(k->provider, m->provider) == 0)
+            return k;
+    }
+    return NULL;
+}
+
+void price_settle(struct providers *p, struct machine *m)
+{
+    const struct known_offer *k = offer_of(p, m);
+
+    if (k)
+        type_name_told(p->ledger, m, p->conf->now, k->price_micros_hour);
+}
+
+void prices_settle(struct providers *p)
+{
+    struct fleet *f = &p->ledger->fleet;
+
+    for (uint32_t i = 0; i < f->n; i++)
+        price_settle(p, f->v[i]);
 }
 
 /* All that a plan, or a person, goes by.  That machines of ours have come or
@@ -240,6 +271,7 @@ void provider_offered(struct providers *p, struct provider_state *s,
                   arena_strdup(&s->offered, o->note));
     }
     quotas_take(p, s, call);
+    prices_settle(p);
     if (known_hash(p, s) != before)
         p->env->news = true; /* a price, a quota, the end of a stockout */
 }

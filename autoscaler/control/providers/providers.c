@@ -213,8 +213,10 @@ void provider_problem(struct providers *p, struct provider_state *s,
 
     if (!e) {
         s->problem[0] = '\0';
-        if (was)
-            emit(p->env, "provider.up", s->conf->name, "", "it answers again");
+        if (!was)
+            return;
+        emit(p->env, "provider.up", s->conf->name, "", "it answers again");
+        offers_soon(s); /* they may have failed, too */
         return;
     }
     snprintf(s->problem, sizeof s->problem, "%s%s%.190s", e->code,

@@ -146,6 +146,10 @@ void provider_offered(struct providers *p, struct provider_state *s,
 /* Those of which no more may be launched now are asked for each minute: a quota
  * may be raised. */
 void offers_used_up(struct providers *p, const struct snapshot *s);
+/* What a provider says that its offer costs holds for its machines that run, too, where
+ * the file has no price: one that came, or is called otherwise now; all of them. */
+void price_settle(struct providers *p, struct machine *m);
+void prices_settle(struct providers *p);
 /* Something has changed there: they are asked for again soon. */
 void offers_soon(struct provider_state *s);
 /* How many more the cloud's limits allow: what it said, less machines that have
