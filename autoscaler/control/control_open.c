@@ -209,7 +209,7 @@ void control_stop(struct control *c)
         emit(&c->env, "daemon.stopping", c->configuration.now->cluster, "",
              "stopping; machines are left as they are");
     c->env.stopping = true;
-    ledger_commit(&c->ledger);
+    send_commit(&c->send);
 }
 
 void control_reload(struct control *c, int64_t settle_ms)

@@ -112,7 +112,8 @@ bool machine_end_due(const struct ledger *l, const struct machine *m);
 /* Puts all machines into the batch again, in place of what the journal has. */
 void ledger_rewrite(struct ledger *l);
 /* What was written since the last one is on disk; false: it is not, and
- * nothing may be done on the strength of it. */
+ * nothing may be done on the strength of it.  For send_commit() alone: after one
+ * that failed all of memory has to be written. */
 bool ledger_commit(struct ledger *l);
 /* Sends what was committed to the copy in the cluster, and folds the answer. */
 void ledger_copy(struct ledger *l);

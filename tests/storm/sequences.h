@@ -34,6 +34,7 @@ struct daemon *first(struct world *w);
     X(27, price_raised) \
     X(27, price_raised_before_a_restart) \
     X(27, price_raised_and_renamed) \
+    X(39, cleared_as_it_stops) \
     X(28, limits_lowered_in_doubt) \
     X(28, budget_lowered_in_doubt) \
     X(29, providers_swap_names) \

@@ -65,6 +65,29 @@ const char *price_raised_and_renamed(void)
     return price_rises(PRICED_BY("prod", "3", "8"), true);
 }
 
+/* ---- a disk that was full */
+
+/* A request is on the disk when that is full.  It is cleared, which is refused, and
+ * once more when there is room again, while the daemon is told to stop. */
+const char *cleared_as_it_stops(void)
+{
+    struct world *w = calm(PRICED("1", "8"), false, 1);
+
+    world_ask(w, 0, GPUS(1));
+    world_run(w, MINUTE);
+    disk_full(w->disk, true);
+    world_ask(w, 0, "{\"bundles\": []}");
+    world_run(w, MINUTE);
+    disk_full(w->disk, false);
+    world_ask(w, 0, "{\"bundles\": []}");
+    daemon_stop(first(w));
+    daemon_start(first(w));
+    world_run(w, 4 * HOUR);
+    if (alive(w))
+        return wrong("the request that was cleared stands again");
+    return NULL;
+}
+
 /* ---- limits */
 
 #define LIMITED(limits, max) \
