@@ -29,7 +29,9 @@ enum view_use view_use(const struct view *v, uint32_t row)
     if (v->snapshot->nodes[row].idle_ms < 0)
         return USE_BUSY;
     return p && (p->why == REASON_KEEP_REQUEST ||
-                 p->why == REASON_KEEP_DEMAND || p->n_placements > 0)
+                 p->why == REASON_KEEP_DEMAND ||
+                 (p->why == REASON_KEEP_PRICE && p->demand != NONE) ||
+                 p->n_placements > 0)
                ? USE_HELD
                : USE_IDLE;
 }

@@ -32,6 +32,8 @@ static const struct field fields[] = {
     {"since_ms", FIELD_I64, AT(since_ms), .max = TIME_MAX},
     {"created_ms", FIELD_I64, AT(created_ms), .max = TIME_MAX},
     {"price", FIELD_DOLLARS, AT(price_micros_hour), .usual = -1},
+    {"agreed_price", FIELD_DOLLARS, AT(agreed_micros_hour), .usual = -1},
+    {"counted_on", FIELD_BOOL, AT(counted_on)},
     {"hold", FIELD_WORD, AT(hold), .name_of = reason_word, .max = REASON_COUNT,
      .usual = REASON_NONE},
     {"hold_until_ms", FIELD_I64, AT(hold_until_ms), .max = TIME_MAX},

@@ -138,6 +138,7 @@ static void machine_intend(struct acting *d, const char *request, uint32_t i,
     m->launch_count = count;
     type_name_keep(d->a->ledger, m, conf, pb_offer_bill(o));
     m->price_micros_hour = o->price_estimated ? -1 : pb_offer_bill(o);
+    m->agreed_micros_hour = m->price_micros_hour;
     m->needed_ms = d->a->env->now_ms;
     m->needed = true;
     m->previous = l ? placed_text(d, l) : NULL;
@@ -231,17 +232,29 @@ static uint32_t launches_intend(struct acting *d)
 
 /* ---- nodes */
 
-static void node_act(struct act *a, struct machine *m,
-                     const struct plan_node *p)
+/* Something counted on it, and nothing does any more.  Where that alone tells that
+ * it is idle, it may be one of those that go for the budget: at once. */
+static void unneeded(struct act *a, const struct problem *now)
 {
-    bool needed = p->action == NODE_KEEP &&
+    if (!now->work_unknown || now->limits.max_cost_micros_hour < 0)
+        return;
+    a->env->news = true;
+    env_wake_mono(a->env, a->env->mono_ms);
+}
+
+static void node_act(struct act *a, const struct problem *now,
+                     struct machine *m, const struct plan_node *p)
+{
+    bool needed = p->action != NODE_END &&
                   (p->why == REASON_KEEP_REQUEST || p->why == REASON_KEEP_MIN ||
-                   p->why == REASON_KEEP_DEMAND);
+                   p->why == REASON_KEEP_DEMAND ||
+                   (p->why == REASON_KEEP_PRICE && p->demand != NONE));
 
     if (p->why == REASON_KEEP_DEMAND && p->demand == NONE)
         m->awaits_ms = a->env->now_ms;
     if (p->until_ms)
         env_wake_wall(a->env, p->until_ms + 1);
+    a->ends->risen += p->why == REASON_KEEP_PRICE;
     if (p->action == NODE_END) {
         machine_end(a->ends, m, p->why);
     } else if (p->action == NODE_UNDRAIN) {
@@ -249,6 +262,8 @@ static void node_act(struct act *a, struct machine *m,
     }
     if (m->needed || needed)
         m->needed_ms = a->env->now_ms;
+    if (m->needed && !needed && p->action != NODE_END)
+        unneeded(a, now);
     m->needed = needed;
 }
 
@@ -270,7 +285,7 @@ uint32_t act(struct act *a, const struct taken *taken,
         if (plan->nodes[i].action == NODE_END &&
             plan->nodes[i].why == REASON_END_IDLE && m->state == STATE_READY)
             unhelped_ending(a->env, a->ledger, taken, now, plan, i);
-        node_act(a, m, &plan->nodes[i]);
+        node_act(a, now, m, &plan->nodes[i]);
     }
     ends_finish(a->ends);
     decisions_ends(a->decisions, taken, now, a->env->now_ms);

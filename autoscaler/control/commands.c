@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../base/alloc.h"
+#include "prices/agreed.h"
 
 _Static_assert((int)MAIL_COMMAND == (int)COMMAND_MAIL, "the API posts it");
 
@@ -126,6 +127,7 @@ static void adopt(struct commands *c, struct command *cmd)
             continue;
         m->adopted = ADOPTED_BY_PERSON;
         m->needed_ms = c->env->now_ms;
+        agreed_now(c->ledger, m, c->conf->now);
         fleet_touch(&c->ledger->fleet, m);
         emit(c->env, "node.adopted", m->id, "", "%s: by %s", m->type,
              asker(cmd));
@@ -156,7 +158,7 @@ static void forget(struct commands *c, struct command *cmd)
 
 static void release(struct commands *c, struct command *cmd)
 {
-    bool any = c->ends->shut;
+    bool any = false;
 
     for (uint32_t i = 0; i < c->providers->all.n; i++) {
         struct provider_state *s = c->providers->all.v[i];
@@ -166,8 +168,11 @@ static void release(struct commands *c, struct command *cmd)
         s->short_believed = any = true;
         s->list_due_ms = 0;
     }
-    if (c->ends->shut) {
-        cmd->count = c->ends->held;
+    if (c->ends->shut || c->ends->risen) {
+        any = true;
+        cmd->count = c->ends->held + c->ends->risen;
+        for (uint32_t i = 0; i < c->ledger->fleet.n; i++)
+            agreed_now(c->ledger, c->ledger->fleet.v[i], c->conf->now);
         ends_release(c->ends, asker(cmd));
     }
     if (!any)

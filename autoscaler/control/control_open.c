@@ -7,6 +7,7 @@
 #include "../base/alloc.h"
 #include "../base/log.h"
 #include "control_inside.h"
+#include "prices/agreed.h"
 #include "type_names.h"
 
 enum {
@@ -109,6 +110,7 @@ static enum status outside_open(struct control *c, struct buf *errors)
     c->providers.join_elsewhere = c->sources.n > 0;
     providers_check_places(&c->providers, false);
     type_names_settle(&c->ledger, c->configuration.now);
+    agreed_file(&c->ledger, c->configuration.now);
     return s;
 }
 

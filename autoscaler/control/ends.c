@@ -226,7 +226,23 @@ void ends_due(struct ends *e)
 void ends_begin(struct ends *e)
 {
     e->held_last = e->held;
-    e->held = 0;
+    e->held = e->risen = 0;
+}
+
+static void risen_tell(struct ends *e)
+{
+    if (e->risen && !e->rose)
+        emit(e->env, "ends.held", e->conf->now->cluster,
+             reason_code(REASON_KEEP_PRICE),
+             "a price rose over limits.max_cost_per_hour: %u machines that may "
+             "have work stay until it falls, nothing counts on them, a file "
+             "lowers the limit, or `davit release`",
+             e->risen);
+    else if (!e->risen && e->rose)
+        emit(e->env, "ends.released", e->conf->now->cluster,
+             reason_code(REASON_KEEP_PRICE),
+             "no price holds what is over limits.max_cost_per_hour any more");
+    e->rose = e->risen > 0;
 }
 
 void ends_finish(struct ends *e)
@@ -243,6 +259,7 @@ void ends_finish(struct ends *e)
              "nothing is held any more");
         e->shut = false;
     }
+    risen_tell(e);
     if (e->env->now_ms - e->allowed_ms >= WINDOW_MS)
         e->allowed = 0;
     if (e->unwritten)
@@ -251,10 +268,11 @@ void ends_finish(struct ends *e)
 
 void ends_release(struct ends *e, const char *by)
 {
-    uint32_t held = e->held > e->held_last ? e->held : e->held_last;
+    uint32_t held = (e->held > e->held_last ? e->held : e->held_last) +
+                    e->risen;
 
     ends_allow(e, held);
-    e->shut = false;
+    e->shut = e->rose = false;
     emit(e->env, "ends.released", e->conf->now->cluster, "",
          "%u ends go on, by %s", held, by);
 }

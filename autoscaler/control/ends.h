@@ -42,7 +42,10 @@ struct ends {
     int64_t allowed_ms;           /* wall: then */
     uint32_t held;                /* in this step: wanted, and not allowed */
     uint32_t held_last;           /* in the step before */
-    bool shut; /* from the first that was held to the release */
+    uint32_t risen; /* in this step: over the budget by a price that
+                                   * rose, and kept; not the brake's */
+    bool rose;      /* there were such in the step before */
+    bool shut;      /* from the first that was held to the release */
 };
 
 /* The fields before recent are set: reads what the journal has, so that a daemon
@@ -57,13 +60,15 @@ void ends_planned(struct ends *e);
 bool machine_end(struct ends *e, struct machine *m, enum reason why);
 /* What has failed, or is taken back by its cloud. */
 void ends_due(struct ends *e);
-/* The step is over: tells when the brake was shut or opened. */
+/* The step is over: tells when the brake was shut or opened, and when prices hold
+ * ends. */
 void ends_finish(struct ends *e);
 /* How many may go at once under these settings. */
 uint32_t ends_most(const struct ends *e, const struct config *conf);
 /* So many of the next that are not confirmed go all the same. */
 void ends_allow(struct ends *e, uint32_t n);
-/* A person says: those that are held may go. */
+/* A person says: those that are held may go, also those that a price that rose
+ * would have ended. */
 void ends_release(struct ends *e, const char *by);
 
 #endif

@@ -10,6 +10,7 @@
 #include "../base/log.h"
 #include "../store/mirror.h"
 #include "ours.h"
+#include "prices/agreed.h"
 #include "report/interrupted.h"
 #include "settle.h"
 #include "type_names.h"
@@ -77,6 +78,7 @@ enum status ledger_open(struct ledger *l, struct env *env, struct ha *ha,
     for (uint32_t i = 0; i < l->fleet.n; i++)
         machine_loaded(l->fleet.v[i], env->now_ms);
     interrupted_open(l);
+    agreed_open(l);
     return ours_open(l, err);
 }
 
@@ -270,6 +272,7 @@ void ledger_rewrite(struct ledger *l)
     journal_forget(l->env->journal, NULL);
     ours_rewrite(l);
     type_names_rewrite(l);
+    agreed_rewrite(l);
     for (uint32_t i = 0; i < l->fleet.n; i++)
         journal_put_machine(l->env->journal, l->fleet.v[i], NULL);
 }

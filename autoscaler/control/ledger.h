@@ -63,7 +63,9 @@ struct ledger {
     const char *path; /* of the journal, for messages */
     struct ours ours;
     VEC(struct type_fact) types;
-    int64_t source_read_ms; /* wall: the last good view of its machines */
+    bool limit_known; /* max_cost_per_hour of the last file in force: */
+    int64_t limit_micros_hour; /* -1: none; prices/agreed.h */
+    int64_t source_read_ms;    /* wall: the last good view of its machines */
     struct fleet fleet;
     struct backoffs *backoffs;          /* what failed launches taught */
     VEC(struct unhelped_note) unhelped; /* and those that came: unhelped.h */

@@ -7,6 +7,7 @@
 
 #include "../plan/planner.h"
 #include "ours.h"
+#include "prices/agreed.h"
 #include "type_names.h"
 
 enum { ERRORS_MAX = 64 * 1024 };
@@ -196,6 +197,7 @@ static void take_over(const struct reloading *r, struct config *conf,
     type_names_settle(r->providers->ledger, conf);
     providers_check_places(r->providers, approved);
     prices_settle(r->providers);
+    agreed_file(r->providers->ledger, conf);
     ends_allow(r->ends, ends);
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prices/agreed.h"
 #include "settle.h"
 #include "snapshot_parts.h"
 #include "type_names.h"
@@ -255,6 +256,7 @@ static struct snap_node ledger_take(const struct taking *t,
         .since_ms = m->since_ms,
         .created_ms = m->created_ms,
         .price_micros_hour = type_name_bill(m, type, t->conf),
+        .agreed_micros_hour = -1,
         .activity = "",
         .cloud_id = arena_strdup(a, m->cloud_id),
         .address = arena_strdup(a, m->address),
@@ -281,6 +283,15 @@ static void virtual_room(const struct taking *t, struct snap_node *n)
             n->total = n->available = t->snapshot->types[i].resources;
 }
 
+/* -1: to all that it costs. */
+static int64_t agreed_take(const struct taking *t, const struct machine *m,
+                           const struct conf_type *type, int64_t bill)
+{
+    int64_t agreed = agreed_of(t->k->ledger, m, type, t->conf);
+
+    return bill < 0 || agreed < bill ? agreed : -1;
+}
+
 static struct snap_node machine_take(const struct taking *t,
                                      struct previous_reader *previous,
                                      const struct machine *m, bool node_ids)
@@ -291,17 +302,20 @@ static struct snap_node machine_take(const struct taking *t,
     struct snap_node n = ledger_take(t, previous, m, type);
 
     hold_take(k, m, &n);
+    if (t->snapshot->work_unknown)
+        n.agreed_micros_hour = agreed_take(t, m, type, n.price_micros_hour);
     if (m->state != STATE_READY && m->state != STATE_DRAINING && !n.end_void)
         return n;
     if (k->env->shadow)
         virtual_room(t, &n);
-    if (!k->sources->n || k->env->shadow) {
+    if (t->snapshot->work_unknown) {
         /* Nothing tells of work on it: it is idle since it was last needed. */
         int64_t since = m->needed_ms > m->ready_ms ? m->needed_ms : m->ready_ms;
 
         n.idle_ms = k->env->now_ms > since && !m->needed
                         ? k->env->now_ms - since
                         : 0;
+        n.counted_on = m->needed;
     } else if (seen && seen->status != SOURCE_DEAD) {
         room_take(t, m, type, seen, &n);
         n.labels = labels_take(t->arena, seen->labels, node_ids);
@@ -330,6 +344,7 @@ static struct snap_node unmanaged_take(struct arena *a,
         .taints = x->taints,
         .idle_ms = x->status == SOURCE_IDLE ? x->idle_ms : -1,
         .price_micros_hour = -1,
+        .agreed_micros_hour = -1,
         .activity = x->activity,
         .cloud_id = x->instance_id,
         .address = x->address,
@@ -358,6 +373,7 @@ static struct snap_node coming_take(struct arena *a,
                               .labels = labels_take(a, g->labels, node_ids),
                               .idle_ms = -1,
                               .price_micros_hour = -1,
+                              .agreed_micros_hour = -1,
                               .activity = "a Ray worker's pod, not up yet",
                               .cloud_id = "",
                               .address = "",

@@ -37,6 +37,7 @@ struct taken snapshot_take(const struct known *k, struct status_page *page)
     s->cluster = conf->cluster;
     s->now_ms = k->env->now_ms;
     s->sources_fresh = sources_fresh(k->sources);
+    s->work_unknown = !k->sources->n || k->env->shadow;
     s->limits = conf->limits;
     s->queues = conf->queues;
     s->n_queues = conf->n_queues;

@@ -112,6 +112,11 @@ static int64_t price_filed(const struct machine *m, const struct conf_type *t)
     return -1;
 }
 
+bool type_name_filed(const struct machine *m, const struct conf_type *t)
+{
+    return made_as(m, t) && price_filed(m, t) >= 0;
+}
+
 static int64_t cost_of(const struct machine *m, const struct conf_type *t)
 {
     int64_t filed = made_as(m, t) ? price_filed(m, t) : -1;

@@ -31,6 +31,8 @@ void type_name_moves(struct ledger *l, struct machine *m, const char *provider,
  * file no longer: that one may be called otherwise, which its next list tells. */
 int64_t type_name_bill(const struct machine *m, const struct conf_type *t,
                        const struct config *conf);
+/* Is that a price of the file?  t: its type there, or NULL. */
+bool type_name_filed(const struct machine *m, const struct conf_type *t);
 /* Its provider says that its offer costs so much an hour now, -1: it does not know.
  * Clouds bill what runs at the price of the hour, spot above all ("you pay the Spot
  * price that's in effect", AWS's whitepaper on Spot Instances); of no effect where

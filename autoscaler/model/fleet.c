@@ -90,7 +90,7 @@ struct machine *fleet_add(struct fleet *f, const char *id,
     snprintf(m->id, sizeof m->id, "%s", id);
     m->state = state;
     m->created_ms = m->since_ms = m->progress_ms = now_ms;
-    m->price_micros_hour = -1;
+    m->price_micros_hour = m->agreed_micros_hour = -1;
     VEC_PUSH(NULL, f, m);
     index_put(f, m, false);
     f->version++;

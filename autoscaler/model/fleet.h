@@ -70,21 +70,23 @@ struct machine {
     enum status failure; /* ST_OK, or how its launch failed */
     int64_t created_ms, since_ms, ready_ms; /* wall; ready 0: not yet */
     int64_t price_micros_hour;
-    int64_t progress_ms;    /* last visible progress on its way, wall */
-    int64_t seen_ms;        /* in a good list last, wall; 0 never */
-    int64_t hold_until_ms;  /* a refused drain rests so long */
-    int64_t drain_since_ms; /* 0: not draining */
-    int64_t needed_ms;      /* last needed by a request or a min, wall */
-    bool needed;            /* it still was by the last plan; not kept */
-    uint32_t launch_count;  /* how many its launch request asked for */
-    bool drain_accepted;    /* the head agreed: no way back */
-    bool protected;         /* a user protected it from being ended */
-    bool cordoned;          /* a user wants nothing new to be placed on it */
-    bool asked_to_end;      /* a user asked to drain and end it */
-    char *asked_by;         /* who asked for either, heap; NULL: nobody */
-    char *because;          /* whose request made its launch necessary, though
+    int64_t agreed_micros_hour; /* what of it a person has agreed to, never more:
+                                 * control/agreed.h; -1: not known */
+    int64_t progress_ms;        /* last visible progress on its way, wall */
+    int64_t seen_ms;            /* in a good list last, wall; 0 never */
+    int64_t hold_until_ms;      /* a refused drain rests so long */
+    int64_t drain_since_ms;     /* 0: not draining */
+    int64_t needed_ms;          /* last needed by a request or a min, wall */
+    bool needed;                /* it still was by the last plan; not kept */
+    uint32_t launch_count;      /* how many its launch request asked for */
+    bool drain_accepted;        /* the head agreed: no way back */
+    bool protected;             /* a user protected it from being ended */
+    bool cordoned;     /* a user wants nothing new to be placed on it */
+    bool asked_to_end; /* a user asked to drain and end it */
+    char *asked_by;    /* who asked for either, heap; NULL: nobody */
+    char *because;     /* whose request made its launch necessary, though
                              * it is for another: a sentence, heap; NULL */
-    char *previous;         /* what the plan that launched it put on it: JSON
+    char *previous;    /* what the plan that launched it put on it: JSON
                              * of codec_previous_write(), heap; NULL: nothing */
     /* not kept over a restart: */
     char host_group[64];    /* whose machines end together, by the

@@ -30,8 +30,8 @@ struct plan_node {
     enum node_action action;
     enum reason why;
     int64_t until_ms; /* wall time when it changes by itself, or 0 */
-    uint32_t demand;  /* KEEP_REQUEST / KEEP_DEMAND: which, or NONE; NONE with
-                       * KEEP_DEMAND: another node's running work comes here */
+    uint32_t demand; /* KEEP_REQUEST / KEEP_DEMAND / KEEP_PRICE: which, or NONE;
+                       * NONE with KEEP_DEMAND: another node's running work comes here */
     uint32_t first_placement, n_placements;
 };
 

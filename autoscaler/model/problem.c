@@ -159,6 +159,7 @@ enum status problem_make_within(const struct snapshot *snapshot, uint64_t max,
     s->now_ms = snapshot->now_ms;
     s->limits = snapshot->limits;
     s->sources_fresh = snapshot->sources_fresh;
+    s->work_unknown = snapshot->work_unknown;
     if (sort_types(&m, err) != ST_OK || sort_nodes(&m, err) != ST_OK ||
         builder_check_demands(&m, err) != ST_OK ||
         builder_check_queues(&m, err) != ST_OK)

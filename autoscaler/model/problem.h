@@ -162,7 +162,7 @@ struct pb_node {
     uint32_t offer;      /* NONE when it matches none */
     uint32_t host_group; /* string; 0: a unit of its own */
     uint32_t queue;      /* whose quota its work counts in, or NONE */
-    bool head, unmanaged, outdated, spot, asked_to_end, moves;
+    bool head, unmanaged, outdated, spot, asked_to_end, moves, counted_on;
     bool template_room;   /* has not joined: counted with its type's row */
     bool price_estimated; /* nobody told what it costs */
     enum machine_state state;
@@ -171,6 +171,7 @@ struct pb_node {
         n_devices; /* into devices[], GPU-like columns only */
     uint32_t first_label, n_labels;
     int64_t idle_ms, since_ms, created_ms, price_micros_hour;
+    int64_t agreed_micros_hour; /* at most its price */
     int64_t idle_timeout_ms; /* its offer's, type's or the limit's; -1 never */
     int64_t progress_ms;     /* last visible progress, at least since_ms */
     enum reason hold;
@@ -188,7 +189,7 @@ struct pb_device {
 struct problem {
     int64_t now_ms;
     struct snap_limits limits;
-    bool sources_fresh;
+    bool sources_fresh, work_unknown;
 
     const char *const *str; /* str[0] is "" */
     uint32_t n_str;

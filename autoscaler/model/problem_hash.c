@@ -142,13 +142,15 @@ static uint64_t node(uint64_t h, const struct problem *s,
                      (uint32_t)n->template_room << 4 |
                      (uint32_t)(n->idle_ms < 0) << 5 |
                      (uint32_t)n->asked_to_end << 6 | (uint32_t)n->moves << 7 |
-                     (uint32_t)n->price_estimated << 8;
+                     (uint32_t)n->price_estimated << 8 |
+                     (uint32_t)n->counted_on << 9;
 
     h = two(two(h, n->id, n->type), n->offer, n->host_group);
     h = two(two(h, n->queue, flags), (uint32_t)n->state, (uint32_t)n->hold);
     h = two(h, n->total, n->available);
     h = number(number(h, n->since_ms), n->created_ms);
     h = number(number(h, n->price_micros_hour), n->idle_timeout_ms);
+    h = number(h, n->agreed_micros_hour);
     h = number(number(h, n->progress_ms), n->hold_until_ms);
     h = hash_bytes(h, s->devices + n->first_device,
                    n->n_devices * sizeof *s->devices);
@@ -202,7 +204,7 @@ static uint64_t sizes(uint64_t h, const struct problem *s)
     h = two(two(h, s->n_str, s->n_columns), s->n_rows, s->n_selectors);
     h = two(two(h, s->n_shapes, s->n_bundles), s->n_demands, s->n_types);
     h = two(two(h, s->n_offers, s->n_nodes), s->n_queues, s->n_proposed);
-    return hash_number(h, s->sources_fresh);
+    return two(h, s->sources_fresh, s->work_unknown);
 }
 
 uint64_t problem_hash(const struct problem *s, struct arena *scratch)

@@ -264,6 +264,7 @@ static void make_node(struct builder *m, const struct snap_node *f,
         .outdated = f->outdated,
         .asked_to_end = f->asked_to_end,
         .moves = f->moves,
+        .counted_on = f->counted_on,
         .spot = f->spot,
         .template_room = f->total.n == 0,
         .state = f->end_void ? STATE_DRAINING : f->state,
@@ -294,6 +295,10 @@ static void make_node(struct builder *m, const struct snap_node *f,
     }
     builder_node_labels(m, f, n);
     n->price_micros_hour = node_price(m, f, n, total);
+    n->agreed_micros_hour = n->price_micros_hour;
+    if (f->agreed_micros_hour >= 0 &&
+        f->agreed_micros_hour < n->price_micros_hour)
+        n->agreed_micros_hour = f->agreed_micros_hour;
     n->price_estimated = f->price_micros_hour < 0 &&
                          (n->offer == NONE ||
                           m->s->offers[n->offer].price_estimated);

@@ -94,7 +94,9 @@
     X(KEEP_ORPHAN, "no_provider", \
       "its provider is no longer configured: kept until `davit forget`") \
     X(KEEP_BRAKE, "too_many_ends", \
-      "more ends at once than limits.max_ends: kept until `davit release`")
+      "more ends at once than limits.max_ends: kept until `davit release`") \
+    X(KEEP_PRICE, "price_rose", \
+      "a price rose over limits.max_cost_per_hour, and it may have work")
 
 #define REASON_ENUM_(name, code, text) REASON_##name,
 enum reason { REASON_MAP(REASON_ENUM_) REASON_COUNT };

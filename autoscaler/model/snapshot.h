@@ -221,9 +221,12 @@ struct snap_node {
     int64_t since_ms;       /* in this state since */
     int64_t created_ms;
     int64_t price_micros_hour; /* -1: the offer's */
-    enum reason hold;          /* KEEP_STALE, KEEP_REFUSED, KEEP_PROTECTED ...:
+    int64_t agreed_micros_hour; /* what of that a person has agreed to; -1: all */
+    bool counted_on;  /* by a request or a min, in the last plan; said where
+                      * nothing tells of work (work_unknown) */
+    enum reason hold; /* KEEP_STALE, KEEP_REFUSED, KEEP_PROTECTED ...:
                                 * must not be ended now; NONE */
-    int64_t hold_until_ms;     /* 0: until the observer changes it */
+    int64_t hold_until_ms;           /* 0: until the observer changes it */
     struct snap_placements previous; /* of the last plan */
     const char *activity;            /* what it is doing, for a person; "" */
     /* shown, never decided on: */
@@ -314,6 +317,8 @@ struct snapshot {
     const char *cluster;
     int64_t now_ms;     /* the only clock the planner has */
     bool sources_fresh; /* the head's part is of a good read */
+    bool work_unknown;  /* there is no demand source: nothing tells which nodes
+                         * have work */
     struct snap_limits limits;
     const struct snap_type *types;
     uint32_t n_types;

@@ -103,6 +103,20 @@ static bool stays(const struct verdict *v)
     return !v->ended && !v->going;
 }
 
+/* All of its host group, but for what is draining. */
+static bool host_group_may_end(const struct problem *s,
+                               const struct host_groups *u, uint32_t node)
+{
+    for (uint32_t i = node; i != NONE; i = host_group_next(u, node, i)) {
+        const struct pb_node *x = &s->nodes[i];
+
+        if (limits_counts(x) && x->state != STATE_DRAINING &&
+            !shrink_may_end(s, x))
+            return false;
+    }
+    return true;
+}
+
 /* The whole host group, or nothing of it.  How many. */
 static uint32_t end_host_group(const struct problem *s,
                                const struct host_groups *u, uint32_t node,
@@ -110,13 +124,8 @@ static uint32_t end_host_group(const struct problem *s,
 {
     uint32_t n = 0;
 
-    for (uint32_t i = node; i != NONE; i = host_group_next(u, node, i)) {
-        const struct pb_node *x = &s->nodes[i];
-
-        if (limits_counts(x) && x->state != STATE_DRAINING &&
-            !shrink_may_end(s, x))
-            return 0;
-    }
+    if (!host_group_may_end(s, u, node))
+        return 0;
     for (uint32_t i = node; i != NONE; i = host_group_next(u, node, i)) {
         struct verdict *v = &verdicts[i];
 
@@ -212,29 +221,128 @@ static void over_max(struct above *a)
         end_extra(a, NONE, all - s->limits.max_nodes, REASON_END_MAX_NODES);
 }
 
-/* A price may rise under a running job: only what is not in use goes for the
- * budget's sake. */
-static void over_budget(struct above *a)
+/* ---- over the budget */
+
+struct bill {
+    int64_t cost, agreed; /* micros an hour of what stays, at most INT64_MAX */
+    uint32_t *count;      /* per type, of what stays */
+};
+
+static bool stays_billed(const struct above *a, uint32_t i)
+{
+    return stays(&a->verdicts[i]) && limits_counts(&a->s->nodes[i]);
+}
+
+static struct bill bill_make(const struct above *a)
 {
     const struct problem *s = a->s;
-    int64_t most = s->limits.max_cost_micros_hour, cost = 0;
+    struct bill b = {.count = ARENA_ARRAY(a->arena, uint32_t, s->n_types)};
+
+    for (uint32_t i = 0; i < s->n_nodes; i++) {
+        const struct pb_node *n = &s->nodes[i];
+
+        if (!stays_billed(a, i))
+            continue;
+        if (n->type != NONE)
+            b.count[n->type]++;
+        if (n->price_micros_hour <= 0)
+            continue;
+        b.cost = amount_add(b.cost, n->price_micros_hour);
+        b.agreed = amount_add(b.agreed, n->agreed_micros_hour);
+    }
+    return b;
+}
+
+/* What all of the host group that stays costs, and how many those are. */
+static struct bill bill_of(const struct above *a, uint32_t node,
+                           uint32_t *ret_n)
+{
+    struct bill b = {0};
+
+    *ret_n = 0;
+    for (uint32_t i = node; i != NONE; i = host_group_next(&a->u, node, i)) {
+        const struct pb_node *n = &a->s->nodes[i];
+
+        if (!stays_billed(a, i))
+            continue;
+        b.cost = amount_add(b.cost, n->price_micros_hour);
+        b.agreed = amount_add(b.agreed, n->agreed_micros_hour);
+        ++*ret_n;
+    }
+    return b;
+}
+
+/* May it have work that nobody would be asked about?  What is not ready has none;
+ * else what a request counts on, or all that there are for a min. */
+static bool may_work(const struct above *a, const struct bill *b, uint32_t node,
+                     uint32_t group)
+{
+    const struct problem *s = a->s;
+    bool ready = false;
+
+    if (!s->work_unknown)
+        return false;
+    for (uint32_t i = node; i != NONE; i = host_group_next(&a->u, node, i)) {
+        const struct pb_node *n = &s->nodes[i];
+
+        if (n->counted_on)
+            return true;
+        ready = ready || n->state == STATE_READY;
+    }
+    return ready && s->nodes[node].type != NONE &&
+           b->count[s->nodes[node].type] <
+               (uint64_t)s->types[s->nodes[node].type].min + group;
+}
+
+static void spare(struct above *a, uint32_t node)
+{
+    for (uint32_t i = node; i != NONE; i = host_group_next(&a->u, node, i))
+        a->verdicts[i].spared = true;
+}
+
+/* One that is over the budget, or its host group. */
+static void budget_end(struct above *a, struct bill *b, uint32_t node,
+                       bool working)
+{
+    const struct pb_node *n = &a->s->nodes[node];
+    struct bill its;
+    uint32_t group;
+
+    if (!stays(&a->verdicts[node]) || a->verdicts[node].spared ||
+        !shrink_may_end(a->s, n) || n->price_micros_hour <= 0 ||
+        !host_group_may_end(a->s, &a->u, node) ||
+        !host_group_unused(a->s, &a->u, node))
+        return;
+    its = bill_of(a, node, &group);
+    if (may_work(a, b, node, group) != working)
+        return;
+    if (working && b->agreed <= a->s->limits.max_cost_micros_hour) {
+        spare(a, node);
+        b->cost -= its.cost; /* it is told that this much is over */
+        return;
+    }
+    end_host_group(a->s, &a->u, node, REASON_END_BUDGET, a->verdicts);
+    b->cost -= its.cost;
+    b->agreed -= its.agreed;
+    if (n->type != NONE)
+        b->count[n->type] -= group;
+}
+
+/* A price may rise under a running job: only what is not in use goes for the
+ * budget's sake.  Where nothing tells what is in use, what may be goes last, and
+ * only for what a person has agreed to, not for what a provider asks. */
+static void over_budget(struct above *a)
+{
+    int64_t most = a->s->limits.max_cost_micros_hour;
+    struct bill b;
 
     if (most < 0)
         return;
-    for (uint32_t i = 0; i < s->n_nodes; i++)
-        if (stays(&a->verdicts[i]) && limits_counts(&s->nodes[i]) &&
-            s->nodes[i].price_micros_hour > 0)
-            cost = amount_add(cost, s->nodes[i].price_micros_hour);
-    for (uint32_t k = 0; k < s->n_nodes && cost > most; k++) {
-        const uint32_t i = order_of(a)[k];
-        const struct pb_node *n = &s->nodes[i];
-
-        if (!stays(&a->verdicts[i]) || !shrink_may_end(s, n) ||
-            n->price_micros_hour <= 0 || !host_group_unused(s, &a->u, i))
-            continue;
-        cost -= n->price_micros_hour *
-                end_host_group(s, &a->u, i, REASON_END_BUDGET, a->verdicts);
-    }
+    b = bill_make(a);
+    for (uint32_t k = 0; k < a->s->n_nodes && b.cost > most; k++)
+        budget_end(a, &b, order_of(a)[k], false);
+    for (uint32_t k = 0; k < a->s->n_nodes && b.cost > most; k++)
+        budget_end(a, &b, order_of(a)[k], true);
 }
 
 void shrink_forced(const struct problem *s, struct arena *arena,

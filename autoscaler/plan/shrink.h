@@ -15,6 +15,7 @@ struct verdict {
     bool ended;      /* by this plan: gives no room */
     bool going;      /* draining and not wanted back: gives no room */
     bool torn;       /* of a host group that has lost a machine: no room */
+    bool spared;     /* over the budget by a price that rose, and kept */
     bool taking;     /* the work of another that is ended comes here */
     enum reason why; /* END_x, or NONE */
 };

@@ -132,6 +132,24 @@ static void keep_host_groups(const struct problem *s,
     }
 }
 
+/* What the budget would have ended says so.  Where no demand is named any more the
+ * next plan ends it, or a min holds it. */
+static void keep_spared(const struct problem *s, const struct verdict *verdicts,
+                        struct plan_node *nodes)
+{
+    for (uint32_t i = 0; i < s->n_nodes; i++) {
+        struct plan_node *p = &nodes[i];
+
+        if (!verdicts[i].spared || p->action != NODE_KEEP)
+            continue;
+        if (p->demand == NONE && p->why != REASON_KEEP_MIN &&
+            p->why != REASON_KEEP_IDLE_WAIT)
+            continue;
+        p->why = REASON_KEEP_PRICE;
+        p->until_ms = 0;
+    }
+}
+
 void shrink_idle(const struct candidate *d, const struct verdict *verdicts,
                  const struct group *const *needed_by, struct plan_node *nodes)
 {
@@ -180,4 +198,5 @@ void shrink_idle(const struct candidate *d, const struct verdict *verdicts,
     shrink_sort(s, idle, n_idle, d->arena);
     end_idle(s, idle, n_idle, count, nodes);
     keep_host_groups(s, &u, verdicts, nodes);
+    keep_spared(s, verdicts, nodes);
 }

@@ -19,7 +19,18 @@
 #include "../codec/v01.h"
 
 enum { SQL_MAX = 8192, WORDS_MAX = 640 };
-enum kind { TEXT, HEAP_TEXT, BOOL, U32, I64, STATE, REASON, STATUS, WORDS };
+enum kind {
+    TEXT,
+    HEAP_TEXT,
+    BOOL,
+    U32,
+    I64,
+    MICROS,
+    STATE,
+    REASON,
+    STATUS,
+    WORDS
+};
 
 struct column {
     const char *name;
@@ -36,8 +47,9 @@ struct column {
     }
 
 /* All of struct machine but its last part, which starts afresh with the
- * process, but for what is given up: it must not be sent again.  A new one goes before words: 0 or "" in rows that lack it.  0.1 knows
- * those up to "holds", and leaves later ones as they were in rows it writes. */
+ * process, but for what is given up: it must not be sent again.  A new one goes before words: 0, "" or, of money, -1 in
+ * rows that lack it.  0.1 knows those up to "holds", and leaves later ones as they
+ * were in rows it writes. */
 static const struct column columns[] = {
     COLUMN(id, TEXT),
     COLUMN(request_id, TEXT),
@@ -72,18 +84,21 @@ static const struct column columns[] = {
     COLUMN(asked_by, HEAP_TEXT),
     COLUMN(because, HEAP_TEXT),
     COLUMN_AS(maybe.given_up, "given_up", BOOL),
+    COLUMN(agreed_micros_hour, MICROS),
     {"words", WORDS, 0, 0}, /* what three of them mean: words.c */
 };
 #define N_COLUMNS ((int)(sizeof columns / sizeof columns[0]))
 
 static bool is_number(enum kind k)
 {
-    return k == BOOL || k == U32 || k == I64;
+    return k == BOOL || k == U32 || k == I64 || k == MICROS;
 }
 
 /* What a row that lacks the column has there. */
 static const char *nothing(enum kind k)
 {
+    if (k == MICROS)
+        return "-1"; /* not known */
     return is_number(k) ? "0" : "''";
 }
 
@@ -200,7 +215,8 @@ static void bind(struct journal *j, int i, const struct machine *m, char *words)
     case HEAP_TEXT: db_bind_text(s, at, *(char *const *)field); break;
     case BOOL: sqlite3_bind_int(s, at, *(const bool *)field); break;
     case U32: sqlite3_bind_int64(s, at, *(const uint32_t *)field); break;
-    case I64: sqlite3_bind_int64(s, at, *(const int64_t *)field); break;
+    case I64:
+    case MICROS: sqlite3_bind_int64(s, at, *(const int64_t *)field); break;
     case STATE:
     case REASON:
     case STATUS: db_bind_text(s, at, word_written(j, c, m, words)); break;
@@ -310,7 +326,8 @@ static bool read_column(struct journal *j, sqlite3_stmt *s, int i,
     case U32:
         *(uint32_t *)field = (uint32_t)number;
         return number >= 0 && number <= UINT32_MAX;
-    case I64: *(int64_t *)field = number; return true;
+    case I64:
+    case MICROS: *(int64_t *)field = number; return true;
     case STATE:
     case REASON:
     case STATUS: return word_read(j, s, i, m);

@@ -55,7 +55,8 @@ struct daemon *first(struct world *w);
     X(36, all_renamed_and_dearer_at_a_start) \
     X(36, renamed_again_and_dearer) \
     X(36, renamed_again_and_dearer_at_a_start) \
-    X(38, unneeded_in_doubt)
+    X(38, unneeded_in_doubt) \
+    X(40, price_told_rises)
 
 /* test_late.c: answers that come after the next thing. */
 #define LATE(X) \

@@ -65,6 +65,46 @@ const char *price_raised_and_renamed(void)
     return price_rises(PRICED_BY("prod", "3", "8"), true);
 }
 
+#define TOLD \
+    CLUSTER \
+    "limits: {max_cost_per_hour: 5, idle_timeout: 3h}\n" \
+    "providers: {a: {plugin: priced, cloud: a}}\n" \
+    "node_types:\n  t4: {provider: a, resources: {CPU: 8, GPU: 1}, max: 8}\n"
+
+/* 40.  The cloud raises its price over the budget.  Nothing tells whether the
+ * machines that requests hold have work: they stay, though the daemon is killed, and
+ * answers are lost.  What no request holds any more goes. */
+const char *price_told_rises(void)
+{
+    struct world *w = calm(TOLD, false, 1);
+
+    world_ask(w, 0, GPUS(2));
+    world_ask(w, 1, GPUS(2));
+    world_run(w, 5 * MINUTE);
+    if (alive(w) != 4)
+        return wrong("%u machines: the test tests nothing", alive(w));
+    weather(w, 0, (struct cloud_weather){.dear = 150, .lost_reply = 300});
+    world_run(w, 20 * MINUTE);
+    world_crash(w, false, 0);
+    daemon_start(first(w));
+    world_run(w, 20 * MINUTE);
+    weather(w, 0, (struct cloud_weather){.dear = 200, .lost_request = 300});
+    world_crash(w, true, 1);
+    daemon_start(first(w));
+    world_run(w, HOUR);
+    if (w->ended)
+        return wrong("%u machines that requests hold were ended", w->ended);
+    weather(w, 0, (struct cloud_weather){.dear = 150, .lost_reply = 300});
+    world_run(w, 20 * MINUTE);
+    world_ask(w, 1, "{\"bundles\": []}");
+    world_run(w, 20 * MINUTE);
+    if (w->ended != 1 || alive(w) != 3)
+        return wrong("%u ended, %u there: one of two that nothing holds is "
+                     "over the budget",
+                     w->ended, alive(w));
+    return NULL;
+}
+
 /* ---- a disk that was full */
 
 /* A request is on the disk when that is full.  It is cleared, which is refused, and

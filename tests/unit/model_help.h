@@ -30,7 +30,8 @@ static inline char *dump(const struct problem *s)
     struct buf b;
 
     buf_init(&b, (size_t)1 << 30);
-    buf_printf(&b, "now %" PRId64 " fresh %d\n", s->now_ms, s->sources_fresh);
+    buf_printf(&b, "now %" PRId64 " fresh %d unknown %d\n", s->now_ms,
+               s->sources_fresh, s->work_unknown);
     buf_printf(&b,
                "limits %u %" PRId64 " %" PRId64 " %u %" PRId64 " %d %d %d\n",
                s->limits.max_nodes, s->limits.idle_timeout_ms,
@@ -132,7 +133,8 @@ static inline char *dump(const struct problem *s)
         for (uint32_t d = 0; d < n->n_devices; d++)
             buf_printf(&b, " %u:%d", s->devices[n->first_device + d].column,
                        s->devices[n->first_device + d].free);
-        buf_printf(&b, "] %u %u %" PRId64 " %" PRId64, n->host_group, n->queue,
+        buf_printf(&b, "] %d %" PRId64, n->counted_on, n->agreed_micros_hour);
+        buf_printf(&b, " %u %u %" PRId64 " %" PRId64, n->host_group, n->queue,
                    n->idle_timeout_ms, n->progress_ms);
         dump_labels(&b, s, n->first_label, n->n_labels);
     }
@@ -369,6 +371,9 @@ static inline struct snap_node rnd_node(struct rnd *r, uint32_t i)
         .created_ms = rnd_below(r, 999),
         .price_micros_hour = rnd_below(r, 2) ? -1
                                              : (int64_t)rnd_below(r, 99999),
+        .agreed_micros_hour = rnd_below(r, 2) ? -1
+                                              : (int64_t)rnd_below(r, 99999),
+        .counted_on = rnd_below(r, 2),
         .hold = rnd_below(r, 4) ? REASON_NONE : REASON_KEEP_STALE,
         .hold_until_ms = rnd_below(r, 2),
         .activity = "",
@@ -439,6 +444,7 @@ static inline struct snapshot *rnd_snapshot(struct rnd *r)
     *f = (struct snapshot){.cluster = "c",
                            .now_ms = 1700000000123,
                            .sources_fresh = rnd_below(r, 2),
+                           .work_unknown = rnd_below(r, 2),
                            .limits = snap_limits_default,
                            .types = t,
                            .n_types = nt,

@@ -278,6 +278,46 @@ static void test_a_price_holds_for_what_runs(void **state)
     world_end(w);
 }
 
+static uint32_t alive(const struct world *w)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < w->cloud->there.n; i++)
+        n += !w->cloud->there.v[i]->asked_ms;
+    return n;
+}
+
+/* Two are bought at an estimate of 1 $/h.  Nobody can have agreed to what nobody
+ * knew: the first price that is told counts, for what is there for a min too; what
+ * it rises to later ends nothing. */
+static void test_the_first_price_counts(void **state)
+{
+    struct world *w = &the_world;
+
+    (void)state;
+    settings =
+        "cluster: played\n"
+        "state: /played/davit.db\n"
+        "limits: {max_nodes: 50, max_cost_per_hour: 2}\n"
+        "providers: {played: {plugin: offering}}\n"
+        "node_types:\n"
+        "  t4: {provider: played, resources: {GPU: 1}, min: 2, max: 2}\n";
+    made[0] = open_offer("t4");
+    made[0].price_micros_hour = -1;
+    n_made = 1;
+    world_begin(w);
+    run_until(w, 2, MINUTE);
+    assert_int_equal(price_planned_with(w, "t4"), -1);
+    made[0].price_micros_hour = 1500000;
+    run(w, 11 * MINUTE);
+    assert_int_equal(alive(w), 1);
+    made[0].price_micros_hour = 2500000;
+    run(w, 11 * MINUTE);
+    assert_int_equal(cost_told(w), 2500000);
+    assert_int_equal(alive(w), 1);
+    world_end(w);
+}
+
 /* It is used up by our own count, before the provider says so: it is asked each
  * minute, not every ten, and what it says is planned with at once. */
 static void test_a_quota_that_is_raised(void **state)
@@ -368,6 +408,7 @@ int main(void)
         TEST(test_what_opens_is_bought_at_once),
         TEST(test_a_price_is_planned_with_at_once),
         TEST(test_a_price_holds_for_what_runs),
+        TEST(test_the_first_price_counts),
         TEST(test_a_quota_that_is_raised),
         TEST(test_two_types_under_one_quota),
         TEST(test_the_same_again_is_no_news),

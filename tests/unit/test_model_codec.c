@@ -291,6 +291,7 @@ static void an_empty_file_means_nothing_much(void **state)
     (void)state;
     assert_int_equal(read_snapshot("{}", &f), ST_OK);
     assert_true(f->sources_fresh);
+    assert_false(f->work_unknown);
     assert_int_equal(f->limits.idle_timeout_ms, 60000);
     assert_int_equal(f->limits.max_nodes, UNLIMITED);
     assert_int_equal(f->limits.max_cost_micros_hour, -1);
@@ -334,6 +335,8 @@ static void defaults_of_types_nodes_and_demands(void **state)
     assert_int_equal(f->types[0].boot_ms, -1);
     assert_int_equal(f->nodes[0].state, STATE_READY);
     assert_int_equal(f->nodes[0].idle_ms, -1);
+    assert_int_equal(f->nodes[0].agreed_micros_hour, -1);
+    assert_false(f->nodes[0].counted_on);
     assert_int_equal(f->nodes[0].available.v[0].amount, 20000);
     assert_int_equal(f->nodes[1].total.n, 0);
     assert_int_equal(f->demands[0].source, SOURCE_TASK);

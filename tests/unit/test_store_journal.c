@@ -102,6 +102,7 @@ static struct machine sample(int i)
     m.since_ms = 2000;
     m.ready_ms = 3000;
     m.price_micros_hour = INT64_C(9007199254740993); /* no double holds it */
+    m.agreed_micros_hour = INT64_C(9007199254740991);
     m.progress_ms = 4000;
     m.seen_ms = 5000;
     m.hold_until_ms = INT64_MAX;
@@ -169,13 +170,16 @@ static void holds_come_back(void **state)
     fleet_done(&f);
     journal_close(j);
 
-    sql("ALTER TABLE machine DROP COLUMN holds; PRAGMA user_version=1");
+    sql("ALTER TABLE machine DROP COLUMN holds;"
+        "ALTER TABLE machine DROP COLUMN agreed_micros_hour;"
+        "PRAGMA user_version=1");
     j = open_good();
     fleet_init(&f);
     assert_int_equal(journal_load_fleet(j, &f, NULL), ST_OK);
     assert_int_equal(f.n, 2);
     assert_string_equal(f.v[0]->id, m.id);
     assert_null(f.v[0]->previous);
+    assert_int_equal(f.v[0]->agreed_micros_hour, -1); /* not known */
     fleet_done(&f);
     journal_put_machine(j, &m, NULL);
     commit_good(j);

@@ -6,6 +6,7 @@
 
 #include "../../base/hash.h"
 #include "../../cloud/offer_check.h"
+#include "../prices/agreed.h"
 #include "../type_names.h"
 #include "providers.h"
 
@@ -105,6 +106,7 @@ void price_settle(struct providers *p, struct machine *m)
 
     if (k)
         type_name_told(p->ledger, m, p->conf->now, k->price_micros_hour);
+    agreed_settle(p->ledger, m, p->conf->now);
 }
 
 void prices_settle(struct providers *p)

@@ -271,6 +271,12 @@ void stops_show(const struct known *k, const struct ends *e,
              "%u machines would be ended, more than limits.max_ends lets go at "
              "once: they stay until `davit release`",
              e->held);
+    if (e->risen)
+        STOP(&s, "over_budget", false, k->conf->now->cluster,
+             "a price rose over limits.max_cost_per_hour: %u machines that may "
+             "have work stay until it falls, nothing counts on them, a file "
+             "lowers the limit, or `davit release`",
+             e->risen);
     page->stops = s.all.v;
     page->n_stops = s.all.n;
 }

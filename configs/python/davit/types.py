@@ -287,7 +287,7 @@ class Head(TypedDict):
 
 
 class Stop(TypedDict):
-    kind: Literal["provider_auth", "type_refused", "offer_of_no_use", "call_hangs", "calls_used_up", "list_short", "launch_unanswered", "end_stuck", "ends_wait", "machines_held", "machines_unjoined", "nodes_unmatched", "provider_gone", "ends_held"]
+    kind: Literal["provider_auth", "type_refused", "offer_of_no_use", "call_hangs", "calls_used_up", "list_short", "launch_unanswered", "end_stuck", "ends_wait", "machines_held", "machines_unjoined", "nodes_unmatched", "provider_gone", "ends_held", "over_budget"]
     subject: str
     text: str
     failing: bool
