@@ -165,8 +165,7 @@ static int64_t price_said(const struct snap_type *t, const struct snap_offer *o)
     return price_estimate(&t->resources, accelerator, o->spot);
 }
 
-/* -1: the file has no such type. */
-static int64_t price_in(const struct config *c, const struct cloud_machine *m)
+int64_t observer_price(const struct config *c, const struct cloud_machine *m)
 {
     for (uint32_t k = 0; k < c->n_types; k++) {
         const struct snap_type *t = &c->types[k].fact;
@@ -200,7 +199,7 @@ static int64_t price_told(const struct world *w, const struct cloud *c,
         if (v[i].micros_hour < least)
             least = v[i].micros_hour;
         if (v[i].first_ms >= sure && v[i].first_ms &&
-            v[i].first_ms + SEEN_MS <= since)
+            v[i].first_ms + READ_MS <= since)
             return least;
     }
     return filed < least ? filed : least;
@@ -214,7 +213,7 @@ static int64_t price_of(const struct world *w, const struct cloud_machine *m,
     int64_t least = -1;
 
     for (uint32_t i = w->settings.n; i-- > 0;) {
-        int64_t x = price_in(w->settings.v[i].conf, m);
+        int64_t x = observer_price(w->settings.v[i].conf, m);
 
         if (!history_in_force(w, i, since) && least >= 0)
             break;
@@ -674,7 +673,7 @@ static void stops_check(struct daemon *d, const struct status_page *page)
 
 /* ---- after each step */
 
-static void events_fold(struct daemon *d)
+static void events_fold(struct daemon *d, const struct status_page *page)
 {
     struct world *w = d->world;
     struct arena arena = {0};
@@ -689,6 +688,7 @@ static void events_fold(struct daemon *d)
         if (w->trace)
             printf("%10.3f %u %s %s: %s [%s]\n", (double)world_now(w) / 1000,
                    d->number, v[i].kind, v[i].subject, v[i].text, v[i].reason);
+        budget_event(d, page, &v[i]);
         if (w->on_event)
             w->on_event(w->arg, &v[i]);
     }
@@ -703,7 +703,8 @@ void observer_step(struct daemon *d)
     struct status_page *page = status_get(control_board(d->control));
     bool news;
 
-    events_fold(d);
+    budget_asks(w);
+    events_fold(d, page);
     if (!page)
         return;
     asks_anew(d, page);

@@ -10,6 +10,10 @@
 
 #include "world.h"
 
+/* So long an answer may take that a cloud gave in time, on a busy computer, and the
+ * daemon to act on it. */
+enum { READ_MS = 80 * SECOND };
+
 enum law {
     LAW_WORK = 1, /* nothing with work is ended */
     LAW_REQUEST,  /* an acknowledged request is never lost */
@@ -32,6 +36,15 @@ uint32_t promise_count(const struct promise *p);
  * which limit is passed, or NULL.  Not of money: what is in use stays when a price
  * rises. */
 const char *observer_over(const struct world *w);
+
+/* What a machine of its type costs by the file, estimated where that says nothing;
+ * -1: it has no such type.  Micros an hour. */
+int64_t observer_price(const struct config *c, const struct cloud_machine *m);
+
+/* budget.c: what is asked for, at a step; what a daemon told, and its page then. */
+void budget_asks(struct world *w);
+void budget_event(struct daemon *d, const struct status_page *page,
+                  const struct event *e);
 
 void observer_joins(struct world *w); /* the clouds are there */
 void observer_step(struct daemon *d); /* after each step of it */

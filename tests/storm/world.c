@@ -402,6 +402,10 @@ void world_tasks(struct world *w, const char *resource, int64_t amount,
 
 static void person_done(struct command *cmd)
 {
+    struct world *w = cmd->arg;
+
+    if (cmd->kind == COMMAND_RELEASE && cmd->status != ST_NOT_FOUND)
+        w->released = true;
     status_unref(cmd->seen);
     arena_done(&cmd->arena);
     free(cmd);
@@ -420,6 +424,7 @@ void world_person(struct world *w, enum command_kind kind)
     if (kind == COMMAND_ADOPT)
         w->adopters |= UINT32_C(1) << w->daemons[0].number;
     cmd->done = person_done;
+    cmd->arg = w;
     mailbox_post(control_mailbox(w->daemons[0].control), &cmd->mail);
 }
 

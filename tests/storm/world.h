@@ -65,7 +65,9 @@ struct owner {
     struct promise unsure[UNSURE]; /* were asked of daemons that were killed:
                                     * each stands, or does not */
     uint32_t n_unsure;
-    uint32_t asks; /* so many so far */
+    uint32_t asks;     /* so many so far */
+    uint32_t counts;   /* machines that stand for sure, */
+    int64_t counts_ms; /* since then */
 };
 
 /* A file as it was once: what a limit may go back to. */
@@ -108,6 +110,8 @@ struct world {
     uint64_t faults;                /* beside those of clouds and head */
     uint32_t acknowledged, ended, tasks_lost, launched;
     uint32_t adopters; /* daemons whose person adopted all: bits */
+    int64_t lost_ms;   /* a daemon told last that a machine goes, or went */
+    bool released;     /* a person let ends go on that were held */
     bool unknown;      /* law 4: some machine is */
     int64_t ills_ms;   /* head or disk were not well then, at a look */
     int64_t slept_ms;  /* the computer woke up then, or the leader that stood

@@ -30,7 +30,8 @@ static struct world the_world;
 #define FILE_OF(limit, types) \
     "cluster: played\n" \
     "state: /played/davit.db\n" \
-    "limits: {max_nodes: 50, idle_timeout: 3h, max_cost_per_hour: " limit "}\n" \
+    "limits: {max_nodes: 50, idle_timeout: 3h, max_cost_per_hour: " limit \
+    "}\n" \
     "providers: {played: {plugin: priced}}\n" \
     "node_types:\n" types
 #define T4(more) \
@@ -49,9 +50,9 @@ static struct world *world_begin(const char *file)
     settings = file;
     memset(w, 0, sizeof *w);
     w->player = player_new(1, BEGIN_MS);
-    w->cloud = cloud_new(w->player,
-                         &(struct cloud_opts){.boot_least_ms = SECOND,
-                                              .boot_most_ms = SECOND});
+    w->cloud = cloud_new(
+        w->player,
+        &(struct cloud_opts){.boot_least_ms = SECOND, .boot_most_ms = SECOND});
     w->disk = disk_new("played");
     daemon_start(w);
     return w;
