@@ -16,6 +16,7 @@ MINUTES ?= 60
 .PHONY: check-fuzz check-fuzz-guided build-fuzz fuzz
 # A small shared object for the target `elf` to begin with.
 $(B)/tests/fuzz_seed.so: tests/plugin/early.c autoscaler/provider.h
+	@mkdir -p $(@D)
 	$(Q)gcc -shared -fPIC -s -Iautoscaler -Wl,-z,noseparate-code -Wl,-z,max-page-size=512 -o $@ $<
 
 build-fuzz: $(FUZZ_BINS) $(B)/tests/fuzz_seed.so
