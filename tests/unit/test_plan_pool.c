@@ -188,7 +188,7 @@ static void play(uint64_t *seed)
 
     problem();
     partial_make(&t.v, &d);
-    master_make(&t.v, &m);
+    master_make(&t.v, NULL, 0, &m);
     pool_make(&t.v, &x);
     for (uint32_t round = 0; round < ROUNDS; round++) {
         uint32_t from = d.pattern.n, most = next(seed) % 30, n;

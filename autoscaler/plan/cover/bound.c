@@ -55,8 +55,8 @@ static double limits_of(const struct generate *g, bool own)
     double sum = 0;
 
     for (uint32_t k = 0; k < m->n_limits; k++)
-        if (y[v->n_items + k] < 0)
-            sum -= y[v->n_items + k] * m->limit[k];
+        if (y[m->first_limit + k] < 0)
+            sum -= y[m->first_limit + k] * m->limit[k];
     for (uint32_t t = 0; t < v->n_bins; t++) {
         double dual, more;
 
@@ -64,7 +64,7 @@ static double limits_of(const struct generate *g, bool own)
             continue;
         dual = y[m->bin_row[t]] < 0 ? -y[m->bin_row[t]] : 0;
         more = g->earn[t] - (master_limited_price(m, t) - dual);
-        sum += m->limit[m->bin_row[t] - v->n_items] *
+        sum += m->limit[m->bin_row[t] - m->first_limit] *
                ((more > 0 ? more : 0) - dual);
     }
     return sum;

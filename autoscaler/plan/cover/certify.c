@@ -41,7 +41,7 @@ static void start(struct certify *x, const double *hint)
 {
     const struct view *v = &x->v;
 
-    generate_make(v, &x->g);
+    generate_make(v, NULL, 0, &x->g);
     x->greedy = greedy_make(v, x->g.price, 0);
     partial_make(v, &x->trial);
     space_make(v, &x->space);

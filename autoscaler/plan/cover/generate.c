@@ -12,13 +12,14 @@
 #define SMOOTH 0.8 /* weight of the centre */
 #define DULL 0.98  /* bins that earn less of their price are left out */
 
-void generate_make(const struct view *v, struct generate *ret)
+void generate_make(const struct view *v, const uint32_t *number,
+                   uint32_t n_numbers, struct generate *ret)
 {
     struct arena *a = v->arena;
 
     memset(ret, 0, sizeof *ret);
     ret->v = v;
-    master_make(v, &ret->master);
+    master_make(v, number, n_numbers, &ret->master);
     ret->price = price_make(v);
     ret->maker = column_make(v, ret->price);
     ret->prove = prove_make(v, ret->price);

@@ -60,7 +60,9 @@ struct generate {
     uint64_t stop;        /* the work at which everything ends */
 };
 
-void generate_make(const struct view *v, struct generate *ret);
+/* number: bins whose number may be asked for, of the program. */
+void generate_make(const struct view *v, const uint32_t *number,
+                   uint32_t n_numbers, struct generate *ret);
 /* Before the first round, after the first columns: what items are worth. */
 void generate_begin(struct generate *g, const double *worth);
 

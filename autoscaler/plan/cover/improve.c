@@ -3,11 +3,12 @@
  *
  * More budget is never worse, by construction: the budget only says when the
  * work ends, nothing that is done before depends on it.  The work is divided
- * into stages that end at fixed marks.  In each, for seven tenths of it but no
- * longer than 400 ms, the worst bins are bought anew, and the linear program of
- * all good fills that this met is solved and dived into, in turn; where that is
- * too short for a dive, for half of it, and where it is too short for the program,
- * they are only bought anew, for three tenths.  Of the rest column generation goes
+ * into stages that end at fixed marks.  In each, for eight tenths of it but no
+ * longer than 400 ms, and so that half of it or 40 ms are left for the bound, the worst
+ * bins are bought anew, and the linear program of all good fills that this met is
+ * solved and dived into, in turn; where that is too short for a dive, for half of it,
+ * and where it is too short for the program, they are only bought anew, for three
+ * tenths.  Of the rest column generation goes
  * on for four tenths, a fifth (a quarter when the program is solved) goes to proving
  * its bound; dives may use it up to 17/20, ruin and recreate has what is left.
  * With too many shapes for the linear program three tenths go to the bound, seven in
@@ -42,16 +43,18 @@
 /* Rounds of buying anew and a dive by what that met: so much of a stage in all,
  * and to buying anew in each.  In longer stages the program with columns of its
  * own is of more use. */
-#define ROUNDS_TENTHS 7
+#define ROUNDS_TENTHS 8
 #define ROUNDS_SHORT \
     5 /* where there is time for one round, and no dive in it */
 #define ROUNDS_MOST (400 * COVER_STEPS_PER_MS)
+/* The bound needs so much of a stage, but no more than half of it. */
+#define ROUNDS_LEAVE (40 * COVER_STEPS_PER_MS)
 /* In a stage of less than so many steps, times the square of the shapes, the
  * dives come to nothing. */
 #define ROUNDS_FROM UINT64_C(800)
 #define ROUNDS_WELL UINT64_C(2000) /* in less, one round comes to no dive */
 #define ANEW_TENTHS 3
-#define ANEW_MOST (100 * COVER_STEPS_PER_MS)
+#define ANEW_MOST (40 * COVER_STEPS_PER_MS)
 /* Of a stage without a linear program, for the bound; of one too short for ruin and
  * recreate. */
 #define BOUND_TENTHS 3
@@ -59,6 +62,10 @@
 /* How much dearer a step of ruin and recreate may be: where it is all there is, more. */
 #define WARM 0.1
 #define WARM_ALONE 0.4
+/* Bins that cost so much of the plan are bought in whole numbers before a dive; the
+ * dearest, at most so many. */
+#define DEAR 0.02
+enum { NUMBERS = 12 };
 /* Columns to begin with, for each shape. */
 #define FIRST_COLUMNS 2
 
@@ -183,7 +190,7 @@ static void resume(struct improve *x)
         return;
     }
     generate_begin(g, x->worth);
-    dive_make(g, x->greedy, x->again, &x->pool, &x->dive);
+    dive_make(g, x->greedy, x->again, &x->pool, x->worth, &x->dive);
     x->begun = true;
 }
 
@@ -214,6 +221,7 @@ static void by_program(struct improve *x, uint64_t stage, uint64_t end)
     g->stop = from + left_of(x);
     g->enough = (double)x->best.cost * (1 - PROVED);
     resume(x);
+    dive_free(&x->dive);
     proof_stage(g, stage, end);
     memcpy(x->worth, g->centre, x->v.n_items * sizeof *x->worth);
     if (!proved(x))
@@ -335,15 +343,23 @@ static void rounds(struct improve *x, uint64_t stage, uint64_t end)
     }
 }
 
+/* How much of a stage rounds may take. */
+static uint64_t rounds_most(uint64_t stage, bool well)
+{
+    uint64_t most = stage * (well ? ROUNDS_TENTHS : ROUNDS_SHORT) / 10;
+
+    if (most + ROUNDS_LEAVE > stage)
+        most = stage > 2 * ROUNDS_LEAVE ? stage - ROUNDS_LEAVE : stage / 2;
+    return most < ROUNDS_MOST ? most : ROUNDS_MOST;
+}
+
 static void stage_with_program(struct improve *x, uint64_t stage, uint64_t end)
 {
     uint64_t anew = stage * ANEW_TENTHS / 10, n = x->v.n_items;
     bool well = stage >= ROUNDS_WELL * n * n;
-    uint64_t most = stage * (well ? ROUNDS_TENTHS : ROUNDS_SHORT) / 10;
 
     if (stage >= ROUNDS_FROM * n * n)
-        rounds(x, stage,
-               work_of(x) + (most < ROUNDS_MOST ? most : ROUNDS_MOST));
+        rounds(x, stage, work_of(x) + rounds_most(stage, well));
     else
         better_anew(x, anew < ANEW_MOST ? anew : ANEW_MOST);
     if (left_of(x) > 0 && work_of(x) < end)
@@ -371,15 +387,27 @@ static void stage_run(struct improve *x, uint64_t end)
         ruin_some(x, end);
 }
 
-static void prepare(struct improve *x)
+/* Into bin[]: those whose number is asked for; how many. */
+static uint32_t dear_bins(const struct view *v, int64_t cost, uint32_t *bin)
+{
+    uint32_t n = 0;
+
+    for (uint32_t t = v->n_bins; t-- > 0 && n < NUMBERS;)
+        if ((double)v->price[t] >= DEAR * (double)cost)
+            bin[n++] = t;
+    return n;
+}
+
+static void prepare(struct improve *x, int64_t cost)
 {
     const struct view *v = &x->v;
+    uint32_t bin[NUMBERS];
 
     x->lp = v->n_items <= GENERATE_ROWS;
     x->bound = -1;
     x->worth = ARENA_ARRAY(v->arena, double, v->n_items);
     if (x->lp) {
-        generate_make(v, &x->g);
+        generate_make(v, bin, dear_bins(v, cost, bin), &x->g);
     } else {
         x->g.price = price_make(v);
         view_groups(v, LIKE, &x->like);
@@ -410,7 +438,7 @@ void cover_improve(const struct cover_problem *p,
         return;
     }
     x->stop = budget;
-    prepare(x);
+    prepare(x, first->cost);
     start(x, first);
     x->g.whole = !x->best.n_left;
     least = x->lp ? LEAST_STAGE * x->v.n_items : 0;

@@ -13,8 +13,9 @@ static void make_limits(struct master *m)
 {
     const struct view *v = m->v;
     const struct cover_problem *p = v->p;
-    uint32_t row = v->n_items;
+    uint32_t row = v->n_items + m->n_numbers;
 
+    m->first_limit = row;
     m->bin_row = ARENA_ARRAY(v->arena, uint32_t, v->n_bins);
     m->family_row = ARENA_ARRAY(v->arena, uint32_t, p->n_families + 1);
     m->limit = ARENA_ARRAY(v->arena, double, v->n_bins + p->n_families + 2);
@@ -94,36 +95,114 @@ void master_add_exchanges(struct master *m, const double *worth)
     }
 }
 
-void master_make(const struct view *v, struct master *ret)
+/* Where any number will do, the limit is one that no plan has use for. */
+static void set_numbers(struct master *m, const struct partial *d)
 {
-    struct master *m = ret;
+    for (uint32_t k = 0; k < m->n_numbers; k++) {
+        const struct master_number *n = &m->number[k];
+        uint32_t had = d->bought[n->bin];
+        double *most = &m->rhs[m->first_limit + m->n_limits + k];
 
-    memset(m, 0, sizeof *m);
-    m->v = v;
-    make_limits(m);
-    m->rhs = ARENA_ARRAY(v->arena, double, v->n_items + m->n_limits);
-    m->place = ARENA_ARRAY(v->arena, uint32_t, v->n_items);
+        m->rhs[m->v->n_items + k] = n->least > had ? n->least - had : 0;
+        *most = n->most == UNLIMITED ? (double)m->v->total
+                : n->most > had      ? n->most - had
+                                     : 0;
+    }
+}
+
+static void set_rhs(struct master *m, const struct partial *d)
+{
+    const struct view *v = m->v;
+    const struct cover_problem *p = v->p;
+
     for (uint32_t i = 0; i < v->n_items; i++)
-        m->rhs[i] = v->count[i];
-    memcpy(m->rhs + v->n_items, m->limit, m->n_limits * sizeof *m->limit);
-    m->lp = lp_make(v->arena, v->n_items, m->n_limits, m->rhs);
+        m->rhs[i] = d->left[i];
+    memcpy(m->rhs + m->first_limit, m->limit, m->n_limits * sizeof *m->limit);
+    for (uint32_t t = 0; t < v->n_bins; t++)
+        if (m->bin_row[t] != NO_ROW)
+            m->rhs[m->bin_row[t]] -= d->bought[t];
+    for (uint32_t g = 0; g < p->n_families; g++)
+        if (m->family_row[g] != NO_ROW)
+            m->rhs[m->family_row[g]] -= d->family_bought[g];
+    if (m->bins_row != NO_ROW)
+        m->rhs[m->bins_row] -= (double)d->n_bought;
+    if (m->cost_row != NO_ROW)
+        m->rhs[m->cost_row] -= (double)d->cost / 1e6;
+    set_numbers(m, d);
+}
+
+/* The dear column that stands for what no pattern covers of the row. */
+static void add_artificial(struct master *m, uint32_t row, double dear)
+{
+    struct lp_entry e = {row, 1};
+    struct partial_pattern none = {0, 0, 0, 0};
+
+    lp_add(m->lp, 10 * dear, 10 * dear, &e, 1);
+    VEC_PUSH(m->v->arena, &m->column, none);
+}
+
+static void add_artificials(struct master *m)
+{
+    const struct view *v = m->v;
+
     for (uint32_t i = 0; i < v->n_items; i++) {
-        struct lp_entry e = {i, 1};
-        struct partial_pattern none = {0, 0, 0, 0};
         double dear = 1;
 
         for (uint32_t t = 0; t < v->n_bins; t++)
             if (view_can(v, t, i) && (double)v->price[t] > dear)
                 dear = (double)v->price[t];
-        lp_add(m->lp, 10 * dear, 10 * dear, &e, 1);
-        VEC_PUSH(v->arena, &m->column, none);
+        add_artificial(m, i, dear);
     }
+    for (uint32_t k = 0; k < m->n_numbers; k++)
+        add_artificial(m, v->n_items + k,
+                       (double)v->price[m->number[k].bin] + 1);
 }
 
-/* The bin's entries in the rows of limits. */
+static void make_numbers(struct master *m, const uint32_t *number, uint32_t n)
+{
+    m->n_numbers = n;
+    m->number = ARENA_ARRAY(m->v->arena, struct master_number, n);
+    for (uint32_t k = 0; k < n; k++)
+        m->number[k] = (struct master_number){number[k], 0, UNLIMITED};
+}
+
+void master_make(const struct view *v, const uint32_t *number,
+                 uint32_t n_numbers, struct master *ret)
+{
+    struct master *m = ret;
+    struct partial none = {0};
+
+    memset(m, 0, sizeof *m);
+    m->v = v;
+    make_numbers(m, number, n_numbers);
+    make_limits(m);
+    m->rhs = ARENA_ARRAY(v->arena, double,
+                         m->first_limit + m->n_limits + n_numbers);
+    m->place = ARENA_ARRAY(v->arena, uint32_t, v->n_items);
+    partial_make(v, &none);
+    set_rhs(m, &none);
+    m->lp = master_rows(m);
+    add_artificials(m);
+}
+
+struct lp *master_rows(const struct master *m)
+{
+    return lp_make(m->v->arena, m->first_limit, m->n_limits + m->n_numbers,
+                   m->rhs);
+}
+
+/* The bin's entries in the rows of its number and of limits. */
 static void add_limits(struct master *m, uint32_t bin)
 {
     const struct view *v = m->v;
+
+    for (uint32_t k = 0; k < m->n_numbers; k++)
+        if (m->number[k].bin == bin) {
+            VEC_PUSH(v->arena, &m->entry,
+                     ((struct lp_entry){v->n_items + k, 1}));
+            VEC_PUSH(v->arena, &m->entry,
+                     ((struct lp_entry){m->first_limit + m->n_limits + k, 1}));
+        }
 
     if (m->bin_row[bin] != NO_ROW)
         VEC_PUSH(v->arena, &m->entry, ((struct lp_entry){m->bin_row[bin], 1}));
@@ -197,22 +276,7 @@ void master_add_partial(struct master *m, const struct partial *d)
 
 void master_residual(struct master *m, const struct partial *d)
 {
-    const struct view *v = m->v;
-    const struct cover_problem *p = v->p;
-
-    for (uint32_t i = 0; i < v->n_items; i++)
-        m->rhs[i] = d->left[i];
-    memcpy(m->rhs + v->n_items, m->limit, m->n_limits * sizeof *m->limit);
-    for (uint32_t t = 0; t < v->n_bins; t++)
-        if (m->bin_row[t] != NO_ROW)
-            m->rhs[m->bin_row[t]] -= d->bought[t];
-    for (uint32_t g = 0; g < p->n_families; g++)
-        if (m->family_row[g] != NO_ROW)
-            m->rhs[m->family_row[g]] -= d->family_bought[g];
-    if (m->bins_row != NO_ROW)
-        m->rhs[m->bins_row] -= (double)d->n_bought;
-    if (m->cost_row != NO_ROW)
-        m->rhs[m->cost_row] -= (double)d->cost / 1e6;
+    set_rhs(m, d);
     lp_set_rhs(m->lp, m->rhs);
 }
 
@@ -231,6 +295,36 @@ double master_limited_price(const struct master *m, uint32_t bin)
     if (m->cost_row != NO_ROW)
         price -= y[m->cost_row] * (double)v->price[bin] / 1e6;
     return price > (double)v->price[bin] ? price : (double)v->price[bin];
+}
+
+static const struct master_number *number_of(const struct master *m,
+                                             uint32_t bin)
+{
+    for (uint32_t k = 0; k < m->n_numbers; k++)
+        if (m->number[k].bin == bin)
+            return &m->number[k];
+    return NULL;
+}
+
+double master_number_worth(const struct master *m, uint32_t bin)
+{
+    const struct master_number *n = number_of(m, bin);
+    const double *y = lp_duals(m->lp);
+    uint32_t k;
+
+    if (!n)
+        return 0;
+    k = (uint32_t)(n - m->number);
+    return y[m->v->n_items + k] + y[m->first_limit + m->n_limits + k];
+}
+
+uint32_t master_number_most(const struct master *m, uint32_t bin)
+{
+    const struct master_number *n = number_of(m, bin);
+
+    if (!n)
+        return UNLIMITED;
+    return n->most == UNLIMITED && n->least ? n->least : n->most;
 }
 
 double master_money(const struct master *m)

@@ -2,14 +2,21 @@
  * master.h - the linear program over patterns: how many of each pattern
  * cover the demand at least cost; and the patterns themselves.
  *
- * Private to plan/cover/.  Rows: one per item, then one per limit.  The first
- * n_items columns are artificial: dear ones for "not placed".
+ * Private to plan/cover/.  Rows: one per item, one per bin whose number may be
+ * asked for (no fewer), one per limit, and again one per such bin (no more).  The
+ * first columns, one for each of the first two, are artificial: dear ones for "not
+ * placed".
  */
 #ifndef PLAN_COVER_MASTER_H
 #define PLAN_COVER_MASTER_H
 
 #include "../lp/lp.h"
 #include "partial.h"
+
+/* So many of a bin: a plan has no part of one. */
+struct master_number {
+    uint32_t bin, least, most; /* 0, UNLIMITED: any number */
+};
 
 struct master {
     const struct view *v;
@@ -18,10 +25,12 @@ struct master {
     VEC(struct cover_part) part;
     /* Limit rows; UINT32_MAX: not limited. */
     uint32_t *bin_row, *family_row, bins_row, cost_row;
-    uint32_t n_limits;
+    uint32_t first_limit, n_limits;
     bool own_limits; /* some bin has one of its own */
     double *limit;   /* rhs of the limit rows */
     double *rhs;
+    struct master_number *number;
+    uint32_t n_numbers;
     /* Exchanges: LP columns first_exchange..., from item to item. */
     uint32_t first_exchange, n_exchanges;
     struct cover_part *exchange; /* item: from, count: to */
@@ -29,7 +38,11 @@ struct master {
     uint32_t *place; /* scratch per item */
 };
 
-void master_make(const struct view *v, struct master *ret);
+/* number: bins whose number may be asked for. */
+void master_make(const struct view *v, const uint32_t *number,
+                 uint32_t n_numbers, struct master *ret);
+/* An empty program with the same rows, and the same artificial columns to come. */
+struct lp *master_rows(const struct master *m);
 /* Adds a pattern; its LP column. */
 uint32_t master_add(struct master *m, uint32_t bin,
                     const struct cover_part *part, uint32_t n);
@@ -39,12 +52,17 @@ const struct lp_entry *master_entries(struct master *m, uint32_t bin,
                                       const double *amount, uint32_t *ret_n);
 void master_add_exchanges(struct master *m, const double *worth);
 void master_add_partial(struct master *m, const struct partial *d);
-/* Demand and limits to what the partial solution has left. */
+/* Demand, limits and numbers to what the partial solution has left. */
 void master_residual(struct master *m, const struct partial *d);
 
 /* What a bin costs at the present duals: its price and its limits', never less
  * than its price. */
 double master_limited_price(const struct master *m, uint32_t bin);
+/* What the bin is worth beside its content at the present duals, as its number is
+ * asked for: < 0 where there must be no more of it. */
+double master_number_worth(const struct master *m, uint32_t bin);
+/* How many of the bin are of use, as its number is asked for. */
+uint32_t master_number_most(const struct master *m, uint32_t bin);
 /* What a micro of max_cost costs beside itself at the present duals. */
 double master_money(const struct master *m);
 

@@ -35,7 +35,7 @@ static struct mixes *mixes_make(const struct generate *g)
     struct arena *a = g->v->arena;
     struct mixes *x = ARENA_NEW(a, struct mixes);
 
-    x->lp = lp_make(a, g->v->n_items, g->master.n_limits, g->master.rhs);
+    x->lp = master_rows(&g->master);
     x->amount = ARENA_ARRAY(a, double, g->v->n_items);
     x->own = ARENA_ARRAY(a, double, g->v->n_items);
     return x;

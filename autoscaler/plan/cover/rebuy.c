@@ -25,27 +25,30 @@ static double worth_of(const struct partial *d, uint32_t pattern,
     return price > 0 ? sum / price : 1e300;
 }
 
-/* trial = what is gone on from without its worst bins, about `share` of its
- * cost. */
+/* trial = what is gone on from without its worst bins, about `share` of the cost
+ * of those that need not stay. */
 static uint64_t without_worst(struct rebuy *x, double share)
 {
     const struct partial *from = x->from;
     const struct view *v = from->v;
     uint32_t n = from->pattern.n;
     double *worth = ARENA_ARRAY(v->arena, double, n);
-    double low = 0, high = 2, cost;
+    double low = 0, high = 2, cost, all = 0;
 
-    for (uint32_t k = 0; k < n; k++)
+    for (uint32_t k = x->fixed; k < n; k++) {
         worth[k] = worth_of(from, k, x->weight, greedy_prices(x->greedy));
+        all += (double)v->price[from->pattern.v[k].bin] *
+               from->pattern.v[k].count;
+    }
     for (int halving = 0; halving < 12; halving++) {
         double middle = (low + high) / 2;
 
         cost = 0;
-        for (uint32_t k = 0; k < n; k++)
+        for (uint32_t k = x->fixed; k < n; k++)
             if (worth[k] < middle)
                 cost += (double)v->price[from->pattern.v[k].bin] *
                         from->pattern.v[k].count;
-        if (cost < share * (double)from->cost)
+        if (cost < share * all)
             low = middle;
         else
             high = middle;
@@ -54,7 +57,7 @@ static uint64_t without_worst(struct rebuy *x, double share)
     for (uint32_t k = 0; k < n; k++) {
         const struct partial_pattern *p = &from->pattern.v[k];
 
-        if (p->count && worth[k] >= high)
+        if (p->count && (k < x->fixed || worth[k] >= high))
             partial_buy(x->trial, p->bin, p->count, from->part.v + p->first,
                         p->n);
     }

@@ -24,6 +24,7 @@ struct rebuy {
     double dearer; /* what may be gone on from: as a part of the best's cost, at
                      * first; less and less */
     int64_t enough;   /* a cost at which better is of no use */
+    uint32_t fixed;   /* the first so many patterns of the best stay */
     uint32_t useless; /* it ends after so many tries of no use */
 };
 

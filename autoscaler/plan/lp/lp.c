@@ -84,10 +84,10 @@ void lp_set_rhs(struct lp *lp, const double *rhs)
         basis_recompute(lp);
 }
 
-void lp_keep(struct lp *lp)
+void lp_keep(struct lp *lp, enum lp_kept as)
 {
     const size_t m = lp->m;
-    struct kept *k = &lp->kept;
+    struct kept *k = &lp->kept[as];
 
     if (!lp->started)
         return;
@@ -103,10 +103,10 @@ void lp_keep(struct lp *lp)
     lp->work += m * m / 8;
 }
 
-void lp_recall(struct lp *lp)
+void lp_recall(struct lp *lp, enum lp_kept as)
 {
     const size_t m = lp->m;
-    const struct kept *k = &lp->kept;
+    const struct kept *k = &lp->kept[as];
 
     if (!k->inv)
         return;

@@ -46,10 +46,11 @@ uint32_t lp_columns(const struct lp *lp);
 enum lp_end lp_primal(struct lp *lp, uint32_t iterations);
 /* Needs a dual feasible basis: an optimum whose rhs was set anew. */
 enum lp_end lp_dual(struct lp *lp, uint32_t iterations);
-/* Keeps the basis as it is, for lp_recall(); one at a time.  Recalled it is good
+/* Keeps the basis as it is, for lp_recall(); one of each kind.  Recalled it is good
  * for the same right-hand sides, which the caller sets first. */
-void lp_keep(struct lp *lp);
-void lp_recall(struct lp *lp);
+enum lp_kept { LP_KEPT_WHOLE, LP_KEPT_FREE, LP_KEPT };
+void lp_keep(struct lp *lp, enum lp_kept as);
+void lp_recall(struct lp *lp, enum lp_kept as);
 /* Back to the starting basis, columns kept. */
 void lp_restart(struct lp *lp);
 /* to: from lp_make() with as many rows of each kind, in the same arena; becomes

@@ -65,11 +65,11 @@ struct lp {
     VEC(struct ratio) ratio;
     double *true_cost; /* of columns, while lp_dual() perturbs them */
     uint32_t true_cap;
-    uint32_t *nz, *was; /* scratch */
-    bool *taken;        /* scratch */
-    uint32_t pivots;    /* since the inverse was made anew */
-    bool started;       /* there is a basis */
-    struct kept kept;   /* inv NULL: none */
+    uint32_t *nz, *was;        /* scratch */
+    bool *taken;               /* scratch */
+    uint32_t pivots;           /* since the inverse was made anew */
+    bool started;              /* there is a basis */
+    struct kept kept[LP_KEPT]; /* inv NULL: none */
     uint64_t work;
 };
 

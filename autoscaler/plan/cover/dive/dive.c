@@ -8,7 +8,7 @@
  * optimal.  At every step the greedy completes the plan, so a dive that is cut
  * short has an answer too.
  */
-#include "dive.h"
+#include "inside.h"
 
 #include <string.h>
 
@@ -17,17 +17,11 @@
 #define WHOLE_WORTHY 0.96
 /* Steps of a dive when little work is left. */
 #define FEWEST 4
-
-/* A dive by the pool: the worth of a bin whose content had to be changed, the
- * least number of steps, the rounds of columns at first and in each step. */
-#define POOL_WORTHY 0.96
-#define POOL_STEPS 5
-enum { POOL_ROUNDS = 30, POOL_ROUNDS_STEP = 2 };
-/* A fill of the pool becomes a column if it is worth so much of its price. */
-#define POOL_PAYS (1 + 1e-5)
+/* Of the dual simplex: so many at a time, and in all. */
+enum { PIVOTS = 250, PIVOTS_MOST = 5000 };
 
 void dive_make(struct generate *g, struct greedy *greedy, struct greedy *again,
-               struct pool *pool, struct dive *ret)
+               struct pool *pool, const double *learnt, struct dive *ret)
 {
     memset(ret, 0, sizeof *ret);
     ret->v = g->v;
@@ -35,14 +29,18 @@ void dive_make(struct generate *g, struct greedy *greedy, struct greedy *again,
     ret->greedy = greedy;
     ret->again = again;
     ret->pool = pool;
+    ret->learnt = learnt;
     partial_make(g->v, &ret->partial);
     partial_make(g->v, &ret->trial);
+    partial_make(g->v, &ret->rest);
+    partial_make(g->v, &ret->from);
     space_make(g->v, &ret->space);
     ret->fraction = ARENA_ARRAY(g->v->arena, double, lp_rows(g->master.lp));
     ret->column = ARENA_ARRAY(g->v->arena, uint32_t, lp_rows(g->master.lp));
     ret->flow = ARENA_ARRAY(g->v->arena, double, g->master.n_exchanges);
     ret->left = ARENA_ARRAY(g->v->arena, uint32_t, g->v->n_items);
     ret->worth = ARENA_ARRAY(g->v->arena, double, g->v->n_items);
+    ret->weight = ARENA_ARRAY(g->v->arena, double, g->v->n_items);
 }
 
 static void read_flows(struct dive *x)
@@ -103,6 +101,19 @@ static void replace_parts(struct dive *x, const struct cover_part *part,
         }
 }
 
+/* How many more of the bin the limits and its number allow. */
+static uint32_t allows(const struct dive *x, uint32_t bin)
+{
+    uint32_t n = partial_allows(&x->partial, bin);
+    uint32_t most = master_number_most(&x->g->master, bin);
+    uint32_t had = x->partial.bought[bin];
+
+    if (most == UNLIMITED)
+        return n;
+    most = most > had ? most - had : 0;
+    return most < n ? most : n;
+}
+
 /* Buys up to `times` of the LP's column, with other items in place of those
  * that are not left. */
 static uint32_t buy_column(struct dive *x, uint32_t column, uint32_t times,
@@ -113,15 +124,17 @@ static uint32_t buy_column(struct dive *x, uint32_t column, uint32_t times,
     struct partial_pattern c = m->column.v[column];
     const struct cover_part *part = m->part.v + c.first;
     struct column_maker *maker = x->g->maker;
+    double price = master_limited_price(m, c.bin) -
+                   master_number_worth(m, c.bin);
     uint32_t bought = 0;
 
-    while (bought < times && partial_allows(d, c.bin)) {
+    while (bought < times && allows(x, c.bin)) {
         uint32_t n = partial_times(d, part, c.n);
 
         if (n > times - bought)
             n = times - bought;
-        if (n > partial_allows(d, c.bin))
-            n = partial_allows(d, c.bin);
+        if (n > allows(x, c.bin))
+            n = allows(x, c.bin);
         if (n) {
             partial_buy(d, c.bin, n, part, c.n);
             bought += n;
@@ -129,8 +142,7 @@ static uint32_t buy_column(struct dive *x, uint32_t column, uint32_t times,
         }
         replace_parts(x, part, c.n);
         column_top_up(maker, c.bin, x->worth, d->left, x->parts.v, x->parts.n);
-        if (!maker->n_best ||
-            maker->best[0].value < worthy * master_limited_price(m, c.bin))
+        if (!maker->n_best || maker->best[0].value < worthy * price)
             break;
         partial_buy(d, c.bin, 1, maker->best[0].part.v, maker->best[0].part.n);
         bought++;
@@ -209,14 +221,27 @@ static double steps_left(uint64_t last, uint64_t now, uint64_t until,
     return n < FEWEST ? FEWEST : n > 3 * least ? 3 * least : n;
 }
 
-/* The program is for what the partial solution has left. */
-static void follow(struct dive *x)
+bool dive_follow(struct dive *x, uint64_t until)
 {
     struct master *m = &x->g->master;
+    enum lp_end end = LP_STOPPED;
 
     master_residual(m, &x->partial);
-    if (lp_dual(m->lp, 5000) != LP_OPTIMAL)
+    for (uint32_t k = 0;
+         k < PIVOTS_MOST && end == LP_STOPPED && !generate_over(x->g, until);
+         k += PIVOTS)
+        end = lp_dual(m->lp, PIVOTS);
+    if (end == LP_STOPPED && generate_over(x->g, until))
+        return false;
+    if (end != LP_OPTIMAL)
         lp_restart(m->lp);
+    return generate_solve(x->g, until);
+}
+
+void dive_keep(struct dive *x)
+{
+    lp_keep(x->g->master.lp, LP_KEPT_WHOLE);
+    x->dived = true;
 }
 
 void dive_undo(struct dive *x)
@@ -225,12 +250,21 @@ void dive_undo(struct dive *x)
         return;
     partial_clear(&x->partial);
     master_residual(&x->g->master, &x->partial);
-    lp_recall(x->g->master.lp);
+    lp_recall(x->g->master.lp, LP_KEPT_WHOLE);
     x->dived = false;
 }
 
-/* What items are worth by the program's duals. */
-static void read_worth(struct dive *x)
+void dive_free(struct dive *x)
+{
+    dive_undo(x);
+    if (!numbers_clear(x))
+        return;
+    partial_clear(&x->partial);
+    master_residual(&x->g->master, &x->partial);
+    lp_recall(x->g->master.lp, LP_KEPT_FREE);
+}
+
+void dive_read_worth(struct dive *x)
 {
     const double *y = lp_duals(x->g->master.lp);
 
@@ -238,9 +272,7 @@ static void read_worth(struct dive *x)
         x->worth[i] = y[i] > 0 ? y[i] : 0;
 }
 
-/* Buys what is whole, and more of what the program still costs until it is one of
- * so many steps; how many bins. */
-static uint32_t step(struct dive *x, double steps)
+uint32_t dive_step(struct dive *x, double steps)
 {
     double cost = (double)x->partial.cost + lp_value(x->g->master.lp) / steps;
     uint32_t bought;
@@ -255,7 +287,6 @@ static uint32_t step(struct dive *x, double steps)
 void dive_run(struct dive *x, uint64_t until, double worthy, double least,
               struct partial *best)
 {
-    struct master *m = &x->g->master;
     uint64_t last = generate_work(x->g);
     double steps = least;
     bool first = true; /* buys most: it may take long */
@@ -266,84 +297,24 @@ void dive_run(struct dive *x, uint64_t until, double worthy, double least,
         dive_undo(x);
         generate_run(x->g, x->v->count, until, 1e-4, 3, true);
     }
-    x->dived = true;
     x->g->maker->dives = 2;
     if (!generate_solve(x->g, until))
         return;
-    lp_keep(m->lp);
+    dive_keep(x);
     while (x->partial.n_left && !generate_over(x->g, until)) {
-        read_worth(x);
+        dive_read_worth(x);
         complete(x, best);
-        if (!step(x, steps))
+        if (!dive_step(x, steps))
             break;
         if (first)
             complete(x, best);
         first = false;
-        follow(x);
+        if (!dive_follow(x, until))
+            break;
         generate_run(x->g, x->partial.left, until, 1e-4, 1, false);
         steps = steps_left(last, generate_work(x->g), until, least);
         last = generate_work(x->g);
     }
     if (!generate_stopped(x->g))
         complete(x, best);
-}
-
-/* ---- by the pool */
-
-/* As complete(); what it buys joins the pool. */
-static void complete_anew(struct dive *x, struct partial *best)
-{
-    uint64_t had = x->pool->work;
-    uint32_t kept;
-
-    partial_copy(&x->trial, &x->partial);
-    kept = x->trial.pattern.n;
-    x->g->extra += greedy_run(
-        x->again, x->worth, 1u << BY_SUM | 1u << BY_LARGEST, false, &x->trial);
-    pool_keep(x->pool, &x->trial, kept, x->worth, greedy_prices(x->again));
-    partial_downgrade(&x->trial, 0, &x->space);
-    x->g->extra += x->pool->work - had;
-    if (partial_better(&x->trial, best))
-        partial_copy(best, &x->trial);
-}
-
-/* Solves the program again and again, each time with the best columns of the
- * pool; worth: its duals. */
-static bool solve_by_pool(struct dive *x, uint64_t until, int rounds,
-                          const uint32_t *left)
-{
-    uint32_t added = 1;
-
-    while (generate_solve(x->g, until)) {
-        uint64_t had = x->pool->work;
-
-        read_worth(x);
-        if (added == 0 || rounds-- == 0)
-            return true;
-        added = pool_feed(x->pool, &x->g->master, x->worth, POOL_PAYS,
-                          x->v->n_items / 2 + 1, left);
-        x->g->extra += x->pool->work - had;
-    }
-    return false;
-}
-
-void dive_by_pool(struct dive *x, uint64_t until, struct partial *best)
-{
-    bool solved;
-
-    dive_undo(x);
-    partial_clear(&x->partial);
-    x->worthy = POOL_WORTHY;
-    solved = solve_by_pool(x, until, POOL_ROUNDS, NULL);
-    lp_keep(x->g->master.lp);
-    x->dived = true;
-    while (solved && x->partial.n_left && !generate_over(x->g, until)) {
-        complete_anew(x, best);
-        if (!step(x, POOL_STEPS))
-            break;
-        follow(x);
-        solved = solve_by_pool(x, until, POOL_ROUNDS_STEP, x->partial.left);
-    }
-    if (solved && !generate_stopped(x->g))
-        complete_anew(x, best);
 }

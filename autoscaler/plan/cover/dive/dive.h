@@ -15,10 +15,13 @@ struct dive {
     struct generate *g;
     struct greedy *greedy, *again; /* again: its fills are filled anew */
     struct pool *pool;
-    struct partial partial, trial;
+    struct partial partial, trial, rest, from;
     struct space space;
-    double *worth;    /* duals of the present residual */
-    double *fraction; /* scratch: columns by their fraction */
+    const double *learnt; /* what items are worth, as buying anew has learnt it */
+    double *worth;        /* duals of the present residual */
+    double *weight;       /* scratch */
+    uint32_t looked_at;   /* numbers of bins that have been, a bit each */
+    double *fraction;     /* scratch: columns by their fraction */
     uint32_t *column, *left;
     double *flow; /* per exchange: what the LP still moves */
     VEC(struct cover_part) parts;
@@ -26,12 +29,15 @@ struct dive {
     bool dived; /* before: the program is at some residual */
 };
 
-/* greedy: one that can sort BY_PRICED; again: one that fills anew. */
+/* greedy: one that can sort BY_PRICED; again: one that fills anew.  learnt: is read
+ * when a dive begins. */
 void dive_make(struct generate *g, struct greedy *greedy, struct greedy *again,
-               struct pool *pool, struct dive *ret);
+               struct pool *pool, const double *learnt, struct dive *ret);
 
 /* The program is for the whole demand again, not for what a dive has left. */
 void dive_undo(struct dive *x);
+/* The same; and no number of bins is asked for any more. */
+void dive_free(struct dive *x);
 
 /* Fixes patterns step by step until all is placed or `until` is reached (as
  * generate_work() counts it); whatever better plan comes up on the way goes to
@@ -42,7 +48,8 @@ void dive_run(struct dive *x, uint64_t until, double worthy, double steps,
               struct partial *best);
 
 /* The same with no columns but those of the pool, and what the greedy meets on the
- * way: a tenth of the work. */
+ * way: a tenth of the work.  First the numbers of dear bins become whole, and stay so
+ * for later dives. */
 void dive_by_pool(struct dive *x, uint64_t until, struct partial *best);
 
 #endif

@@ -23,6 +23,7 @@ void pool_make(const struct view *v, struct pool *ret)
     memset(ret, 0, sizeof *ret);
     ret->v = v;
     ret->seen = ARENA_ARRAY(v->arena, uint64_t, SEEN);
+    ret->asked = ARENA_ARRAY(v->arena, double, v->n_bins);
     ret->rate = ARENA_ARRAY(v->arena, struct pool_rate, FILLS);
 }
 
@@ -151,12 +152,11 @@ static uint32_t choose(struct pool *x, const double *worth, double least,
     for (uint32_t k = 0; k < x->fill.n; k++) {
         const struct pool_fill *f = &x->fill.v[k];
         const struct cover_part *part = x->part.v + f->first;
-        double price = (double)x->v->price[f->bin] + 1e-3;
         struct pool_rate r = {0, k};
 
         if (f->fed)
             continue;
-        r.rate = worth_of(part, f->n, worth) / price;
+        r.rate = worth_of(part, f->n, worth) / x->asked[f->bin];
         x->work += f->n + 2;
         if (r.rate <= least || (left && !has(left, part, f->n)))
             continue;
@@ -174,8 +174,14 @@ static uint32_t choose(struct pool *x, const double *worth, double least,
 uint32_t pool_feed(struct pool *x, struct master *m, const double *worth,
                    double least, uint32_t most, const uint32_t *left)
 {
-    uint32_t n = choose(x, worth, least, most < FILLS ? most : FILLS, left);
+    uint32_t n;
 
+    for (uint32_t t = 0; t < x->v->n_bins; t++) {
+        double price = (double)x->v->price[t] - master_number_worth(m, t);
+
+        x->asked[t] = price > 1e-3 ? price : 1e-3;
+    }
+    n = choose(x, worth, least, most < FILLS ? most : FILLS, left);
     for (uint32_t k = 0; k < n; k++) {
         struct pool_fill *f = &x->fill.v[x->rate[k].fill];
 

@@ -134,7 +134,7 @@ struct groups *groups_make(const struct view *v, double bound,
     x->part = ARENA_ARRAY(a, double, v->n_items);
     parts_make(x);
     rows_make(x);
-    master_make(&x->rows, &x->master);
+    master_make(&x->rows, NULL, 0, &x->master);
     x->price = price_make(v);
     x->prove = prove_make(v, x->price);
     x->maker = column_make(v, x->price);

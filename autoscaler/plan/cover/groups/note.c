@@ -60,8 +60,8 @@ static double limits_of(const struct groups *x, bool own)
     double sum = 0;
 
     for (uint32_t k = 0; k < m->n_limits; k++)
-        if (y[x->rows.n_items + k] < 0)
-            sum -= y[x->rows.n_items + k] * m->limit[k];
+        if (y[m->first_limit + k] < 0)
+            sum -= y[m->first_limit + k] * m->limit[k];
     for (uint32_t t = 0; t < x->v->n_bins; t++) {
         double dual, more;
 
@@ -69,7 +69,7 @@ static double limits_of(const struct groups *x, bool own)
             continue;
         dual = y[m->bin_row[t]] < 0 ? -y[m->bin_row[t]] : 0;
         more = x->earn[t] - (master_limited_price(m, t) - dual);
-        sum += m->limit[m->bin_row[t] - x->rows.n_items] *
+        sum += m->limit[m->bin_row[t] - m->first_limit] *
                ((more > 0 ? more : 0) - dual);
     }
     return sum;

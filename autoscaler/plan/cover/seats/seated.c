@@ -51,7 +51,7 @@ struct seated *seated_make(struct generate *g, const struct cover_problem *p,
     numbers_make(x, v);
     x->worth = ARENA_ARRAY(arena, double, x->v.n_items);
     x->n_items = v->n_items;
-    generate_make(&x->v, &x->g);
+    generate_make(&x->v, NULL, 0, &x->g);
     g->extra += (uint64_t)v->n_items * v->n_items / 8;
     return x;
 }
