@@ -411,11 +411,6 @@ double assign_money(const struct assign *a)
     return a->best_money;
 }
 
-const struct view *assign_view(const struct assign *a)
-{
-    return a->v;
-}
-
 const double *assign_part(const struct assign *a)
 {
     return a->part;

@@ -30,9 +30,8 @@ double assign_bound(const struct assign *a);
 const double *assign_worth(const struct assign *a);
 double assign_money(const struct assign *a);
 
-/* What it was made for; its last prices: of all that a bin has of each column
- * (sums.h), as parts of the bin's price. */
-const struct view *assign_view(const struct assign *a);
+/* Its last prices: of all that a bin has of each column (sums.h), as parts of the
+ * bin's price. */
 const double *assign_part(const struct assign *a);
 
 #endif

@@ -8,9 +8,9 @@
  * bins are bought anew, and the linear program of all good fills that this met is
  * solved and dived into, in turn; where that is too short for a dive, for half of it,
  * and where it is too short for the program, they are only bought anew, for three
- * tenths.  Of the rest column generation goes
- * on for four tenths, a fifth (a quarter when the program is solved) goes to proving
- * its bound; dives may use it up to 17/20, ruin and recreate has what is left.
+ * tenths.  Of the rest column generation goes on for four tenths, a fifth (a quarter
+ * when the program is solved) goes to proving its bound; dives may use it up to 17/20,
+ * ruin and recreate has what is left.
  * With too many shapes for the linear program three tenths go to the bound, seven in
  * a stage too short for ruin and recreate, which has the rest and goes warmer there.
  */
@@ -35,6 +35,7 @@
 #define LEAST_STAGE UINT64_C(80000)
 /* Greedy runs at the start, of a problem without a linear program. */
 #define GREEDY_WORK UINT64_C(8000000)
+enum { GREEDY_SHAPES = 8000 }; /* of more there are none */
 
 /* What is bought anew may be dearer than the best at first, by this part of it;
  * so many tries of no use are enough. */
@@ -62,6 +63,11 @@
 /* How much dearer a step of ruin and recreate may be: where it is all there is, more. */
 #define WARM 0.1
 #define WARM_ALONE 0.4
+/* Without a linear program, steps a shape: in less ruin and recreate comes to nothing;
+ * a stage that is shorter is left out; to find like ones. */
+#define RUIN_LEAST UINT64_C(6000)
+#define LEAST_ALONE UINT64_C(2000)
+#define LIKE_WORK UINT64_C(250)
 /* Bins that cost so much of the plan are bought in whole numbers before a dive; the
  * dearest, at most so many. */
 #define DEAR 0.02
@@ -93,13 +99,16 @@ struct improve {
     struct alike like;
     struct groups *groups;
     bool priced;   /* prices of resources prove no more */
+    bool between;  /* weights have learnt from the bound's */
     int64_t bound; /* -1: none */
     struct cover_proof proof;
 };
 
 static uint64_t work_of(const struct improve *x)
 {
-    return x->used + (x->lp ? generate_work(&x->g) : x->g.price->work);
+    if (x->lp)
+        return x->used + generate_work(&x->g);
+    return x->used + (x->g.price ? x->g.price->work : 0);
 }
 
 static uint64_t left_of(const struct improve *x)
@@ -117,6 +126,21 @@ static void offer(struct improve *x)
         partial_copy(&x->best, &x->trial);
 }
 
+/* What greedy plans by worth over priced size need, and ruin and recreate: takes long of
+ * many shapes, so it is made when it is needed. */
+static void hands_make(struct improve *x)
+{
+    const struct view *v = &x->v;
+
+    if (x->ruin)
+        return;
+    if (!x->lp)
+        x->g.price = price_make(v);
+    x->used += (uint64_t)v->n_items * v->n_items / 8;
+    x->greedy = greedy_make(v, x->g.price, 0);
+    x->ruin = ruin_make(v, x->g.price, x->lp ? WARM : WARM_ALONE);
+}
+
 /* Greedy plans: columns to start from, and weights that were learnt. */
 static void start(struct improve *x, const struct cover_plan *first)
 {
@@ -124,6 +148,9 @@ static void start(struct improve *x, const struct cover_plan *first)
     partial_import(&x->best, first, &x->space);
     if (x->lp)
         master_add_partial(&x->g.master, &x->best);
+    if (!x->lp && x->v.n_items > GREEDY_SHAPES)
+        return;
+    hands_make(x);
     for (int r = 0; r < 3 && (x->lp || x->used < GREEDY_WORK); r++) {
         partial_clear(&x->trial);
         x->used += greedy_run(x->greedy, x->worth, SIZES, false, &x->trial);
@@ -296,8 +323,11 @@ static const double *worth_between(struct improve *x)
 /* What is cut short has become as good as it was to become until then. */
 static void ruin_some(struct improve *x, uint64_t end)
 {
-    uint64_t work;
+    uint64_t work = work_of(x);
 
+    if (!x->lp && work + RUIN_LEAST * x->v.n_items > end)
+        return;
+    hands_make(x);
     ruin_value(x->ruin, worth_between(x));
     work = work_of(x);
     if (work >= end || work >= x->stop)
@@ -368,6 +398,23 @@ static void stage_with_program(struct improve *x, uint64_t stage, uint64_t end)
         ruin_some(x, end);
 }
 
+/* Many shapes and little time: the bound, and what is left is for buying anew.  The first
+ * weights that it learns from are between what a plan taught and the bound's. */
+static void short_stage(struct improve *x, uint64_t stage, uint64_t end)
+{
+    uint64_t most = stage - stage * BOUND_SHORT / 10, left;
+
+    bound_alone(x, stage * BOUND_SHORT / 10);
+    if (!x->between && x->proof.worth) {
+        memcpy(x->worth, worth_between(x), x->v.n_items * sizeof *x->worth);
+        x->between = true;
+    }
+    left = work_of(x) < end ? end - work_of(x) : 0;
+    if (left < most + RUIN_LEAST * x->v.n_items)
+        most = left;
+    memcpy(x->worth, better_anew(x, most), x->v.n_items * sizeof *x->worth);
+}
+
 static void stage_run(struct improve *x, uint64_t end)
 {
     uint64_t from = work_of(x), stage = end - from;
@@ -377,9 +424,7 @@ static void stage_run(struct improve *x, uint64_t end)
         return;
     }
     if (end < LEAST_STAGE * x->v.n_items) {
-        bound_alone(x, stage * BOUND_SHORT / 10);
-        memcpy(x->worth, better_anew(x, stage - stage * BOUND_SHORT / 10),
-               x->v.n_items * sizeof *x->worth);
+        short_stage(x, stage, end);
     } else {
         bound_alone(x, stage * BOUND_TENTHS / 10);
     }
@@ -409,14 +454,11 @@ static void prepare(struct improve *x, int64_t cost)
     if (x->lp) {
         generate_make(v, bin, dear_bins(v, cost, bin), &x->g);
     } else {
-        x->g.price = price_make(v);
         view_groups(v, LIKE, &x->like);
+        x->used += LIKE_WORK * v->n_items;
     }
-    x->used += (uint64_t)v->n_items * v->n_items / 8;
-    x->greedy = greedy_make(v, x->g.price, 0);
     x->again = greedy_make(v, NULL, ANEW);
     greedy_look_wide(x->again);
-    x->ruin = ruin_make(v, x->g.price, x->lp ? WARM : WARM_ALONE);
     if (x->lp)
         pool_make(v, &x->pool);
     partial_make(v, &x->trial);
@@ -441,7 +483,7 @@ void cover_improve(const struct cover_problem *p,
     prepare(x, first->cost);
     start(x, first);
     x->g.whole = !x->best.n_left;
-    least = x->lp ? LEAST_STAGE * x->v.n_items : 0;
+    least = (x->lp ? LEAST_STAGE : LEAST_ALONE) * x->v.n_items;
     if (least < START_TIMES * work_of(x))
         least = START_TIMES * work_of(x);
     for (uint32_t k = 0; k < STAGES && left_of(x) > 0 && !proved(x); k++)

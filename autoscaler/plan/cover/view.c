@@ -385,6 +385,59 @@ static uint64_t about(int64_t need, enum view_leave bits_out)
     return bits >> bits_out;
 }
 
+/* Row `from` of can[], for bin t, gets the bit of item `to`. */
+static void can_as(const struct view *v, uint32_t from, uint32_t to,
+                   uint32_t words, uint64_t *can)
+{
+    for (uint32_t t = 0; t < v->n_bins; t++)
+        if (view_can(v, t, from))
+            can[(size_t)t * words + to / 64] |= UINT64_C(1) << (to % 64);
+}
+
+void view_condense(const struct view *v, const struct alike *groups,
+                   struct view *ret)
+{
+    const uint32_t n = groups->n, words = (n + 63) / 64;
+    uint32_t *some = ARENA_ARRAY(v->arena, uint32_t, n);
+    uint32_t *count = ARENA_ARRAY(v->arena, uint32_t, n);
+    uint32_t *item_of = ARENA_ARRAY(v->arena, uint32_t, n);
+    bool *needs_accel = ARENA_ARRAY(v->arena, bool, n);
+    int64_t *need = ARENA_ARRAY(v->arena, int64_t, (size_t)n * v->n_plain);
+    double *sum = ARENA_ARRAY(v->arena, double, (size_t)n * v->n_plain);
+    struct view_share *share = ARENA_ARRAY(v->arena, struct view_share,
+                                           (size_t)n * v->n_dev);
+    uint64_t *can = ARENA_ARRAY(v->arena, uint64_t, (size_t)v->n_bins * words);
+
+    for (uint32_t i = 0; i < v->n_items; i++) {
+        uint32_t g = groups->class_of[i];
+
+        some[g] = i;
+        count[g] += v->count[i];
+        for (uint32_t c = 0; c < v->n_plain; c++)
+            sum[(size_t)g * v->n_plain + c] += (double)view_need(v, i)[c] *
+                                               v->count[i];
+    }
+    for (uint32_t g = 0; g < n; g++) {
+        item_of[g] = v->item_of[some[g]];
+        needs_accel[g] = v->needs_accel[some[g]];
+        for (uint32_t c = 0; c < v->n_plain; c++)
+            need[(size_t)g * v->n_plain + c] =
+                (int64_t)(sum[(size_t)g * v->n_plain + c] / count[g]);
+        memcpy(share + (size_t)g * v->n_dev,
+               v->share + (size_t)some[g] * v->n_dev, v->n_dev * sizeof *share);
+        can_as(v, some[g], g, words, can);
+    }
+    *ret = *v;
+    ret->n_items = n;
+    ret->item_of = item_of;
+    ret->count = count;
+    ret->need = need;
+    ret->share = share;
+    ret->needs_accel = needs_accel;
+    ret->words = words;
+    ret->can = can;
+}
+
 void view_groups(const struct view *v, struct view_rough rough,
                  struct alike *ret)
 {

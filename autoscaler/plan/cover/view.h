@@ -83,6 +83,12 @@ struct view_rough {
 void view_groups(const struct view *v, struct view_rough rough,
                  struct alike *ret);
 
+/* One item for each of these groups: as many as they are, with the mean of their plain
+ * needs (of its last item the devices and bins, which they share).  Of no use but for
+ * prices. */
+void view_condense(const struct view *v, const struct alike *groups,
+                   struct view *ret);
+
 /* Needs a at least what b needs, of every column? */
 bool view_covers(const struct view *v, uint32_t a, uint32_t b);
 

@@ -12,7 +12,12 @@
 #include <string.h>
 
 enum { ROUNDS = 12, BACK = 2, CUTS = 3 };
-enum { ENOUGH = 45 };  /* rounds of assign.h before it */
+enum { ENOUGH = 45 }; /* rounds of assign.h before it */
+/* Of more items than so many, prices are found for groups first: so many rounds; the
+ * steps an item that takes, and as many again for the first value of all. */
+enum { MANY = 700, GROUP_ROUNDS = 100 };
+enum { GROUPS_FROM_ROUNDS = 10 }; /* with fewer steps there is no time for it */
+#define GROUP_WORK UINT64_C(60)
 #define NEAR_FIRST 1.1 /* such bins of a group are in the program */
 #define NEAR 1.03
 /* Of the value: a gap at which the program counts as solved, at first and later. */
@@ -113,9 +118,8 @@ bool exact_run(struct exact *x, uint64_t steps)
     }
     return !x->done;
 }
-struct exact *exact_make(const struct assign *a)
+struct exact *exact_make(const struct view *v, const struct assign *a)
 {
-    const struct view *v = assign_view(a);
     struct exact *x = ARENA_NEW(v->arena, struct exact);
 
     x->v = v;
@@ -153,6 +157,33 @@ double exact_best(const struct exact *x, struct cover_proof *ret)
     return x->bound;
 }
 
+/* From prices that were found for groups of items, which takes next to nothing. */
+static int64_t bound_from_groups(const struct view *v, uint64_t steps,
+                                 uint64_t *work, struct cover_proof *ret_proof,
+                                 bool *ret_all)
+{
+    uint64_t used = GROUP_WORK * v->n_items;
+    struct alike groups;
+    struct assign *a;
+    struct exact *x;
+    struct view few;
+
+    view_groups(v, EXACT_GROUPS, &groups);
+    view_condense(v, &groups, &few);
+    a = assign_make(&few, 0);
+    assign_run(a, GROUP_ROUNDS * assign_round(&few));
+    x = exact_make(v, a);
+    used += assign_work(a) + exact_work(x);
+    if (steps > used) {
+        bool more = exact_run(x, steps - used);
+
+        if (ret_all)
+            *ret_all = !more && !exact_too_large(x);
+    }
+    *work += GROUP_WORK * v->n_items + assign_work(a) + exact_work(x);
+    return view_whole(v, exact_best(x, ret_proof));
+}
+
 int64_t exact_bound(const struct view *v, uint64_t missing, uint64_t steps,
                     uint64_t *work, struct cover_proof *ret_proof,
                     bool *ret_all)
@@ -162,12 +193,18 @@ int64_t exact_bound(const struct view *v, uint64_t missing, uint64_t steps,
     struct exact *x = NULL;
     double bound = 0;
 
+    if (!missing && v->n_items > MANY &&
+        steps > GROUPS_FROM_ROUNDS * assign_round(v)) {
+        if (ret_all)
+            *ret_all = false;
+        return bound_from_groups(v, steps, work, ret_proof, ret_all);
+    }
     if (!missing && steps > enough)
         prices.steps = enough;
     prices_first(&prices);
     prices_better(&prices);
     if (prices.assign && prices.steps < steps) {
-        x = exact_make(prices.assign);
+        x = exact_make(v, prices.assign);
         enough += exact_cost(x);
         prices.steps = steps < enough ? steps : enough;
         prices_more(&prices);

@@ -16,8 +16,9 @@
 
 struct exact;
 
-/* For plans that leave nothing out, from prices that a has found. */
-struct exact *exact_make(const struct assign *a);
+/* For plans that leave nothing out, from prices that a has found: for the view, or for
+ * groups of its items. */
+struct exact *exact_make(const struct view *v, const struct assign *a);
 
 /* Goes on, soon after `steps` counted steps it stops.  False: there is no better bound
  * of this kind, or the problem is too large. */
@@ -31,7 +32,7 @@ uint64_t exact_work(const struct exact *x);
 double exact_best(const struct exact *x, struct cover_proof *ret);
 
 /* prices_bound(), until prices are near the best and there are steps for the first part
- * of this; the rest is for it.  Not lower with more steps; ret_all (may be NULL): no
+ * of this; the rest is for it.  Of many items it begins with prices for groups.  Not lower with more steps; ret_all (may be NULL): no
  * more prove more. */
 int64_t exact_bound(const struct view *v, uint64_t missing, uint64_t steps,
                     uint64_t *work, struct cover_proof *ret_proof,

@@ -16,6 +16,14 @@ enum { EXACT_SETS = 24 }; /* of bins that count */
 #define EXACT_NEVER 1e300
 #define EXACT_NONE UINT32_MAX
 
+/* Of more than some: items of the same devices and bins, whose plain needs differ by a
+ * half at most. */
+#define EXACT_GROUPS \
+    (struct view_rough) \
+    { \
+        VIEW_LEAVE_NONE, VIEW_LEAVE_HALF \
+    }
+
 /* The price of a limit, or of a bin that counts: so many there may, or must, be. */
 struct extra {
     double gain;  /* what a price of one gives: -limit, or the number needed */

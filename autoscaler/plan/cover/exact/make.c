@@ -59,10 +59,8 @@ static void groups_make(struct exact *x)
     const bool alone = v->n_items <= ALONE;
 
     view_groups(v,
-                (struct view_rough){
-                    VIEW_LEAVE_NONE,
-                    alone ? VIEW_LEAVE_NONE : VIEW_LEAVE_HALF,
-                },
+                alone ? (struct view_rough){VIEW_LEAVE_NONE, VIEW_LEAVE_NONE}
+                      : EXACT_GROUPS,
                 &x->group);
     x->some = ARENA_ARRAY(x->arena, uint32_t, x->group.n);
     x->count = ARENA_ARRAY(x->arena, double, x->group.n);

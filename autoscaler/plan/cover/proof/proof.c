@@ -70,7 +70,7 @@ static void by_exact(struct generate *g, uint64_t steps)
     if (!g->whole || !g->assign || generate_stopped(g))
         return;
     if (!g->exact) {
-        g->exact = exact_make(g->assign);
+        g->exact = exact_make(g->v, g->assign);
         g->extra += exact_work(g->exact);
     }
     if (generate_stopped(g))
