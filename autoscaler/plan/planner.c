@@ -175,29 +175,31 @@ static bool any_previous(const struct problem *s)
     return false;
 }
 
-/* First fit; from previous placements; with proposed nodes.  Small problems, where
- * one node too many shows, get other tactics too.  What the proposed nodes took
+/* First fit; from previous placements; with proposed nodes.  Where nothing tells which
+ * nodes have work, all begin with previous placements: a request stays on the nodes that
+ * it counted on.  Small problems, where one node too many shows, get other tactics too.  What the proposed nodes took
  * does not count for that: with them a plan is never dearer than without. */
 static struct candidate candidate_best(const struct candidate *base)
 {
     const struct tables *t = base->t;
     const bool previous = any_previous(t->s), proposed = t->s->n_proposed > 0;
-    const bool gangs = t->n_gangs > 0;
+    const bool gangs = t->n_gangs > 0, stays = previous && t->s->work_unknown;
     const struct {
         bool may, always;
         struct tactics how;
     } ways[] = {
-        {previous, true, {.previous = true}},
+        {previous && !stays, true, {.previous = true}},
         {proposed, true, {.previous = true, .proposed = true}},
-        {gangs, false, {.gangs_last = true}},
-        {true, false, {.pool = true}},
-        {true, false, {.pool = true, .work_first = true}},
+        {gangs, false, {.previous = stays, .gangs_last = true}},
+        {true, false, {.previous = stays, .pool = true}},
+        {true, false, {.previous = stays, .pool = true, .work_first = true}},
     };
     struct candidate best;
     uint64_t spent;
 
     candidate_copy(base, &best);
-    serve_all(&best, (struct tactics){0});
+    serve_all(&best, (struct tactics){.previous = stays});
+    best.again = best.how;
     spent = best.work;
     for (unsigned w = 0; w < COUNT(ways); w++) {
         uint64_t before = best.work;

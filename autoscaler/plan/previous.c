@@ -20,6 +20,9 @@ enum { TRIES = 3 }; /* with fewer gangs each time; then without any */
 struct restore {
     struct candidate *d;
     bool *whole; /* per gang: all of it is held, and as it must be */
+    uint32_t
+        *left; /* per bundle: so many of it are wanted still; NULL: those of a
+                     * group stand for one another */
 };
 
 /* ---- classes whose nodes have the same placements */
@@ -104,26 +107,38 @@ static const struct pb_placement *class_previous(const struct candidate *d,
 /* ---- placing */
 
 /* On the nodes of the classes from i up to `end`, which were one class. */
-static void previous_place(struct candidate *d, uint32_t i, uint32_t end,
+static void previous_place(const struct restore *r, uint32_t i, uint32_t end,
                            const struct pb_placement *h)
 {
+    struct candidate *d = r->d;
     uint32_t group = d->t->group_of[h->bundle], next;
     uint32_t shape = tables_shape(d->t, group, h->alt);
 
     for (; i != end && d->left[group] > 0; i = next) {
+        uint32_t had = d->left[group], each = h->count, nodes = UINT32_MAX;
+
         next = d->classes.v[i].next;
         d->work++;
-        if (candidate_matches(d, i, shape) &&
-            !fallback_silent(d, i, group, h->alt))
-            pack_on(d, i, group, h->alt, h->count, UINT32_MAX);
+        if (!candidate_matches(d, i, shape) ||
+            fallback_silent(d, i, group, h->alt))
+            continue;
+        if (r->left) {
+            if (r->left[h->bundle] == 0)
+                return;
+            each = each < r->left[h->bundle] ? each : r->left[h->bundle];
+            nodes = r->left[h->bundle] / each;
+        }
+        pack_on(d, i, group, h->alt, each, nodes);
+        if (r->left)
+            r->left[h->bundle] -= had - d->left[group];
     }
 }
 
 /* Likewise all that these nodes held, of the gangs only whole ones.  Unconfirmed
  * demand has its turn later. */
-static void class_place(struct candidate *d, uint32_t i, uint32_t end,
-                        const bool *whole)
+static void class_place(const struct restore *r, uint32_t i, uint32_t end)
 {
+    const struct candidate *d = r->d;
     uint32_t n;
     const struct pb_placement *v = class_previous(d, i, &n);
 
@@ -132,8 +147,8 @@ static void class_place(struct candidate *d, uint32_t i, uint32_t end,
         uint32_t gang = d->t->gang_of[group];
 
         if (gang == NONE ? d->t->groups[group].rank != RANK_UNCONFIRMED
-                         : whole[gang])
-            previous_place(d, i, end, &v[k]);
+                         : r->whole[gang])
+            previous_place(r, i, end, &v[k]);
     }
 }
 
@@ -141,7 +156,7 @@ static void all_place(const struct restore *r)
 {
     for (uint32_t i = 0, end; i != NONE; i = end) {
         end = r->d->classes.v[i].next;
-        class_place(r->d, i, end, r->whole);
+        class_place(r, i, end);
     }
 }
 
@@ -205,9 +220,34 @@ static bool gangs_came(struct restore *r, bool last)
     return all;
 }
 
+/* Where nothing tells which nodes have work, each bundle is counted for itself: what
+ * somebody else wants no more does not free its nodes.  Of one that is wanted less
+ * often than it is held nobody knows which are free: it is placed anew. */
+static void bundles_count(struct restore *r)
+{
+    const struct candidate *d = r->d;
+    const struct problem *s = d->t->s;
+    uint64_t *held;
+
+    if (!s->work_unknown)
+        return;
+    if (!r->left)
+        r->left = ARENA_ARRAY(d->arena, uint32_t, s->n_bundles);
+    held = ARENA_ARRAY(d->arena, uint64_t, s->n_bundles);
+    for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next) {
+        uint32_t n;
+        const struct pb_placement *h = class_previous(d, i, &n);
+
+        for (uint32_t k = 0; k < n; k++)
+            held[h[k].bundle] += (uint64_t)h[k].count * d->classes.v[i].n;
+    }
+    for (uint32_t i = 0; i < s->n_bundles; i++)
+        r->left[i] = held[i] > s->bundles[i].count ? 0 : s->bundles[i].count;
+}
+
 void previous_restore(struct candidate *d)
 {
-    struct restore r = {d, ARENA_ARRAY(d->arena, bool, d->t->n_gangs)};
+    struct restore r = {d, ARENA_ARRAY(d->arena, bool, d->t->n_gangs), NULL};
     struct mark mark = {0}; /* without gangs one pass is enough */
 
     classes_divide(d);
@@ -215,6 +255,7 @@ void previous_restore(struct candidate *d)
     if (d->t->n_gangs > 0)
         mark = candidate_mark(d);
     for (int k = 1;; k++) {
+        bundles_count(&r);
         all_place(&r);
         if (gangs_came(&r, k >= TRIES))
             return;
@@ -226,6 +267,7 @@ void previous_restore(struct candidate *d)
 
 bool previous_gang(struct candidate *d, uint32_t gang)
 {
+    const struct restore r = {d, NULL, NULL};
     const struct tables *t = d->t;
     enum strategy how = t->s->demands[t->gangs[gang].demand].strategy;
     bool any = false;
@@ -243,7 +285,7 @@ bool previous_gang(struct candidate *d, uint32_t gang)
             if (t->gang_of[group] != gang ||
                 (how == STRATEGY_STRICT_SPREAD && taken > 0))
                 continue;
-            previous_place(d, i, next, &h[k]);
+            previous_place(&r, i, next, &h[k]);
             taken += left - d->left[group];
         }
         for (uint32_t x = i; taken > 0 && x != next; x = d->classes.v[x].next)
@@ -285,7 +327,8 @@ static uint32_t useful(const struct candidate *d, const struct pb_proposal *x,
 void previous_propose(struct candidate *d)
 {
     const struct tables *t = d->t;
-    const bool *whole = ARENA_ARRAY(d->arena, bool, t->n_gangs); /* none */
+    const struct restore none = {d, ARENA_ARRAY(d->arena, bool, t->n_gangs),
+                                 NULL};
 
     for (uint32_t k = 0; k < t->s->n_proposed; k++) {
         const struct pb_proposal *x = &t->s->proposed[k];
@@ -300,7 +343,7 @@ void previous_propose(struct candidate *d)
             d->classes.v[i].proposal = k;
             d->classes.v[i].final = final;
             d->improvable = d->improvable || !final;
-            class_place(d, i, d->classes.v[i].next, whole);
+            class_place(&none, i, d->classes.v[i].next);
         }
     }
 }

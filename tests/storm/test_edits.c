@@ -173,6 +173,29 @@ const char *budget_lowered_in_doubt(void)
                             LIMITED("max_cost_per_hour: 2", "8"));
 }
 
+/* Without a demand source a request stays on the machine that it counted on: another's,
+ * bought before and equal, is what is idle when that one's request ends. */
+const char *request_stays_on_its_machine(void)
+{
+    struct world *w = calm(LIMITED("max_nodes: 8", "8"), false, 1);
+    struct cloud_machine *const *v;
+    uint32_t n;
+
+    world_ask(w, 0, GPUS(1));
+    world_run(w, 3 * MINUTE);
+    world_ask(w, 1, GPUS(1));
+    world_run(w, 3 * MINUTE);
+    v = cloud_machines(w->clouds[0], &n);
+    if (n != 2 || alive(w) != 2)
+        return wrong("%u machines: the test tests nothing", n);
+    world_ask(w, 0, "{\"bundles\": []}");
+    world_run(w, 10 * MINUTE);
+    if (alive(w) != 1 || v[1]->gone_ms != INT64_MAX)
+        return wrong("%u machines; the one that a request counts on is %s",
+                     alive(w), v[1]->gone_ms == INT64_MAX ? "there" : "ended");
+    return NULL;
+}
+
 /* ---- names */
 
 #define TWO_CLOUDS(a, b) \
