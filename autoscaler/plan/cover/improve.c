@@ -56,6 +56,8 @@ enum { GREEDY_SHAPES = 8000 }; /* of more there are none */
 #define ROUNDS_WELL UINT64_C(2000) /* in less, one round comes to no dive */
 #define ANEW_TENTHS 3
 #define ANEW_MOST (40 * COVER_STEPS_PER_MS)
+#define ANEW_ALONE \
+    (100 * COVER_STEPS_PER_MS) /* where dives may come to nothing */
 /* Of a stage without a linear program, for the bound; of one too short for ruin and
  * recreate. */
 #define BOUND_TENTHS 3
@@ -354,12 +356,10 @@ static void feed(struct improve *x)
 }
 
 /* Buying anew and a dive by what it met, in turn, up to `end`. */
-static void rounds(struct improve *x, uint64_t stage, uint64_t end)
+static void rounds(struct improve *x, uint64_t anew, uint64_t end)
 {
-    uint64_t anew = stage * ANEW_TENTHS / 10, now;
+    uint64_t now;
 
-    if (anew > ANEW_MOST)
-        anew = ANEW_MOST;
     while ((now = work_of(x)) < end && left_of(x) > 0 && !proved(x)) {
         memcpy(x->worth, better_anew(x, anew < end - now ? anew : end - now),
                x->v.n_items * sizeof *x->worth);
@@ -387,11 +387,13 @@ static void stage_with_program(struct improve *x, uint64_t stage, uint64_t end)
 {
     uint64_t anew = stage * ANEW_TENTHS / 10, n = x->v.n_items;
     bool well = stage >= ROUNDS_WELL * n * n;
+    uint64_t most = well ? ANEW_MOST : ANEW_ALONE;
 
+    anew = anew < most ? anew : most;
     if (stage >= ROUNDS_FROM * n * n)
-        rounds(x, stage, work_of(x) + rounds_most(stage, well));
+        rounds(x, anew, work_of(x) + rounds_most(stage, well));
     else
-        better_anew(x, anew < ANEW_MOST ? anew : ANEW_MOST);
+        better_anew(x, anew);
     if (left_of(x) > 0 && work_of(x) < end)
         by_program(x, end - work_of(x), end);
     if (left_of(x) > 0 && !proved(x))
