@@ -175,6 +175,21 @@ static bool any_previous(const struct problem *s)
     return false;
 }
 
+/* What would wait otherwise may take the place of what is worth less, on the nodes that
+ * this counted on: by first fit, if that leaves less. */
+static void displace(const struct candidate *base, struct candidate *best)
+{
+    struct candidate d;
+    uint64_t work = best->work;
+
+    candidate_copy(base, &d);
+    serve_all(&d, (struct tactics){0});
+    work += d.work;
+    if (!d.broken && left_compare(&d, best) < 0)
+        *best = d;
+    best->work = work;
+}
+
 /* First fit; from previous placements; with proposed nodes.  Where nothing tells which
  * nodes have work, all begin with previous placements: a request stays on the nodes that
  * it counted on.  Small problems, where one node too many shows, get other tactics too.  What the proposed nodes took
@@ -195,6 +210,7 @@ static struct candidate candidate_best(const struct candidate *base)
         {true, false, {.previous = stays, .pool = true, .work_first = true}},
     };
     struct candidate best;
+    struct left all;
     uint64_t spent;
 
     candidate_copy(base, &best);
@@ -211,6 +227,9 @@ static struct candidate candidate_best(const struct candidate *base)
         candidate_try(base, ways[w].how, &best);
         spent += ways[w].how.proposed ? 0 : best.work - before;
     }
+    all = left_of(&best, INT64_MAX, INT64_MIN);
+    if (stays && all.gangs + all.bundles > 0)
+        displace(base, &best);
     return best;
 }
 
