@@ -157,7 +157,8 @@ double exact_best(const struct exact *x, struct cover_proof *ret)
     return x->bound;
 }
 
-/* From prices that were found for groups of items, which takes next to nothing. */
+/* From prices that were found for groups of items, which takes next to nothing.  0: the
+ * program of prices is too large, or has no such prices. */
 static int64_t bound_from_groups(const struct view *v, uint64_t steps,
                                  uint64_t *work, struct cover_proof *ret_proof,
                                  bool *ret_all)
@@ -167,20 +168,21 @@ static int64_t bound_from_groups(const struct view *v, uint64_t steps,
     struct assign *a;
     struct exact *x;
     struct view few;
+    bool more = true;
 
     view_groups(v, EXACT_GROUPS, &groups);
     view_condense(v, &groups, &few);
     a = assign_make(&few, 0);
     assign_run(a, GROUP_ROUNDS * assign_round(&few));
     x = exact_make(v, a);
-    used += assign_work(a) + exact_work(x);
-    if (steps > used) {
-        bool more = exact_run(x, steps - used);
-
-        if (ret_all)
-            *ret_all = !more && !exact_too_large(x);
-    }
-    *work += GROUP_WORK * v->n_items + assign_work(a) + exact_work(x);
+    used += assign_work(a);
+    if (steps > used + exact_work(x))
+        more = exact_run(x, steps - used - exact_work(x));
+    *work += used + exact_work(x);
+    if (exact_too_large(x) || exact_best(x, NULL) <= 0)
+        return 0;
+    if (ret_all)
+        *ret_all = !more;
     return view_whole(v, exact_best(x, ret_proof));
 }
 
@@ -193,11 +195,14 @@ int64_t exact_bound(const struct view *v, uint64_t missing, uint64_t steps,
     struct exact *x = NULL;
     double bound = 0;
 
+    if (ret_all)
+        *ret_all = false;
     if (!missing && v->n_items > MANY &&
         steps > GROUPS_FROM_ROUNDS * assign_round(v)) {
-        if (ret_all)
-            *ret_all = false;
-        return bound_from_groups(v, steps, work, ret_proof, ret_all);
+        int64_t whole = bound_from_groups(v, steps, work, ret_proof, ret_all);
+
+        if (whole > 0)
+            return whole;
     }
     if (!missing && steps > enough)
         prices.steps = enough;
@@ -209,8 +214,6 @@ int64_t exact_bound(const struct view *v, uint64_t missing, uint64_t steps,
         prices.steps = steps < enough ? steps : enough;
         prices_more(&prices);
     }
-    if (ret_all)
-        *ret_all = false;
     if (x && steps > enough) {
         bool more = exact_run(x, steps - enough);
 

@@ -32,8 +32,8 @@ uint64_t exact_work(const struct exact *x);
 double exact_best(const struct exact *x, struct cover_proof *ret);
 
 /* prices_bound(), until prices are near the best and there are steps for the first part
- * of this; the rest is for it.  Of many items it begins with prices for groups.  Not lower with more steps; ret_all (may be NULL): no
- * more prove more. */
+ * of this; the rest is for it.  Of many items it begins with prices for groups.  Not
+ * lower with more steps; ret_all (may be NULL): no more prove more. */
 int64_t exact_bound(const struct view *v, uint64_t missing, uint64_t steps,
                     uint64_t *work, struct cover_proof *ret_proof,
                     bool *ret_all);
