@@ -70,8 +70,8 @@ struct machine {
     enum status failure; /* ST_OK, or how its launch failed */
     int64_t created_ms, since_ms, ready_ms; /* wall; ready 0: not yet */
     int64_t price_micros_hour;
-    int64_t agreed_micros_hour; /* what of it a person has agreed to, never more:
-                                 * control/agreed.h; -1: not known */
+    int64_t agreed_micros_hour; /* what of it a person has agreed to, never
+                                 * more; -1: not known */
     int64_t progress_ms;        /* last visible progress on its way, wall */
     int64_t seen_ms;            /* in a good list last, wall; 0 never */
     int64_t hold_until_ms;      /* a refused drain rests so long */

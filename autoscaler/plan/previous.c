@@ -20,9 +20,9 @@ enum { TRIES = 3 }; /* with fewer gangs each time; then without any */
 struct restore {
     struct candidate *d;
     bool *whole; /* per gang: all of it is held, and as it must be */
-    uint32_t
-        *left; /* per bundle: so many of it are wanted still; NULL: those of a
-                     * group stand for one another */
+    /* Per bundle: so many of it are wanted still.  NULL: those of a group stand for
+     * one another. */
+    uint32_t *left;
 };
 
 /* ---- classes whose nodes have the same placements */

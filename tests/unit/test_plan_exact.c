@@ -445,6 +445,13 @@ static void test_many_items_begin_with_groups(void **state)
         assert_true((double)bound >= 0.999 * assign_bound(assign));
         cover_first(&m.p, &a, &first);
         assert_true(bound <= first.cost);
+        for (uint64_t rounds = 1, had = 0; rounds < 200;
+             rounds += 1 + rounds / 4) {
+            bound = exact_bound(&v, 0, rounds * assign_round(&v), &work, &proof,
+                                NULL);
+            assert_true(bound >= (int64_t)had);
+            had = (uint64_t)bound;
+        }
         arena_reset(&a);
     }
     arena_done(&a);

@@ -122,17 +122,9 @@ static int best_first(const void *pa, const void *pb)
     return (a->rate < b->rate) - (a->rate > b->rate);
 }
 
-static bool left_has(const uint32_t *left, const struct kept *f)
-{
-    for (uint32_t i = 0; left && i < ITEMS; i++)
-        if (f->of[i] > left[i])
-            return false;
-    return true;
-}
-
 /* How many of the list are fed; the rates of those go to ret, best first. */
 static uint32_t feed(const double *worth, double least, uint32_t most,
-                     const uint32_t *left, double *ret)
+                     double *ret)
 {
     uint32_t n = 0;
 
@@ -143,7 +135,7 @@ static uint32_t feed(const double *worth, double least, uint32_t most,
     for (uint32_t k = 0; k < t.n && n < most; k++) {
         struct kept *f = &t.list[k];
 
-        if (f->fed || f->rate <= least || !left_has(left, f))
+        if (f->fed || f->rate <= least)
             continue;
         f->fed = true;
         ret[n++] = f->rate;
@@ -192,8 +184,6 @@ static void play(uint64_t *seed)
     pool_make(&t.v, &x);
     for (uint32_t round = 0; round < ROUNDS; round++) {
         uint32_t from = d.pattern.n, most = next(seed) % 30, n;
-        uint32_t left[ITEMS];
-        const uint32_t *some = next(seed) % 2 ? left : NULL;
         double least = 0.9 + next(seed) % 50 / 100.0;
 
         for (uint32_t k = 0; k < FILLS / ROUNDS; k++)
@@ -205,11 +195,9 @@ static void play(uint64_t *seed)
         pool_keep(&x, &d, from, weight, price);
         keep(&d, from, weight);
         assert_int_equal(x.fill.n, t.n);
-        for (uint32_t i = 0; i < ITEMS; i++)
-            left[i] = next(seed) % 4;
         weigh(weight, seed);
-        n = feed(weight, least, most, some, want);
-        assert_int_equal(pool_feed(&x, &m, weight, least, most, some), n);
+        n = feed(weight, least, most, want);
+        assert_int_equal(pool_feed(&x, &m, weight, least, most), n);
         rates(&m, n, weight, got);
         for (uint32_t k = 0; k < n; k++)
             assert_true(got[k] > want[k] - 1e-9 && got[k] < want[k] + 1e-9);

@@ -350,7 +350,7 @@ static void feed(struct improve *x)
 
     master_add_partial(m, &x->best);
     if (!x->fed)
-        pool_feed(&x->pool, m, x->worth, 0, FIRST_COLUMNS * x->v.n_items, NULL);
+        pool_feed(&x->pool, m, x->worth, 0, FIRST_COLUMNS * x->v.n_items);
     x->g.extra += x->pool.work - had;
     x->fed = true;
 }

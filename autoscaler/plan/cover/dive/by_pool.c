@@ -82,7 +82,7 @@ static bool solve(struct dive *x, uint64_t until, int rounds)
         if (added == 0 || rounds-- == 0)
             return true;
         added = pool_feed(x->pool, &x->g->master, x->worth, PAYS,
-                          x->v->n_items / 2 + 1, NULL);
+                          x->v->n_items / 2 + 1);
         x->g->extra += x->pool->work - had;
     }
     return false;

@@ -98,14 +98,6 @@ void pool_keep(struct pool *x, const struct partial *d, uint32_t from,
     }
 }
 
-static bool has(const uint32_t *left, const struct cover_part *part, uint32_t n)
-{
-    for (uint32_t k = 0; k < n; k++)
-        if (part[k].count > left[part[k].item])
-            return false;
-    return true;
-}
-
 /* The order of a heap: is a a worse choice than b? */
 static bool worse(struct pool_rate a, struct pool_rate b)
 {
@@ -145,7 +137,7 @@ static void rise(struct pool_rate *heap, uint32_t at)
 
 /* Into rate[]: the best `most`; how many. */
 static uint32_t choose(struct pool *x, const double *worth, double least,
-                       uint32_t most, const uint32_t *left)
+                       uint32_t most)
 {
     uint32_t n = 0;
 
@@ -158,7 +150,7 @@ static uint32_t choose(struct pool *x, const double *worth, double least,
             continue;
         r.rate = worth_of(part, f->n, worth) / x->asked[f->bin];
         x->work += f->n + 2;
-        if (r.rate <= least || (left && !has(left, part, f->n)))
+        if (r.rate <= least)
             continue;
         if (n < most) {
             x->rate[n] = r;
@@ -172,7 +164,7 @@ static uint32_t choose(struct pool *x, const double *worth, double least,
 }
 
 uint32_t pool_feed(struct pool *x, struct master *m, const double *worth,
-                   double least, uint32_t most, const uint32_t *left)
+                   double least, uint32_t most)
 {
     uint32_t n;
 
@@ -181,7 +173,7 @@ uint32_t pool_feed(struct pool *x, struct master *m, const double *worth,
 
         x->asked[t] = price > 1e-3 ? price : 1e-3;
     }
-    n = choose(x, worth, least, most < FILLS ? most : FILLS, left);
+    n = choose(x, worth, least, most < FILLS ? most : FILLS);
     for (uint32_t k = 0; k < n; k++) {
         struct pool_fill *f = &x->fill.v[x->rate[k].fill];
 

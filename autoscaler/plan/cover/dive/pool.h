@@ -33,9 +33,8 @@ void pool_keep(struct pool *x, const struct partial *d, uint32_t from,
 
 /* Up to `most` fills that are not in the program become columns: of those worth
  * more than `least` of their price, less what their number is worth to the program,
- * the ones worth the most for it.  left (per item, or NULL): none that holds more than
- * that.  Returns how many. */
+ * the ones worth the most for it.  Returns how many. */
 uint32_t pool_feed(struct pool *x, struct master *m, const double *worth,
-                   double least, uint32_t most, const uint32_t *left);
+                   double least, uint32_t most);
 
 #endif

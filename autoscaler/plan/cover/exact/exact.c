@@ -16,7 +16,7 @@ enum { ENOUGH = 45 }; /* rounds of assign.h before it */
 /* Of more items than so many, prices are found for groups first: so many rounds; the
  * steps an item that takes, and as many again for the first value of all. */
 enum { MANY = 700, GROUP_ROUNDS = 100 };
-enum { GROUPS_FROM_ROUNDS = 10 }; /* with fewer steps there is no time for it */
+enum { GROUPS_FROM_ROUNDS = 10 };
 #define GROUP_WORK UINT64_C(60)
 #define NEAR_FIRST 1.1 /* such bins of a group are in the program */
 #define NEAR 1.03
@@ -157,6 +157,12 @@ double exact_best(const struct exact *x, struct cover_proof *ret)
     return x->bound;
 }
 
+/* With fewer steps there is no time for groups. */
+static uint64_t from_groups(const struct view *v)
+{
+    return GROUPS_FROM_ROUNDS * assign_round(v);
+}
+
 /* From prices that were found for groups of items, which takes next to nothing.  0: the
  * program of prices is too large, or has no such prices. */
 static int64_t bound_from_groups(const struct view *v, uint64_t steps,
@@ -197,11 +203,15 @@ int64_t exact_bound(const struct view *v, uint64_t missing, uint64_t steps,
 
     if (ret_all)
         *ret_all = false;
-    if (!missing && v->n_items > MANY &&
-        steps > GROUPS_FROM_ROUNDS * assign_round(v)) {
-        int64_t whole = bound_from_groups(v, steps, work, ret_proof, ret_all);
+    if (!missing && v->n_items > MANY && steps > from_groups(v)) {
+        struct prices fewer = {.v = v, .steps = from_groups(v)};
+        int64_t whole;
 
-        if (whole > 0)
+        prices_first(&fewer); /* all that fewer steps give */
+        *work += fewer.used;
+        whole = bound_from_groups(v, steps - fewer.used, work, ret_proof,
+                                  ret_all);
+        if (whole > fewer.bound)
             return whole;
     }
     if (!missing && steps > enough)
