@@ -68,7 +68,9 @@ struct bought {
 
 /* How a candidate is made: the planner tries a few and keeps the best. */
 struct tactics {
-    bool previous;   /* first what nodes hold by the last plan */
+    bool previous;  /* first what nodes hold by the last plan, */
+    bool displaces; /* but for what has a lower priority than this: */
+    int64_t priority;
     bool proposed;   /* then the nodes that a longer look proposes */
     bool work_first; /* tasks and gangs before requests */
     bool gangs_last; /* of the same priority */

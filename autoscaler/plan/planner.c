@@ -175,15 +175,23 @@ static bool any_previous(const struct problem *s)
     return false;
 }
 
-/* What would wait otherwise may take the place of what is worth less, on the nodes that
- * this counted on: by first fit, if that leaves less. */
+/* What waits, of the highest priority that does, may take the place of what has a lower
+ * one and stays where it was else. */
 static void displace(const struct candidate *base, struct candidate *best)
 {
+    const struct tables *t = base->t;
+    struct tactics how = {
+        .previous = true, .displaces = true, .priority = INT64_MIN};
     struct candidate d;
     uint64_t work = best->work;
 
+    for (uint32_t i = 0; i < t->n_groups; i++)
+        if (best->left[i] > 0 && t->groups[i].rank != RANK_UNCONFIRMED &&
+            t->groups[i].priority > how.priority)
+            how.priority = t->groups[i].priority;
     candidate_copy(base, &d);
-    serve_all(&d, (struct tactics){0});
+    serve_all(&d, how);
+    d.again = how;
     work += d.work;
     if (!d.broken && left_compare(&d, best) < 0)
         *best = d;

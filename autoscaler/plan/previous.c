@@ -14,15 +14,22 @@
 #include "limits.h"
 #include "order.h"
 #include "pack.h"
+#include "share.h"
 
 enum { TRIES = 3 }; /* with fewer gangs each time; then without any */
 
+/* Where nothing tells which nodes have work, each owner's bundles are counted for
+ * themselves: what somebody else wants no more does not free his nodes. */
+struct own {
+    struct shares shares;
+    uint64_t *left; /* per share: so many are wanted still */
+    bool *back;     /* per class: its nodes are given back */
+};
+
 struct restore {
     struct candidate *d;
-    bool *whole; /* per gang: all of it is held, and as it must be */
-    /* Per bundle: so many of it are wanted still.  NULL: those of a group stand for
-     * one another. */
-    uint32_t *left;
+    bool *whole;     /* per gang: all of it is held, and as it must be */
+    struct own *own; /* NULL: bundles of a group stand for one another */
 };
 
 /* ---- classes whose nodes have the same placements */
@@ -122,15 +129,18 @@ static void previous_place(const struct restore *r, uint32_t i, uint32_t end,
         if (!candidate_matches(d, i, shape) ||
             fallback_silent(d, i, group, h->alt))
             continue;
-        if (r->left) {
-            if (r->left[h->bundle] == 0)
+        if (r->own) {
+            uint64_t left = r->own->left[r->own->shares.of[h->bundle]];
+
+            if (left == 0)
                 return;
-            each = each < r->left[h->bundle] ? each : r->left[h->bundle];
-            nodes = r->left[h->bundle] / each;
+            each = each < left ? each : (uint32_t)left;
+            nodes = left / each < UINT32_MAX ? (uint32_t)(left / each)
+                                             : UINT32_MAX;
         }
         pack_on(d, i, group, h->alt, each, nodes);
-        if (r->left)
-            r->left[h->bundle] -= had - d->left[group];
+        if (r->own)
+            r->own->left[r->own->shares.of[h->bundle]] -= had - d->left[group];
     }
 }
 
@@ -146,6 +156,8 @@ static void class_place(const struct restore *r, uint32_t i, uint32_t end)
         uint32_t group = d->t->group_of[v[k].bundle];
         uint32_t gang = d->t->gang_of[group];
 
+        if (d->how.displaces && d->t->groups[group].priority < d->how.priority)
+            continue;
         if (gang == NONE ? d->t->groups[group].rank != RANK_UNCONFIRMED
                          : r->whole[gang])
             previous_place(r, i, end, &v[k]);
@@ -156,8 +168,94 @@ static void all_place(const struct restore *r)
 {
     for (uint32_t i = 0, end; i != NONE; i = end) {
         end = r->d->classes.v[i].next;
-        class_place(r, i, end);
+        if (!r->own || !r->own->back[i])
+            class_place(r, i, end);
     }
+}
+
+/* ---- an owner's own nodes */
+
+static int dearer(const void *ctx, uint32_t a, uint32_t b)
+{
+    const struct candidate *d = ctx;
+    const struct pb_node *x = node_of(d, d->classes.v[a].first);
+    const struct pb_node *y = node_of(d, d->classes.v[b].first);
+
+    return ORDER(y->price_micros_hour, x->price_micros_hour);
+}
+
+/* What one node of the class holds, if that is of one share.  0: it is not. */
+static uint64_t holds_alone(const struct candidate *d, const struct own *own,
+                            uint32_t i, uint32_t *ret_share)
+{
+    uint32_t n;
+    const struct pb_placement *h = class_previous(d, i, &n);
+    uint64_t sum = 0;
+
+    for (uint32_t k = 0; k < n; k++) {
+        *ret_share = own->shares.of[h->bundle];
+        if (own->shares.of[h[k].bundle] != *ret_share)
+            return 0;
+        sum += h[k].count;
+    }
+    return d->classes.v[i].kind == CLASS_THERE ? sum : 0;
+}
+
+/* Of a share that is smaller than what it holds, whole nodes are given back that hold
+ * nothing else, the dearest first.  surplus: per share. */
+static void nodes_give_back(struct candidate *d, struct own *own,
+                            uint64_t *surplus)
+{
+    const uint32_t most = 2 * d->classes.n; /* each is split once */
+    uint32_t *order = ARENA_ARRAY(d->arena, uint32_t, most), n = 0, share;
+
+    own->back = ARENA_ARRAY(d->arena, bool, most);
+    for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next)
+        if (holds_alone(d, own, i, &share) > 0 && surplus[share] > 0)
+            order[n++] = i;
+    order_sort(order, n, dearer, d, d->arena);
+    for (uint32_t k = 0; k < n; k++) {
+        const uint32_t all = d->classes.v[order[k]].n;
+        uint64_t each = holds_alone(d, own, order[k], &share);
+        uint64_t nodes = surplus[share] / each;
+
+        if (nodes == 0)
+            continue;
+        nodes = nodes < all ? nodes : all;
+        surplus[share] -= nodes * each;
+        if (nodes < all)
+            own->back[candidate_split(d, order[k], all - (uint32_t)nodes)] =
+                true;
+        else
+            own->back[order[k]] = true;
+    }
+}
+
+static void own_begin(struct own *own)
+{
+    for (uint32_t i = 0; i < own->shares.n; i++)
+        own->left[i] = own->shares.v[i].count;
+}
+
+static void own_make(struct candidate *d, struct own *ret)
+{
+    uint64_t *held;
+
+    shares_make(d->t, d->arena, &ret->shares);
+    ret->left = ARENA_ARRAY(d->arena, uint64_t, ret->shares.n);
+    own_begin(ret);
+    held = ARENA_ARRAY(d->arena, uint64_t, ret->shares.n);
+    for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next) {
+        uint32_t n;
+        const struct pb_placement *h = class_previous(d, i, &n);
+
+        for (uint32_t k = 0; k < n; k++)
+            held[ret->shares.of[h[k].bundle]] += (uint64_t)h[k].count *
+                                                 d->classes.v[i].n;
+    }
+    for (uint32_t i = 0; i < ret->shares.n; i++)
+        held[i] = held[i] > ret->left[i] ? held[i] - ret->left[i] : 0;
+    nodes_give_back(d, ret, held);
 }
 
 /* ---- gangs */
@@ -220,46 +318,27 @@ static bool gangs_came(struct restore *r, bool last)
     return all;
 }
 
-/* Where nothing tells which nodes have work, each bundle is counted for itself: what
- * somebody else wants no more does not free its nodes.  Of one that is wanted less
- * often than it is held nobody knows which are free: it is placed anew. */
-static void bundles_count(struct restore *r)
-{
-    const struct candidate *d = r->d;
-    const struct problem *s = d->t->s;
-    uint64_t *held;
-
-    if (!s->work_unknown)
-        return;
-    if (!r->left)
-        r->left = ARENA_ARRAY(d->arena, uint32_t, s->n_bundles);
-    held = ARENA_ARRAY(d->arena, uint64_t, s->n_bundles);
-    for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next) {
-        uint32_t n;
-        const struct pb_placement *h = class_previous(d, i, &n);
-
-        for (uint32_t k = 0; k < n; k++)
-            held[h[k].bundle] += (uint64_t)h[k].count * d->classes.v[i].n;
-    }
-    for (uint32_t i = 0; i < s->n_bundles; i++)
-        r->left[i] = held[i] > s->bundles[i].count ? 0 : s->bundles[i].count;
-}
-
 void previous_restore(struct candidate *d)
 {
     struct restore r = {d, ARENA_ARRAY(d->arena, bool, d->t->n_gangs), NULL};
+    struct own own;
     struct mark mark = {0}; /* without gangs one pass is enough */
 
     classes_divide(d);
+    if (d->t->s->work_unknown) {
+        own_make(d, &own);
+        r.own = &own;
+    }
     gangs_judge(&r);
     if (d->t->n_gangs > 0)
         mark = candidate_mark(d);
     for (int k = 1;; k++) {
-        bundles_count(&r);
         all_place(&r);
         if (gangs_came(&r, k >= TRIES))
             return;
         candidate_undo(d, mark);
+        if (r.own)
+            own_begin(&own);
         for (uint32_t i = 0; i < d->t->n_groups; i++)
             d->left[i] = d->t->groups[i].count;
     }

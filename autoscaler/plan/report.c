@@ -1,24 +1,20 @@
 /*
  * report.c - which bundle is placed where.
  *
- * A candidate places demand groups, many equal bundles each; here a group's
- * bundles are handed out in order.  Nodes that get the same are one launch.
+ * A candidate places demand groups, many equal bundles each; hand.c says whose they
+ * are.  Nodes that get the same are one launch.
  */
 #include "report.h"
 
 #include <string.h>
 
 #include "explain.h"
+#include "hand.h"
 #include "order.h"
-
-struct hand {       /* of one group: the next bundle to hand out */
-    uint32_t at;    /* into the group's bundles */
-    uint32_t given; /* of that bundle */
-};
 
 struct report {
     const struct candidate *d;
-    struct hand *hands;
+    struct hands *hands;
     struct plan_bundle *bundles;
     struct plan_node *nodes;
     const struct group **needed_by; /* per node */
@@ -26,27 +22,12 @@ struct report {
     VEC(struct plan_launch) launches;
 };
 
-static uint32_t bundle_now(const struct report *r, uint32_t group,
-                           uint32_t *ret_left)
+/* Places `count` of a group on each of `nodes` nodes. */
+static void place(struct report *r, const struct placement *h, uint32_t node,
+                  uint32_t nodes, bool launched)
 {
-    const struct tables *t = r->d->t;
-    struct hand *h = &r->hands[group];
-    uint32_t b = t->bundles[t->groups[group].first + h->at];
-
-    *ret_left = t->s->bundles[b].count - h->given;
-    return b;
-}
-
-/* Hands out `count` of a group to each of `nodes` nodes; a bundle runs out only
- * when there is one node. */
-static void hand_out(struct report *r, const struct placement *h,
-                     uint32_t nodes, bool launched)
-{
-    uint32_t count = h->count;
-
-    while (count > 0) {
-        uint32_t left, b = bundle_now(r, h->group, &left);
-        uint32_t each = left / nodes < count ? left / nodes : count;
+    for (uint32_t count = h->count; count > 0;) {
+        uint32_t b, each = hand_out(r->hands, h->group, node, nodes, count, &b);
         struct plan_bundle *pb = &r->bundles[b];
 
         VEC_PUSH(r->d->arena, &r->placements,
@@ -56,11 +37,6 @@ static void hand_out(struct report *r, const struct placement *h,
         else
             pb->placed += each * nodes;
         pb->alt = h->alt;
-        r->hands[h->group].given += each * nodes;
-        if (left == each * nodes) {
-            r->hands[h->group].at++;
-            r->hands[h->group].given = 0;
-        }
         count -= each;
     }
 }
@@ -71,13 +47,10 @@ static uint32_t alike(const struct report *r, const struct node_class *c,
 {
     for (uint32_t k = c->placed; k != NONE; k = r->d->placements.v[k].next) {
         const struct placement *h = &r->d->placements.v[k];
-        uint32_t left;
 
-        bundle_now(r, h->group, &left);
-        if (left / h->count < n)
-            n = left / h->count;
+        n = hands_alike(r->hands, h->group, h->count, n);
     }
-    return n > 0 ? n : 1;
+    return n;
 }
 
 /* The same group may be held by a class in several goes: then bundles are
@@ -129,7 +102,7 @@ static uint32_t demand_of(const struct report *r, uint32_t first, uint32_t n,
 /* What each node of a class gets, in the order in which it was placed: put
  * back in that order it fits again. */
 static uint32_t placements_add(struct report *r, const struct node_class *c,
-                               uint32_t nodes)
+                               uint32_t node, uint32_t nodes)
 {
     uint32_t first = r->placements.n, n = 0;
     uint32_t *order;
@@ -140,21 +113,23 @@ static uint32_t placements_add(struct report *r, const struct node_class *c,
     for (uint32_t k = c->placed; k != NONE; k = r->d->placements.v[k].next)
         order[--n] = k;
     for (uint32_t k = c->placed; k != NONE; k = r->d->placements.v[k].next)
-        hand_out(r, &r->d->placements.v[order[n++]], nodes,
-                 c->kind == CLASS_NEW);
+        place(r, &r->d->placements.v[order[n++]], node, nodes,
+              c->kind == CLASS_NEW);
     return r->placements.n - first;
 }
 
 static void class_report(struct report *r, uint32_t ix)
 {
     const struct node_class *c = &r->d->classes.v[ix];
-    bool single = c->n > 1 && repeats(r, c);
+    bool by_node = hands_by_node(r->hands, c);
+    bool single = by_node || (c->n > 1 && repeats(r, c));
     uint32_t done = 0;
 
     while (done < c->n) {
         uint32_t n = single ? 1 : alike(r, c, c->n - done);
         uint32_t first = r->placements.n;
-        uint32_t n_placements = placements_add(r, c, n);
+        uint32_t node = by_node ? r->d->members[c->first + done] : NONE;
+        uint32_t n_placements = placements_add(r, c, node, n);
 
         if (c->kind == CLASS_NEW)
             VEC_PUSH(r->d->arena, &r->launches,
@@ -167,12 +142,12 @@ static void class_report(struct report *r, uint32_t ix)
                          .first_placement = first,
                          .n_placements = n_placements}));
         for (uint32_t k = 0; c->kind != CLASS_NEW && k < n; k++) {
-            uint32_t node = r->d->members[c->first + done + k];
-            struct plan_node *p = &r->nodes[node];
+            uint32_t i = r->d->members[c->first + done + k];
+            struct plan_node *p = &r->nodes[i];
 
             p->first_placement = first;
             p->n_placements = n_placements;
-            r->needed_by[node] = need_of(r, c);
+            r->needed_by[i] = need_of(r, c);
             if (c->kind == CLASS_DRAINING && (c->undrain || c->placed != NONE))
                 p->action = NODE_UNDRAIN;
         }
@@ -248,7 +223,7 @@ void report_make(const struct candidate *d, const struct verdict *verdicts,
     const struct problem *s = d->t->s;
     struct report r = {
         .d = d,
-        .hands = ARENA_ARRAY(d->arena, struct hand, d->t->n_groups),
+        .hands = hands_make(d),
         .bundles = ARENA_ARRAY(d->arena, struct plan_bundle, s->n_bundles),
         .nodes = ARENA_ARRAY(d->arena, struct plan_node, s->n_nodes),
         .needed_by = ARENA_ARRAY(d->arena, const struct group *, s->n_nodes),

@@ -364,6 +364,64 @@ def test_unconfirmed_buys_nothing():
     assert WORLDS < 100 or SEEN["unconfirmed there"] and SEEN["unconfirmed waits"], SEEN
 
 
+def where(plan):
+    """Per owner: on which nodes, and how much of what."""
+    at = collections.defaultdict(collections.Counter)
+    for n in plan["nodes"]:
+        for h in n["placements"]:
+            at[h["owner"]][n["id"], h["shape"]] += h["count"]
+    return at
+
+
+def requests_stay(s, rng):
+    """Without a demand source nothing tells which nodes have work.  What others give back
+    or ask for anew moves nobody who asks for the same; who asks for less stays on
+    nodes that were his."""
+    s = {"cluster": "random", "now_ms": s["now_ms"], "node_types": s["node_types"], "work_unknown": True,
+         "limits": {"conserve": s["limits"]["conserve"], "consolidate": {
+             "mode": rng.choice(["off", "empty"]), "min_saving": 0, "older_than_s": 0}},
+         "requests": [{"owner": f"o{i}", "bundles": [worlds.bundle(rng, 6) for _ in range(rng.randint(1, 3))]}
+                      for i in range(rng.randint(2, 5))],
+         "nodes": [], "demands": [], "gangs": []}
+    plan = plan_of(s)
+    for _ in range(4):
+        s = worlds.carry_out(s, plan, state="ready")
+        for n in s["nodes"]:
+            n["counted_on"] = bool(n["previous"])
+        plan = plan_of(s)
+    if no_actions(plan) or unfinished(plan):
+        return
+    before = where(plan)
+    same, less = set(), set()
+    for r in s["requests"][:]:
+        fate = rng.choice(["gone", "less", "same", "same"])
+        if fate == "gone":
+            s["requests"].remove(r)
+        elif fate == "less":
+            r["bundles"] = rng.sample(r["bundles"], rng.randint(1, len(r["bundles"])))
+            less.add(r["owner"])
+        else:
+            same.add(r["owner"])
+    if rng.random() < .5:
+        s["requests"].append({"owner": "new", "bundles": [worlds.bundle(rng, 6)]})
+    rng.shuffle(s["requests"])
+    plan = plan_of(s)
+    if unfinished(plan):    # then it may take the place of others
+        return
+    after = where(plan)
+    for owner in same:
+        SEEN["same"] += 1
+        assert before[owner] == after[owner], f"{owner} moved: {before[owner]} to {after[owner]}"
+    for owner in less:
+        SEEN["less"] += 1
+        assert not after[owner] - before[owner], f"{owner} moved: {before[owner]} to {after[owner]}"
+
+
+def test_requests_stay():
+    every_world(requests_stay)
+    assert WORLDS < 100 or SEEN["same"] > 50 and SEEN["less"] > 20, SEEN
+
+
 LAWS = (sound, order_does_not_matter, settles, joined_is_as_good,
         less_buys_nothing, proposed_nodes_are_bought, unconfirmed_buys_nothing)
 FOUND = sorted(glob.glob(os.path.join(TESTS, "prop/found/*.json")))

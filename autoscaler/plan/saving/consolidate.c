@@ -46,13 +46,21 @@ static int64_t price_of(const struct attempt *a, uint32_t first)
     return sum;
 }
 
+/* Without a demand source nothing tells whether what a request counts on works. */
+static bool may_work(const struct problem *s, const struct pb_node *n)
+{
+    return s->work_unknown && n->counted_on &&
+           s->limits.consolidate != CONSOLIDATE_ON;
+}
+
 static bool may_go(const struct candidate *d, uint32_t i)
 {
     const struct problem *s = d->t->s;
     const struct pb_node *n = &s->nodes[i];
 
-    return n->state == STATE_READY && shrink_may_end(s, n) && !n->unmanaged &&
-           n->created_ms > 0 && n->price_micros_hour > 0 && n->type != NONE &&
+    return !may_work(s, n) && n->state == STATE_READY && shrink_may_end(s, n) &&
+           !n->unmanaged && n->created_ms > 0 && n->price_micros_hour > 0 &&
+           n->type != NONE &&
            (running_load_busy(n)
                 ? s->limits.consolidate == CONSOLIDATE_ON && n->offer != NONE
                 : n->idle_timeout_ms >= 0);
