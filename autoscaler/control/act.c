@@ -80,11 +80,11 @@ static const struct plan_launch *launch_next(struct acting *d)
     return NULL;
 }
 
-static char *placed_text(const struct acting *d, const struct plan_launch *l)
+static char *placed_text(const struct acting *d, uint32_t first, uint32_t n)
 {
     struct arena scratch = {0};
-    struct snap_placements h = previous_placed(
-        d->now, d->plan, l->first_placement, l->n_placements, &scratch);
+    struct snap_placements h = previous_placed(d->now, d->plan, first, n,
+                                               &scratch);
     char *text = previous_text(&h);
 
     arena_done(&scratch);
@@ -141,7 +141,8 @@ static void machine_intend(struct acting *d, const char *request, uint32_t i,
     m->agreed_micros_hour = m->price_micros_hour;
     m->needed_ms = d->a->env->now_ms;
     m->needed = true;
-    m->previous = l ? placed_text(d, l) : NULL;
+    m->previous = l ? placed_text(d, l->first_placement, l->n_placements)
+                    : NULL;
     m->because = l ? displacing_because(d->a->displacing, now, d->plan, l)
                    : NULL;
     bought_for(d, l, m);
@@ -242,9 +243,34 @@ static void unneeded(struct act *a, const struct problem *now)
     env_wake_mono(a->env, a->env->mono_ms);
 }
 
-static void node_act(struct act *a, const struct problem *now,
-                     struct machine *m, const struct plan_node *p)
+/* Where nothing tells which machines have work, whose they are outlasts a restart: the
+ * request that counts on one stays on it. */
+static void placed_keep(const struct acting *d, struct machine *m,
+                        const struct plan_node *p)
 {
+    uint64_t hash;
+    char *text;
+
+    if (!d->now->work_unknown || p->action == NODE_END)
+        return;
+    hash = previous_hash(d->now, d->plan, p->first_placement, p->n_placements);
+    if (hash == m->placed_hash)
+        return;
+    text = placed_text(d, p->first_placement, p->n_placements);
+    m->placed_hash = hash;
+    if (strcmp(text ? text : "", m->previous ? m->previous : "") != 0) {
+        free(m->previous);
+        m->previous = text;
+        fleet_touch(&d->a->ledger->fleet, m);
+        return;
+    }
+    free(text);
+}
+
+static void node_act(const struct acting *d, struct machine *m,
+                     const struct plan_node *p)
+{
+    struct act *a = d->a;
     bool needed = p->action != NODE_END &&
                   (p->why == REASON_KEEP_REQUEST || p->why == REASON_KEEP_MIN ||
                    p->why == REASON_KEEP_DEMAND ||
@@ -263,7 +289,8 @@ static void node_act(struct act *a, const struct problem *now,
     if (m->needed || needed)
         m->needed_ms = a->env->now_ms;
     if (m->needed && !needed && p->action != NODE_END)
-        unneeded(a, now);
+        unneeded(a, d->now);
+    placed_keep(d, m, p);
     m->needed = needed;
 }
 
@@ -285,7 +312,7 @@ uint32_t act(struct act *a, const struct taken *taken,
         if (plan->nodes[i].action == NODE_END &&
             plan->nodes[i].why == REASON_END_IDLE && m->state == STATE_READY)
             unhelped_ending(a->env, a->ledger, taken, now, plan, i);
-        node_act(a, now, m, &plan->nodes[i]);
+        node_act(&d, m, &plan->nodes[i]);
     }
     ends_finish(a->ends);
     decisions_ends(a->decisions, taken, now, a->env->now_ms);

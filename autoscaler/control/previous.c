@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/hash.h"
 #include "../codec/codec.h"
 
 struct snap_placements previous_placed(const struct problem *s,
@@ -26,6 +27,24 @@ struct snap_placements previous_placed(const struct problem *s,
                                        .count = x->count};
     }
     return (struct snap_placements){v, n};
+}
+
+uint64_t previous_hash(const struct problem *s, const struct plan *p,
+                       uint32_t first, uint32_t n)
+{
+    uint64_t h = n + 1;
+
+    for (uint32_t i = first; i < first + n; i++) {
+        const struct plan_placement *x = &p->placements[i];
+        const struct pb_demand *d = &s->demands[s->bundles[x->bundle].demand];
+
+        h = hash_bytes(h, s->str[d->owner], strlen(s->str[d->owner]) + 1);
+        h = hash_bytes(h, s->str[d->id], strlen(s->str[d->id]) + 1);
+        h = hash_number(h, (uint64_t)d->source);
+        h = hash_number(h, problem_digest(s, x->bundle));
+        h = hash_number(hash_number(h, x->alt), x->count);
+    }
+    return h;
 }
 
 char *previous_text(const struct snap_placements *h)

@@ -4,7 +4,8 @@
  * The page of the last plan that was made on fresh views is kept; a machine
  * remembers which of its nodes it was.  One that is not in it yet, since it was
  * launched by that very plan or before a restart, has the text that was written
- * into the journal with its intent.  Control thread only.
+ * into the journal with its intent; without a demand source, the last that was placed
+ * on it.  Control thread only.
  */
 #ifndef CONTROL_PREVIOUS_H
 #define CONTROL_PREVIOUS_H
@@ -35,6 +36,9 @@ struct snap_placements previous_of(struct previous_reader *r,
 struct snap_placements previous_placed(const struct problem *s,
                                        const struct plan *p, uint32_t first,
                                        uint32_t n, struct arena *arena);
+/* Not 0 for what is nothing; the same is the same for any plan. */
+uint64_t previous_hash(const struct problem *s, const struct plan *p,
+                       uint32_t first, uint32_t n);
 char *previous_text(const struct snap_placements *h); /* heap; NULL: none */
 
 #endif

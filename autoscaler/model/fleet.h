@@ -86,7 +86,8 @@ struct machine {
     char *asked_by;    /* who asked for either, heap; NULL: nobody */
     char *because;     /* whose request made its launch necessary, though
                              * it is for another: a sentence, heap; NULL */
-    char *previous;    /* what the plan that launched it put on it: JSON
+    char *previous;    /* what the plan that launched it put on it, or without
+                             * a demand source the last one: JSON
                              * of codec_previous_write(), heap; NULL: nothing */
     /* not kept over a restart: */
     char host_group[64];    /* whose machines end together, by the
@@ -104,6 +105,7 @@ struct machine {
     uint64_t held_tick;     /* the remembered plan that knows it, and as what */
     uint64_t bought_for[4]; /* plain digests of shapes; 0: none */
     uint32_t held_node;
+    uint64_t placed_hash; /* of what `previous` says; 0: not compared yet */
 };
 
 /* It may be somebody else's: it counts, and is not ended. */

@@ -38,6 +38,7 @@ struct daemon *first(struct world *w);
     X(28, limits_lowered_in_doubt) \
     X(28, budget_lowered_in_doubt) \
     X(41, request_stays_on_its_machine) \
+    X(41, request_stays_after_a_restart) \
     X(29, providers_swap_names) \
     X(30, types_swap_names) \
     X(31, older_journal) \

@@ -196,6 +196,36 @@ const char *request_stays_on_its_machine(void)
     return NULL;
 }
 
+/* The same over a restart, for one that was bought for another: what the plan put on a
+ * machine last is in the journal. */
+const char *request_stays_after_a_restart(void)
+{
+    struct world *w = calm(LIMITED("max_nodes: 8", "8"), false, 1);
+    struct cloud_machine *const *v;
+    uint32_t n;
+
+    world_ask(w, 0, GPUS(1));
+    world_run(w, 3 * MINUTE);
+    world_ask(w, 1, GPUS(1));
+    world_run(w, 3 * MINUTE);
+    world_ask(w, 1, "{\"bundles\": []}");
+    world_run(w, 20 * SECOND);
+    world_ask(w, 2, GPUS(1));
+    world_run(w, 20 * SECOND);
+    world_ask(w, 0, "{\"bundles\": []}");
+    world_run(w, 20 * SECOND);
+    v = cloud_machines(w->clouds[0], &n);
+    if (n != 2 || alive(w) != 2)
+        return wrong("%u machines: the test tests nothing", n);
+    world_crash(w, false, 0);
+    daemon_start(first(w));
+    world_run(w, 10 * MINUTE);
+    if (alive(w) != 1 || v[1]->gone_ms != INT64_MAX)
+        return wrong("%u machines; the one that a request counts on is %s",
+                     alive(w), v[1]->gone_ms == INT64_MAX ? "there" : "ended");
+    return NULL;
+}
+
 /* ---- names */
 
 #define TWO_CLOUDS(a, b) \
