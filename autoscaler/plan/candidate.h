@@ -69,6 +69,7 @@ struct bought {
 /* How a candidate is made: the planner tries a few and keeps the best. */
 struct tactics {
     bool previous;  /* first what nodes hold by the last plan, */
+    bool ready;     /* if they are ready: then they may have work, */
     bool displaces; /* but for what has a lower priority than this: */
     int64_t priority;
     bool proposed;   /* then the nodes that a longer look proposes */

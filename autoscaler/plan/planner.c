@@ -181,7 +181,11 @@ static void displace(const struct candidate *base, struct candidate *best)
 {
     const struct tables *t = base->t;
     struct tactics how = {
-        .previous = true, .displaces = true, .priority = INT64_MIN};
+        .previous = true,
+        .ready = true,
+        .displaces = true,
+        .priority = INT64_MIN,
+    };
     struct candidate d;
     uint64_t work = best->work;
 
@@ -199,9 +203,10 @@ static void displace(const struct candidate *base, struct candidate *best)
 }
 
 /* First fit; from previous placements; with proposed nodes.  Where nothing tells which
- * nodes have work, all begin with previous placements: a request stays on the nodes that
- * it counted on.  Small problems, where one node too many shows, get other tactics too.  What the proposed nodes took
- * does not count for that: with them a plan is never dearer than without. */
+ * nodes have work, all begin with previous placements on nodes that are ready: a
+ * request stays on those that it counted on.  Small problems, where one node too many
+ * shows, get other tactics too.  What the proposed nodes took does not count for that:
+ * with them a plan is never dearer than without. */
 static struct candidate candidate_best(const struct candidate *base)
 {
     const struct tables *t = base->t;
@@ -211,18 +216,20 @@ static struct candidate candidate_best(const struct candidate *base)
         bool may, always;
         struct tactics how;
     } ways[] = {
-        {previous && !stays, true, {.previous = true}},
+        {previous, true, {.previous = true}},
         {proposed, true, {.previous = true, .proposed = true}},
-        {gangs, false, {.previous = stays, .gangs_last = true}},
-        {true, false, {.previous = stays, .pool = true}},
-        {true, false, {.previous = stays, .pool = true, .work_first = true}},
+        {gangs, false, {.previous = stays, .ready = stays, .gangs_last = true}},
+        {true, false, {.previous = stays, .ready = stays, .pool = true}},
+        {true,
+         false,
+         {.previous = stays, .ready = stays, .pool = true, .work_first = true}},
     };
     struct candidate best;
     struct left all;
     uint64_t spent;
 
     candidate_copy(base, &best);
-    serve_all(&best, (struct tactics){.previous = stays});
+    serve_all(&best, (struct tactics){.previous = stays, .ready = stays});
     best.again = best.how;
     spent = best.work;
     for (unsigned w = 0; w < COUNT(ways); w++) {

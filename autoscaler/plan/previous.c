@@ -92,7 +92,8 @@ static void classes_divide(struct candidate *d)
     }
 }
 
-/* What each node of the class holds; NULL: nothing, or it drains. */
+/* What each node of the class holds; NULL: nothing, or it drains, or it is not ready
+ * and only those count. */
 static const struct pb_placement *class_previous(const struct candidate *d,
                                                  uint32_t i, uint32_t *ret_n)
 {
@@ -102,6 +103,8 @@ static const struct pb_placement *class_previous(const struct candidate *d,
 
     *ret_n = 0;
     if (c->kind == CLASS_THERE && c->n > 0) {
+        if (d->how.ready && node_of(d, c->first)->state != STATE_READY)
+            return NULL;
         first = node_of(d, c->first)->first_previous;
         *ret_n = node_of(d, c->first)->n_previous;
     } else if (c->kind == CLASS_NEW && c->proposal != NONE) {
