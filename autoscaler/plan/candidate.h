@@ -68,14 +68,15 @@ struct bought {
 
 /* How a candidate is made: the planner tries a few and keeps the best. */
 struct tactics {
-    bool previous;  /* first what nodes hold by the last plan, */
-    bool ready;     /* if they are ready: then they may have work, */
-    bool displaces; /* but for what has a lower priority than this: */
-    int64_t priority;
-    bool proposed;   /* then the nodes that a longer look proposes */
-    bool work_first; /* tasks and gangs before requests */
-    bool gangs_last; /* of the same priority */
-    bool pool;       /* the cover packs the nodes that are there too */
+    bool previous;         /* first what nodes hold by the last plan, */
+    bool ready;            /* if they are ready: then they may have work, */
+    const uint32_t *waits; /* per group: so many waited (NULL: none); these are
+                            * served before what nodes hold by the last plan */
+    int64_t priority;      /* of a lower priority than this */
+    bool proposed;         /* then the nodes that a longer look proposes */
+    bool work_first;       /* tasks and gangs before requests */
+    bool gangs_last;       /* of the same priority */
+    bool pool;             /* the cover packs the nodes that are there too */
 };
 
 struct start; /* again/start.h */

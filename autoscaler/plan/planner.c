@@ -175,31 +175,51 @@ static bool any_previous(const struct problem *s)
     return false;
 }
 
-/* What waits, of the highest priority that does, may take the place of what has a lower
- * one and stays where it was else. */
+/* The highest priority of what waits. */
+static int64_t waiting(const struct candidate *d)
+{
+    int64_t ret = INT64_MIN;
+
+    for (uint32_t i = 0; i < d->t->n_groups; i++)
+        if (d->left[i] > 0 && d->t->groups[i].rank != RANK_UNCONFIRMED &&
+            d->t->groups[i].priority > ret)
+            ret = d->t->groups[i].priority;
+    return ret;
+}
+
+/* Of that priority or a higher one, does anything wait that did not? */
+static bool more_waits(const struct candidate *now, const struct candidate *had,
+                       int64_t priority)
+{
+    for (uint32_t i = 0; i < now->t->n_groups; i++)
+        if (now->t->groups[i].priority >= priority &&
+            now->left[i] > had->left[i])
+            return true;
+    return false;
+}
+
+/* What waits may take the place of what has a lower priority, and stays where it was
+ * else; of the same priority only if that has room elsewhere. */
 static void displace(const struct candidate *base, struct candidate *best)
 {
-    const struct tables *t = base->t;
-    struct tactics how = {
-        .previous = true,
-        .ready = true,
-        .displaces = true,
-        .priority = INT64_MIN,
-    };
-    struct candidate d;
-    uint64_t work = best->work;
+    int64_t priority = waiting(best);
 
-    for (uint32_t i = 0; i < t->n_groups; i++)
-        if (best->left[i] > 0 && t->groups[i].rank != RANK_UNCONFIRMED &&
-            t->groups[i].priority > how.priority)
-            how.priority = t->groups[i].priority;
-    candidate_copy(base, &d);
-    serve_all(&d, how);
-    d.again = how;
-    work += d.work;
-    if (!d.broken && left_compare(&d, best) < 0)
-        *best = d;
-    best->work = work;
+    for (int same = 0; same < 2 && waiting(best) == priority; same++) {
+        struct candidate d;
+        uint64_t work = best->work;
+
+        candidate_copy(base, &d);
+        serve_all(&d, (struct tactics){.previous = true,
+                                       .ready = true,
+                                       .waits = best->left,
+                                       .priority = priority + same});
+        d.again = d.how;
+        work += d.work;
+        if (!d.broken && left_compare(&d, best) < 0 &&
+            !more_waits(&d, best, priority))
+            *best = d;
+        best->work = work;
+    }
 }
 
 /* First fit; from previous placements; with proposed nodes.  Where nothing tells which

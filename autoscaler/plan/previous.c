@@ -159,7 +159,7 @@ static void class_place(const struct restore *r, uint32_t i, uint32_t end)
         uint32_t group = d->t->group_of[v[k].bundle];
         uint32_t gang = d->t->gang_of[group];
 
-        if (d->how.displaces && d->t->groups[group].priority < d->how.priority)
+        if (d->how.waits && d->t->groups[group].priority < d->how.priority)
             continue;
         if (gang == NONE ? d->t->groups[group].rank != RANK_UNCONFIRMED
                          : r->whole[gang])
@@ -344,6 +344,21 @@ void previous_restore(struct candidate *d)
             own_begin(&own);
         for (uint32_t i = 0; i < d->t->n_groups; i++)
             d->left[i] = d->t->groups[i].count;
+    }
+}
+
+void previous_group(struct candidate *d, uint32_t group)
+{
+    const struct restore r = {d, NULL, NULL};
+
+    for (uint32_t i = 0, end; i != NONE; i = end) {
+        uint32_t n;
+        const struct pb_placement *h = class_previous(d, i, &n);
+
+        end = d->classes.v[i].next;
+        for (uint32_t k = 0; k < n; k++)
+            if (d->t->group_of[h[k].bundle] == group)
+                previous_place(&r, i, end, &h[k]);
     }
 }
 

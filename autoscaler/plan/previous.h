@@ -16,6 +16,10 @@
  * wanted, fits and is allowed.  A gang comes back whole or is left out. */
 void previous_restore(struct candidate *d);
 
+/* What the nodes hold of a group that previous_restore() has left out, which has its
+ * turn now: as far as there is room still. */
+void previous_group(struct candidate *d, uint32_t group);
+
 /* What the nodes hold of a gang that has lost some of them.  False: nothing,
  * or it must lie on one node. */
 bool previous_gang(struct candidate *d, uint32_t gang);

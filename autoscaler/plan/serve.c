@@ -232,6 +232,22 @@ static void serve_gangs(struct candidate *d, struct line *at, uint8_t rank,
     }
 }
 
+/* What waited before is served first, then nodes hold what they did of the rest. */
+static void displace(struct candidate *d, const uint32_t *groups, uint32_t n)
+{
+    uint32_t *waited = ARENA_ARRAY(d->arena, uint32_t, n), k = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        if (d->how.waits[groups[i]] > 0)
+            waited[k++] = groups[i];
+    for (uint32_t i = 0; i < k; i++)
+        previous_group(d, waited[i]);
+    if (k > 0)
+        serve_groups(d, waited, k, false);
+    for (uint32_t i = 0; i < n; i++)
+        previous_group(d, groups[i]);
+}
+
 static void serve_rank(struct candidate *d, struct line *at, uint8_t rank,
                        enum side side, struct tactics how)
 {
@@ -248,6 +264,8 @@ static void serve_rank(struct candidate *d, struct line *at, uint8_t rank,
                t->groups[t->loose[at->loose]].rank == rank &&
                t->groups[t->loose[at->loose]].priority == priority)
             at->loose++;
+        if (how.waits && priority < how.priority)
+            displace(d, t->loose + first, at->loose - first);
         serve_groups(d, t->loose + first, at->loose - first, how.pool);
         if (how.gangs_last)
             serve_gangs(d, at, rank, side, priority);
