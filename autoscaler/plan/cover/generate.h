@@ -36,6 +36,7 @@ struct generate {
     struct seats *seats;   /* NULL: not looked for */
     struct seated *seated; /* NULL: there are none */
     struct branch *branch; /* NULL: none yet */
+    bool done;             /* the program is solved, by proof_stage() */
     bool settled;          /* exact: there is no better one */
     bool whole;            /* no item is left out: seats may be used */
     double enough;         /* a bound of no use beyond: what a plan costs */

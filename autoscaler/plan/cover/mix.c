@@ -1,8 +1,8 @@
 /*
  * mix.c - see mix.h.
  *
- * It works on a copy of the program, which stays as it was.  The mixes that end
- * in the copy's basis are kept for the next time.
+ * It works on a copy of the program, which stays as it was.  Mixes are not kept: the
+ * next time a search has more steps, and settles bins that had to be mixed before.
  */
 #include "mix.h"
 
@@ -13,17 +13,11 @@
 #define TOO_MUCH 1.0002 /* over its price: worth a column */
 #define SMOOTH 0.8      /* weight of the best bound's duals */
 #define STEPS 60        /* of tuning the multipliers */
-
-/* A mix that was of use: entries of its column. */
-struct mix {
-    uint32_t bin, first, n;
-    uint32_t column; /* in the copy */
-};
+#define NEAR 1e-4 /* of the value: a bound so near to it is all there is */
 
 struct mixes {
-    struct lp *lp;
-    VEC(struct mix) v;
-    VEC(struct lp_entry) entry;
+    struct lp *lp; /* the copy */
+    uint32_t n;    /* columns that were added to it */
     /* Fills that were met, for the program itself. */
     VEC(struct partial_pattern) met;
     VEC(struct cover_part) part;
@@ -41,24 +35,16 @@ static struct mixes *mixes_make(const struct generate *g)
     return x;
 }
 
-static void column_add(struct mixes *x, struct generate *g, struct mix *mix)
-{
-    double price = (double)g->v->price[mix->bin];
-
-    mix->column = lp_add(x->lp, price, price, x->entry.v + mix->first, mix->n);
-}
-
 /* The amounts as a column of the copy. */
 static void add(struct mixes *x, struct generate *g, uint32_t bin)
 {
-    struct mix mix = {bin, x->entry.n, 0, 0};
+    double price = (double)g->v->price[bin];
+    uint32_t n;
     const struct lp_entry *entry = master_entries(&g->master, bin, x->amount,
-                                                  &mix.n);
+                                                  &n);
 
-    for (uint32_t k = 0; k < mix.n; k++)
-        VEC_PUSH(g->v->arena, &x->entry, entry[k]);
-    column_add(x, g, &mix);
-    VEC_PUSH(g->v->arena, &x->v, mix);
+    lp_add(x->lp, price, price, entry, n);
+    x->n++;
 }
 
 /* The fill as a column of the copy, and later of the program. */
@@ -136,10 +122,11 @@ static void rounds(struct mixes *x, struct generate *g, uint64_t nodes,
     bool exact = false, more = true;
 
     while (more) {
-        uint32_t had = x->v.n;
+        uint32_t had = x->n;
         double bound = g->tried;
 
-        if (!generate_solve(g, until))
+        if (!generate_solve(g, until) ||
+            g->tried >= lp_value(x->lp) * (1 - NEAR))
             return;
         exact = exact || g->tried < lp_value(x->lp) / 2;
         duals_read(x, g, exact ? 0 : SMOOTH);
@@ -148,44 +135,14 @@ static void rounds(struct mixes *x, struct generate *g, uint64_t nodes,
         if (generate_over(g, until))
             return;
         bound_note(g, g->asked);
-        more = !exact || x->v.n > had;
-        exact = x->v.n == had && g->tried <= bound;
+        more = !exact || x->n > had;
+        exact = x->n == had && g->tried <= bound;
     }
-}
-
-/* Those in the basis. */
-static void keep(struct mixes *x, uint32_t from)
-{
-    uint32_t n = 0, entries = 0, column;
-    double amount;
-
-    for (uint32_t r = 0; r < lp_rows(x->lp); r++) {
-        column = lp_basic(x->lp, r, &amount);
-        if (column == UINT32_MAX || column < from)
-            continue;
-        for (uint32_t k = 0; k < x->v.n; k++)
-            if (x->v.v[k].column == column)
-                x->v.v[k].column = UINT32_MAX;
-    }
-    for (uint32_t k = 0; k < x->v.n; k++) {
-        struct mix mix = x->v.v[k];
-
-        if (mix.column != UINT32_MAX)
-            continue;
-        memmove(x->entry.v + entries, x->entry.v + mix.first,
-                mix.n * sizeof *x->entry.v);
-        mix.first = entries;
-        entries += mix.n;
-        x->v.v[n++] = mix;
-    }
-    x->v.n = n;
-    x->entry.n = entries;
 }
 
 void mix_run(struct generate *g, uint64_t nodes, uint64_t until)
 {
     struct lp *own = g->master.lp;
-    uint32_t from = lp_columns(own);
     struct mixes *x;
 
     if (!g->mixes)
@@ -193,14 +150,11 @@ void mix_run(struct generate *g, uint64_t nodes, uint64_t until)
     x = g->mixes;
     lp_copy(x->lp, own);
     g->extra += (uint64_t)lp_rows(own) * lp_rows(own) / 8;
-    for (uint32_t k = 0; k < x->v.n; k++)
-        column_add(x, g, &x->v.v[k]);
     x->met.n = x->part.n = 0;
     g->master.lp = x->lp;
     rounds(x, g, nodes, until);
     g->master.lp = own;
     g->extra += lp_work(x->lp) - lp_work(own);
-    keep(x, from);
     for (uint32_t k = 0; k < x->met.n; k++)
         master_add(&g->master, x->met.v[k].bin, x->part.v + x->met.v[k].first,
                    x->met.v[k].n);

@@ -12,10 +12,12 @@
 
 #include <string.h>
 
-/* The worth of a bin whose content had to be changed, the least number of steps,
- * the rounds of columns before a dive and for each number of bins. */
+/* The worth of a bin whose content had to be changed, the least number of steps
+ * (after a dive that came to nothing, which would go the same way again), the
+ * rounds of columns before a dive and for each number of bins. */
 #define WORTHY 0.96
 #define STEPS 4
+#define STEPS_ELSE 8
 enum { ROUNDS = 30, ROUNDS_NUMBER = 3 };
 /* A fill of the pool becomes a column if it is worth so much of its price. */
 #define PAYS (1 + 1e-5)
@@ -107,10 +109,12 @@ static bool improves(const struct dive *x, uint64_t *n_left, int64_t *cost)
 
 void dive_by_pool(struct dive *x, uint64_t until, struct partial *best)
 {
-    uint64_t n_left = UINT64_MAX;
-    int64_t cost = INT64_MAX;
+    uint64_t n_left = UINT64_MAX, had_left = best->n_left;
+    int64_t cost = INT64_MAX, had_cost = best->cost;
+    const double steps = x->useless ? STEPS_ELSE : STEPS;
     bool solved;
 
+    x->useless = false;
     dive_undo(x);
     partial_clear(&x->partial);
     x->worthy = WORTHY;
@@ -122,11 +126,12 @@ void dive_by_pool(struct dive *x, uint64_t until, struct partial *best)
         double total = (double)x->partial.cost + lp_value(x->g->master.lp);
 
         dive_read_worth(x);
-        if (!dive_step(x, STEPS))
+        if (!dive_step(x, steps))
             break;
         complete(x, best);
         if (little_left(x, total) && !generate_stopped(x->g)) {
             better_rest(x, until, best);
+            x->useless = best->n_left == had_left && best->cost == had_cost;
             if (!improves(x, &n_left, &cost))
                 return;
         }

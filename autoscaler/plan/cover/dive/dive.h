@@ -26,7 +26,8 @@ struct dive {
     double *flow; /* per exchange: what the LP still moves */
     VEC(struct cover_part) parts;
     double worthy;
-    bool dived; /* before: the program is at some residual */
+    bool dived;   /* before: the program is at some residual */
+    bool useless; /* the last one by the pool: nothing better came of it */
 };
 
 /* greedy: one that can sort BY_PRICED; again: one that fills anew.  learnt: is read

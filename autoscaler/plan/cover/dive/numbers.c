@@ -4,7 +4,7 @@
  * The program buys 3.3 of a machine that costs a fiftieth of the whole plan.  Which way
  * that is rounded decides more than all the rest of a dive, and what is bought
  * beside it is another then.  So before a dive the program is solved with four of
- * them at least, and with three at most; the cheaper way is gone on with.
+ * them, and with three at most; the cheaper way is gone on with.
  */
 #include "inside.h"
 
@@ -87,7 +87,7 @@ bool numbers_fix(struct dive *x, uint64_t until)
         lp_keep(x->g->master.lp, LP_KEPT_FREE);
     x->looked_at |= 1u << (n - x->g->master.number);
     had = up = down = *n;
-    up.least = (uint32_t)number + 1;
+    up.least = up.most = (uint32_t)number + 1;
     down.most = (uint32_t)number;
     more = cost_with(x, n, up, until);
     fewer = more < 0 ? -1 : cost_with(x, n, down, until);

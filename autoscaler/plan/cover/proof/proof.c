@@ -11,9 +11,13 @@
 
 #include <string.h>
 
-/* Of a stage, for the program whose value is proved; when the other is solved. */
+/* Of a stage, for column generation, and for the program whose value is proved; when the
+ * other is solved; in the first stage with seats, which finds more columns that way. */
+#define GENERATE_TENTHS 4
+#define GENERATE_TENTHS_SEATS 1
 #define MIX_PART 5
 #define MIX_PART_DONE 4
+#define MIX_PART_SEATS 2
 /* With less work an item than this it would take more from the plan than it gives. */
 #define MIX_FROM UINT64_C(500000)
 #define MIX_PART_LITTLE 40
@@ -23,7 +27,10 @@
 #define ASSIGN_FEW (8 * COVER_STEPS_PER_MS)
 /* From stages on that end here the best prices of all are looked for. */
 #define EXACT_FROM (100 * COVER_STEPS_PER_MS)
-#define EXACT_PART 8 /* of the steps until then */
+#define EXACT_PART 4 /* of the steps until then */
+/* In stages that end here column generation is far from its best: prices of all
+ * resources prove more, and have their turn first. */
+#define FIRST_UNTIL (100 * COVER_STEPS_PER_MS)
 /* Seats: from stages on that end at so many steps, times the square of the
  * shapes, and for so many shapes at most. */
 #define SEATS_FROM UINT64_C(9000)
@@ -82,12 +89,15 @@ static void by_exact(struct generate *g, uint64_t steps)
     g->extra += exact_work(g->exact) - from;
 }
 
-static uint64_t prices_part(uint64_t stage)
+/* Both, as long as such a stage has for them. */
+static void by_all(struct generate *g, uint64_t stage, uint64_t end)
 {
     uint64_t few = stage / ASSIGN_PART_FEW;
 
     few = few < ASSIGN_FEW ? few : ASSIGN_FEW;
-    return few > stage / ASSIGN_PART ? few : stage / ASSIGN_PART;
+    by_prices(g, few > stage / ASSIGN_PART ? few : stage / ASSIGN_PART);
+    if (end >= EXACT_FROM)
+        by_exact(g, end / EXACT_PART);
 }
 
 /* How many of each bin the program buys. */
@@ -145,21 +155,23 @@ static void by_branch(struct generate *g, uint64_t nodes, uint64_t steps)
 
 void proof_stage(struct generate *g, uint64_t stage, uint64_t end)
 {
-    uint64_t from = generate_work(g), nodes = end / 20000 + 1000;
-    uint64_t part, until;
-    bool done;
+    const bool first = !g->done && end <= FIRST_UNTIL;
+    const bool seats = !g->seats && small(g, end, SEATS_FROM);
+    uint64_t nodes = end / 20000 + 1000, tenths, part, until;
 
-    done = generate_run(g, g->v->count, from + stage * 4 / 10, 1e-4, UINT32_MAX,
-                        true);
-    if (!done) /* else they prove no more than the program does */
-        by_prices(g, prices_part(stage));
-    part = done                              ? MIX_PART_DONE
+    if (first)
+        by_all(g, stage, end);
+    tenths = seats ? GENERATE_TENTHS_SEATS : GENERATE_TENTHS;
+    g->done = generate_run(g, g->v->count,
+                           generate_work(g) + stage * tenths / 10, 1e-4,
+                           UINT32_MAX, true);
+    part = g->done                           ? MIX_PART_DONE
+           : seats                           ? MIX_PART_SEATS
            : end / MIX_FROM >= g->v->n_items ? MIX_PART
                                              : MIX_PART_LITTLE;
-
     until = generate_work(g) + stage / part;
-    if (!done && end >= EXACT_FROM)
-        by_exact(g, end / EXACT_PART);
+    if (!first && !g->done) /* else they prove no more than the program does */
+        by_all(g, stage, end);
     if (!small(g, end, SEATS_FROM)) {
         mix_run(g, nodes, until);
         return;
@@ -169,7 +181,7 @@ void proof_stage(struct generate *g, uint64_t stage, uint64_t end)
         seated_run(g->seated, g, g->bound, NULL, nodes, until);
     else
         mix_run(g, nodes, until);
-    if (done && small(g, end, BRANCH_FROM))
+    if (g->done && small(g, end, BRANCH_FROM))
         by_branch(g, nodes, stage / BRANCH_PART);
 }
 

@@ -9,8 +9,8 @@
 
 #include "../generate.h"
 
-/* Columns for the whole demand and the bound: up to two thirds of `stage` steps
- * from now on, up to `end` in all. */
+/* Columns for the whole demand and the bound: up to three quarters of `stage`
+ * steps from now on, up to `end` in all. */
 void proof_stage(struct generate *g, uint64_t stage, uint64_t end);
 
 /* After the last stage. */

@@ -11,8 +11,10 @@
 
 #include <string.h>
 
-/* Of the work, to the program itself; the rest proves its bound. */
+/* Of the work, to the program itself; the rest proves its bound, for which at first the
+ * other program's columns are good enough. */
 #define PROGRAM_PART 2
+#define PROGRAM_PART_FIRST 10
 
 static void numbers_make(struct seated *x, const struct view *v)
 {
@@ -135,7 +137,8 @@ bool seated_run(struct seated *x, struct generate *g, double bound,
                 const double *worth, uint64_t nodes, uint64_t until)
 {
     uint64_t from = generate_work(&x->g), now = generate_work(g), steps;
-    uint32_t had;
+    uint32_t had,
+        part = x->begun || g->done ? PROGRAM_PART : PROGRAM_PART_FIRST;
 
     if (now >= until || generate_stopped(g))
         return false;
@@ -147,8 +150,8 @@ bool seated_run(struct seated *x, struct generate *g, double bound,
     x->begun = true;
     go_on_from(&x->g, bound, worth ? worth : worth_here(x, g->dual));
     had = x->g.master.column.n;
-    generate_run(&x->g, x->v.count, from + steps / PROGRAM_PART, 1e-4,
-                 UINT32_MAX, true);
+    generate_run(&x->g, x->v.count, from + steps / part, 1e-4, UINT32_MAX,
+                 true);
     mix_run(&x->g, nodes, from + steps);
     g->extra += generate_work(&x->g) - from;
     if (generate_stopped(g))
