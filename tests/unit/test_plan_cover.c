@@ -640,6 +640,52 @@ static void test_bound_of_many_shapes(void **state)
     arena_done(&arena);
 }
 
+/* A plan takes the work that it is given, wherever that ends: column generation and the
+ * simplex stop in the midst of a round. */
+static void test_work_ends_with_the_budget(void **state)
+{
+    enum { SHAPES = 400, PROBLEMS = CASES / 200, BUDGETS = 10 };
+    static int64_t need[SHAPES][COLS];
+    static struct cover_item items[SHAPES];
+    uint64_t seed = 77, most = 0;
+    struct cover_plan first, plan;
+
+    (void)state;
+    for (int k = 0; k < PROBLEMS * BUDGETS; k++) {
+        uint64_t budget = (15 + 8 * (k % BUDGETS)) * COVER_STEPS_PER_MS;
+        uint32_t shapes = 100 + next(&seed) % (SHAPES - 100);
+        struct arena arena = {0};
+        struct made m;
+
+        frame(&m);
+        for (uint32_t t = 0; t < MOST; t++) {
+            int64_t cpu = 2 << t % 7, memory = cpu * (2 << next(&seed) % 3);
+            int64_t gpu = t % 3 ? 1 << next(&seed) % 4 : 0;
+
+            add_bin(&m, cpu, memory, gpu,
+                    30000 * cpu + 4000 * memory +
+                        (400000 + next(&seed) % 900000) * gpu);
+        }
+        for (uint32_t i = 0; i < shapes; i++) {
+            need[i][0] = (1 + next(&seed) % 16) * 5000;
+            need[i][1] = (1 + next(&seed) % 64) * 5000;
+            need[i][GPU] = next(&seed) % 3 ? next(&seed) % 100 * 100
+                                           : AMOUNT_ONE;
+            items[i] = (struct cover_item){need[i], 1 + next(&seed) % 20, NULL};
+        }
+        m.p.items = items;
+        m.p.n_items = shapes;
+        cover_first(&m.p, &arena, &first);
+        cover_improve(&m.p, &first, budget, &arena, &plan);
+        most = plan.work > budget && plan.work - budget > most
+                   ? plan.work - budget
+                   : most;
+        arena_done(&arena);
+    }
+    printf("over the budget: %.2f ms\n", (double)most / COVER_STEPS_PER_MS);
+    assert_true(most <= 3 * COVER_STEPS_PER_MS);
+}
+
 /* Of 2,000 shapes three fit a machine: the rest is left out, and neither plan nor
  * bound looks at it. */
 static void test_most_shapes_fit_nowhere(void **state)
@@ -813,6 +859,7 @@ int main(void)
         cmocka_unit_test(test_bound_of_many_shapes),
         cmocka_unit_test(test_bound_of_large_problem),
         cmocka_unit_test(test_bounds_of_large_problems),
+        cmocka_unit_test(test_work_ends_with_the_budget),
         cmocka_unit_test(test_most_shapes_fit_nowhere),
         cmocka_unit_test(test_work_of_like_shapes),
         cmocka_unit_test(test_offers_of_a_type),

@@ -271,12 +271,48 @@ static void test_long(void **state)
     arena_done(&arena);
 }
 
+/* Stopped again and again, each time within a pivot, it comes to the same optimum. */
+static void test_stop(void **state)
+{
+    enum { STEPS = 50, PIVOT = 2000 };
+    uint64_t seed = 11;
+
+    (void)state;
+    for (int k = 0; k < 100; k++) {
+        struct arena arena = {0};
+        struct small s;
+        struct lp *lp;
+        uint64_t stop = STEPS;
+
+        make(&s, &seed);
+        lp = build(&arena, &s);
+        lp_stop_at(lp, 0);
+        assert_int_equal(lp_primal(lp, 1000), LP_STOPPED);
+        for (lp_stop_at(lp, stop); lp_primal(lp, 1000) == LP_STOPPED;
+             lp_stop_at(lp, stop)) {
+            assert_true(lp_work(lp) >= stop && lp_work(lp) < stop + PIVOT);
+            stop = lp_work(lp) + STEPS;
+        }
+        near_to(lp_value(lp), brute(&s));
+        for (uint32_t r = 0; r < ROWS; r++)
+            s.rhs[r] = next(&seed) % 20;
+        lp_set_rhs(lp, s.rhs);
+        lp_stop_at(lp, lp_work(lp));
+        assert_int_equal(lp_dual(lp, 1000), LP_STOPPED);
+        lp_stop_at(lp, UINT64_MAX);
+        assert_int_equal(lp_dual(lp, 1000), LP_OPTIMAL);
+        assert_int_equal(lp_primal(lp, 1000), LP_OPTIMAL);
+        near_to(lp_value(lp), brute(&s));
+        arena_done(&arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_optimum),    cmocka_unit_test(test_other_rhs),
         cmocka_unit_test(test_kept_basis), cmocka_unit_test(test_later_column),
-        cmocka_unit_test(test_long),
+        cmocka_unit_test(test_long),       cmocka_unit_test(test_stop),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -128,12 +128,21 @@ static uint32_t price_bin(struct generate *g, uint32_t t, double price,
     return added;
 }
 
+struct lp *generate_program(const struct generate *g)
+{
+    struct lp *lp = g->master.lp;
+    uint64_t work = generate_work(g);
+
+    lp_stop_at(lp, work < g->stop ? lp_work(lp) + (g->stop - work) : 0);
+    return lp;
+}
+
 bool generate_solve(struct generate *g, uint64_t until)
 {
     enum lp_end end = LP_STOPPED;
 
     while (end == LP_STOPPED && !generate_over(g, until))
-        end = lp_primal(g->master.lp, 100);
+        end = lp_primal(generate_program(g), 100);
     return end == LP_OPTIMAL;
 }
 
@@ -144,8 +153,10 @@ static void first_centre(struct generate *g)
     const struct view *v = g->v;
 
     memcpy(g->asked, g->worth, v->n_items * sizeof *g->asked);
-    for (uint32_t t = 0; t < v->n_bins; t++)
+    for (uint32_t t = 0; t < v->n_bins && !generate_stopped(g); t++)
         generate_earns(g, t, price_tune(g->price, t, g->asked, NULL, 0, 40));
+    if (generate_stopped(g))
+        return;
     g->centre_bound = bound_note(g, g->asked);
     memcpy(g->centre, g->tried_dual, v->n_items * sizeof *g->centre);
     g->centred = true;
@@ -164,7 +175,7 @@ static void note_centre(struct generate *g)
 }
 
 /* One round of pricing at the duals between the LP's and the centre, and if
- * that finds nothing at the LP's own. */
+ * that finds nothing at the LP's own.  It is cut short when all work is used up. */
 static uint32_t price_all(struct generate *g, const uint32_t *left,
                           double alpha, bool with_bound)
 {
@@ -175,9 +186,11 @@ static uint32_t price_all(struct generate *g, const uint32_t *left,
         bool exact = turn == 1 || alpha == 0;
 
         smooth(g, exact ? 0 : alpha);
-        for (uint32_t t = 0; t < v->n_bins; t++)
+        for (uint32_t t = 0; t < v->n_bins && !generate_stopped(g); t++)
             added += price_bin(g, t, master_limited_price(&g->master, t), left,
                                exact, with_bound);
+        if (generate_stopped(g))
+            break;
         if (with_bound)
             note_centre(g);
         if (alpha == 0)
@@ -211,6 +224,8 @@ bool generate_run(struct generate *g, const uint32_t *left, uint64_t until,
         for (uint32_t i = 0; i < v->n_items; i++)
             g->worth[i] = y[i] > 0 && left[i] ? y[i] : 0;
         added = price_all(g, left, smoothed ? SMOOTH : 0, with_bound);
+        if (generate_stopped(g))
+            return false;
         if (with_bound && added < v->n_bins / 4 + 4 && g->maker->dives < 16)
             g->maker->dives *= 2;
         if (!added || (with_bound && g->bound >= z * (1 - gap)))

@@ -76,6 +76,9 @@ void generate_earns(struct generate *g, uint32_t bin, double most);
 bool generate_run(struct generate *g, const uint32_t *left, uint64_t until,
                   double gap, uint32_t rounds, bool with_bound);
 
+/* The program, which stops when all work is used up. */
+struct lp *generate_program(const struct generate *g);
+
 /* Pivots until the program is optimal (true) or the work is used up. */
 bool generate_solve(struct generate *g, uint64_t until);
 

@@ -327,7 +327,8 @@ static void ruin_some(struct improve *x, uint64_t end)
 {
     uint64_t work = work_of(x);
 
-    if (!x->lp && work + RUIN_LEAST * x->v.n_items > end)
+    if (!x->lp &&
+        work + RUIN_LEAST * x->v.n_items > (end < x->stop ? end : x->stop))
         return;
     hands_make(x);
     ruin_value(x->ruin, worth_between(x));

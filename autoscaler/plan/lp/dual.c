@@ -125,7 +125,7 @@ static bool agree(const struct lp *lp, uint32_t r, double size)
 
 static enum lp_end dual(struct lp *lp, uint32_t iterations)
 {
-    for (uint32_t it = 0; it < iterations; it++) {
+    for (uint32_t it = 0; it < iterations && lp->work < lp->stop; it++) {
         struct ratio enter;
         uint32_t r, number;
 

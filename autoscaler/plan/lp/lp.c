@@ -31,6 +31,7 @@ struct lp *lp_make(struct arena *arena, uint32_t n_cover, uint32_t n_limit,
     lp->was = ARENA_ARRAY(arena, uint32_t, m);
     lp->taken = ARENA_ARRAY(arena, bool, m);
     lp->nz = ARENA_ARRAY(arena, uint32_t, m);
+    lp->stop = UINT64_MAX;
     return lp;
 }
 
@@ -171,6 +172,11 @@ uint32_t lp_basic(const struct lp *lp, uint32_t k, double *ret_x)
 {
     *ret_x = lp->x[k];
     return lp->basis[k];
+}
+
+void lp_stop_at(struct lp *lp, uint64_t work)
+{
+    lp->stop = work;
 }
 
 uint64_t lp_work(const struct lp *lp)

@@ -20,7 +20,7 @@ struct lp;
 
 enum lp_end {
     LP_OPTIMAL,
-    LP_STOPPED, /* out of iterations */
+    LP_STOPPED, /* out of iterations or steps */
     LP_BROKEN,  /* unbounded or infeasible, or the numbers went wrong */
 };
 
@@ -46,6 +46,8 @@ uint32_t lp_columns(const struct lp *lp);
 enum lp_end lp_primal(struct lp *lp, uint32_t iterations);
 /* Needs a dual feasible basis: an optimum whose rhs was set anew. */
 enum lp_end lp_dual(struct lp *lp, uint32_t iterations);
+/* Both stop soon after so many counted steps (lp_work()); at first there is no limit. */
+void lp_stop_at(struct lp *lp, uint64_t work);
 /* Keeps the basis as it is, for lp_recall(); one of each kind.  Recalled it is good
  * for the same right-hand sides, which the caller sets first. */
 enum lp_kept { LP_KEPT_WHOLE, LP_KEPT_FREE, LP_KEPT };

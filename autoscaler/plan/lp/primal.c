@@ -144,7 +144,7 @@ enum lp_end lp_primal(struct lp *lp, uint32_t iterations)
     if (!lp->started)
         basis_start(lp);
     price_anew(lp);
-    for (uint32_t it = 0; it < iterations; it++) {
+    for (uint32_t it = 0; it < iterations && lp->work < lp->stop; it++) {
         bool slack = false;
         uint32_t column = 0, r;
         double reduced = 0;

@@ -70,7 +70,7 @@ struct lp {
     uint32_t pivots;           /* since the inverse was made anew */
     bool started;              /* there is a basis */
     struct kept kept[LP_KEPT]; /* inv NULL: none */
-    uint64_t work;
+    uint64_t work, stop;
 };
 
 /* The only entry of a row's slack. */

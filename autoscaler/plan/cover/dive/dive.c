@@ -230,7 +230,7 @@ bool dive_follow(struct dive *x, uint64_t until)
     for (uint32_t k = 0;
          k < PIVOTS_MOST && end == LP_STOPPED && !generate_over(x->g, until);
          k += PIVOTS)
-        end = lp_dual(m->lp, PIVOTS);
+        end = lp_dual(generate_program(x->g), PIVOTS);
     if (end == LP_STOPPED && generate_over(x->g, until))
         return false;
     if (end != LP_OPTIMAL)
