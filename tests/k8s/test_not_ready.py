@@ -13,6 +13,7 @@ def test_a_node_that_is_not_ready_and_holds_nothing_is_not_paid_for_for_ever(pla
         until(lambda: d.ready("cpu") == 1, SOON)
         name = plane.client.get(pods_path(name="p"))["spec"].get("nodeName") or until(
             lambda: plane.client.get(pods_path(name="p"))["spec"].get("nodeName"), 10)
+        d.saw_all()  # else it may see the node's trouble before the pod's place
         plane.client.patch(f"/api/v1/nodes/{name}", {"metadata": {"annotations": {"davit-test/not-ready": "true"}}})
         status = plane.client.get(f"/api/v1/nodes/{name}")["status"]
         for c in status["conditions"]:

@@ -284,10 +284,12 @@ def test_apiserver_restarts(plane, operator, gcs, two_busy_one_idle):
 
 def test_watch_gets_410_gone(plane, operator, gcs, two_busy_one_idle):
     s, busy, idle = two_busy_one_idle
+    gcs.busy(idle)  # drained just before, it would end by itself, and be made again
     plane.apiserver.stop(hard=True)
     plane.compact()
     plane.apiserver.start()
     plane.recover()
+    gcs.idle(idle)
     resumes(plane, gcs, operator, busy, idle)
     assert s.lives()
 
