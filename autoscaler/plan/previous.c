@@ -81,13 +81,22 @@ static void class_divide(struct candidate *d, uint32_t i)
     }
 }
 
+/* It is on its way, and what it is for may still be exchanged. */
+static bool is_coming(const struct candidate *d, const struct node_class *c)
+{
+    return d->how.ready && node_of(d, c->first)->state != STATE_READY;
+}
+
+/* Those on their way stay together: what they are for must not change the order in
+ * which they are used, or each plan would exchange it anew. */
 static void classes_divide(struct candidate *d)
 {
     d->members = arena_copy(d->arena, d->members,
                             d->t->s->n_nodes * sizeof *d->members);
     for (uint32_t i = 0, next; i != NONE; i = next) {
         next = d->classes.v[i].next;
-        if (d->classes.v[i].kind == CLASS_THERE && d->classes.v[i].n > 1)
+        if (d->classes.v[i].kind == CLASS_THERE && d->classes.v[i].n > 1 &&
+            !is_coming(d, &d->classes.v[i]))
             class_divide(d, i);
     }
 }
@@ -103,7 +112,7 @@ static const struct pb_placement *class_previous(const struct candidate *d,
 
     *ret_n = 0;
     if (c->kind == CLASS_THERE && c->n > 0) {
-        if (d->how.ready && node_of(d, c->first)->state != STATE_READY)
+        if (is_coming(d, c))
             return NULL;
         first = node_of(d, c->first)->first_previous;
         *ret_n = node_of(d, c->first)->n_previous;

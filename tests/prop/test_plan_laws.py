@@ -425,6 +425,35 @@ def test_requests_stay():
     assert WORLDS < 100 or SEEN["same"] > 50 and SEEN["less"] > 20, SEEN
 
 
+def places_stand(s, rng):
+    """Without a demand source what a node is for is kept with it: a plan that sees what
+    the one before placed, on nodes that are on their way too, places it there again.
+    Else each plan would exchange it, and write it down."""
+    s = {"cluster": "random", "now_ms": s["now_ms"], "node_types": s["node_types"], "work_unknown": True,
+         "limits": {"conserve": s["limits"]["conserve"], "consolidate": {
+             "mode": rng.choice(["off", "empty"]), "min_saving": 0, "older_than_s": 0}},
+         "requests": [{"owner": f"o{i}", "bundles": [worlds.bundle(rng, 6) for _ in range(rng.randint(1, 3))]}
+                      for i in range(rng.randint(2, 5))],
+         "nodes": [], "demands": [], "gangs": []}
+    plans = [plan_of(s)]
+    for tick in range(6):
+        s = worlds.carry_out(s, plans[-1])
+        if tick == 2:
+            worlds.join(s, rng, .3)
+        for n in s["nodes"]:
+            n["counted_on"] = bool(n["previous"])
+        plans.append(plan_of(s))
+    if no_actions(plans[-2]) or no_actions(plans[-1]):
+        return
+    SEEN["stands"] += 1
+    assert where(plans[-2]) == where(plans[-1]), f"{where(plans[-2])} to {where(plans[-1])}"
+
+
+def test_places_stand():
+    every_world(places_stand)
+    assert WORLDS < 100 or SEEN["stands"] > 50, SEEN
+
+
 LAWS = (sound, order_does_not_matter, settles, joined_is_as_good,
         less_buys_nothing, proposed_nodes_are_bought, unconfirmed_buys_nothing)
 FOUND = sorted(glob.glob(os.path.join(TESTS, "prop/found/*.json")))
