@@ -502,7 +502,7 @@ class Check:
                 self.say(f"{n.id} is not ours to end")
             if n.state in ("draining", "stopping", "gone"):
                 self.say(f"{n.id} is going already")
-            if not w.fresh:
+            if not w.fresh and n.state != "intended":
                 self.say(f"{n.id} is ended on a stale view")
             if n.hold and n.hold != "none" and (
                     not n.hold_until or n.hold_until > w.now):

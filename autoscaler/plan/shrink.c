@@ -3,8 +3,9 @@
  *
  * In the order of limits.end_order, then as Ray does: what does not run yet,
  * then what has been idle longest, then what is used least.  What is draining
- * already comes first of all.  Never the head, never an unmanaged node, nothing
- * when the sources' view is stale, and nothing that is refused or protected.
+ * already comes first of all, then launches that are intended only.  Never the head,
+ * never an unmanaged node, nothing but such launches when the sources' view is stale,
+ * and nothing that is refused or protected.
  */
 #include "shrink.h"
 
@@ -62,6 +63,8 @@ static int end_before(const void *ctx, uint32_t a, uint32_t b)
     int64_t iy = y->idle_ms > 0 ? y->idle_ms : 0;
     int r = ORDER(y->state == STATE_DRAINING, x->state == STATE_DRAINING);
 
+    if (r == 0)
+        r = ORDER(y->state == STATE_INTENDED, x->state == STATE_INTENDED);
     for (uint32_t k = 0; r == 0 && k < l->n_end_order; k++)
         r = by_key(c, l->end_order[k], a, b);
     if (r == 0)
@@ -98,6 +101,14 @@ bool shrink_may_end(const struct problem *s, const struct pb_node *n)
     return limits_counts(n) && s->sources_fresh && !limits_must_keep(s, n);
 }
 
+/* Of what must go: nothing runs on a launch, whatever the sources say. */
+static bool may_go(const struct problem *s, const struct pb_node *n)
+{
+    return shrink_may_end(s, n) ||
+           (n->state == STATE_INTENDED && limits_counts(n) &&
+            !limits_must_keep(s, n));
+}
+
 static bool stays(const struct verdict *v)
 {
     return !v->ended && !v->going;
@@ -110,8 +121,7 @@ static bool host_group_may_end(const struct problem *s,
     for (uint32_t i = node; i != NONE; i = host_group_next(u, node, i)) {
         const struct pb_node *x = &s->nodes[i];
 
-        if (limits_counts(x) && x->state != STATE_DRAINING &&
-            !shrink_may_end(s, x))
+        if (limits_counts(x) && x->state != STATE_DRAINING && !may_go(s, x))
             return false;
     }
     return true;
@@ -309,7 +319,7 @@ static void budget_end(struct above *a, struct bill *b, uint32_t node,
     uint32_t group;
 
     if (!stays(&a->verdicts[node]) || a->verdicts[node].spared ||
-        !shrink_may_end(a->s, n) || n->price_micros_hour <= 0 ||
+        !may_go(a->s, n) || n->price_micros_hour <= 0 ||
         !host_group_may_end(a->s, &a->u, node) ||
         !host_group_unused(a->s, &a->u, node))
         return;
@@ -357,7 +367,7 @@ void shrink_forced(const struct problem *s, struct arena *arena,
     for (uint32_t i = 0; i < s->n_nodes; i++)
         if (!verdicts[i].ended && limits_must_go(s, &s->nodes[i]) &&
             (s->nodes[i].state == STATE_DRAINING ||
-             (stays(&verdicts[i]) && shrink_may_end(s, &s->nodes[i]))))
+             (stays(&verdicts[i]) && may_go(s, &s->nodes[i]))))
             end_host_group(s, &a.u, i,
                            s->nodes[i].asked_to_end ? REASON_END_ASKED
                                                     : REASON_END_OUTDATED,
