@@ -244,14 +244,16 @@ static void unneeded(struct act *a, const struct problem *now)
 }
 
 /* Where nothing tells which machines have work, whose they are outlasts a restart: the
- * request that counts on one stays on it. */
+ * request that counts on one stays on it.  Until its launch has left nobody counts on
+ * it: that does not wait while others come and go (send.c). */
 static void placed_keep(const struct acting *d, struct machine *m,
                         const struct plan_node *p)
 {
     uint64_t hash;
     char *text;
 
-    if (!d->now->work_unknown || p->action == NODE_END)
+    if (!d->now->work_unknown || p->action == NODE_END ||
+        m->state == STATE_INTENDED)
         return;
     hash = previous_hash(d->now, d->plan, p->first_placement, p->n_placements);
     if (hash == m->placed_hash)

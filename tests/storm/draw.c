@@ -302,7 +302,7 @@ static void happening_draw(struct drawing *d, struct happening *h)
     case HAPPENS_VERSION: h->a = one_in(d, 2); break;
     case HAPPENS_SLEEPS: h->a = lasts(d, SECOND, 5 * HOUR); break;
     case HAPPENS_LEADER:
-        h->a = below(d, 5) % 4; /* 0: twice as often */
+        h->a = below(d, 5);
         h->b = lasts(d, SECOND, HOUR);
         break;
     default: break;

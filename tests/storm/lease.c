@@ -134,6 +134,11 @@ static uint32_t luck(struct lease *l, uint32_t n, bool *answered)
         *answered = false;
         return 0;
     }
+    if (l->trouble == LEASE_FULL) {
+        l->faults++;
+        *answered = false;
+        return 0;
+    }
     if (l->trouble == LEASE_WELL || player_chance(l->player, 2))
         return n;
     l->faults++;

@@ -19,8 +19,10 @@ enum { LEASE_MS = 15000 };
 enum lease_trouble {
     LEASE_WELL,
     LEASE_SILENT, /* nothing is answered: nobody can lead for long */
-    LEASE_LOSSY /* writes are lost, or their answers are; some come in in part,
-                   * some take long */
+    LEASE_LOSSY, /* writes are lost, or their answers are; some come in in part,
+                  * some take long */
+    LEASE_FULL   /* it is renewed, but no row comes in: the ConfigMaps are full,
+                  * or must not be written */
 };
 
 struct lease;

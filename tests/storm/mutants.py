@@ -73,6 +73,7 @@ MUTANTS = [
     (6, "end_asked_once", C + "providers/answers.c", "        m->retry_ms = retry_at(p, m, e);\n        return false;",
      "        m->retry_ms = e ? INT64_MAX : 0;\n        return false;"),
     (6, "joins_overlooked", C + "sources/joins.c", "if (h != source_of_machines(s))", "if (h != source_of_machines(s) || h->view->n_nodes > 2)"),
+    (6, "places_hold_launches_back", C + "act.c", "p->action == NODE_END ||\n        m->state == STATE_INTENDED)", "p->action == NODE_END)"),
     (7, "auth_for_ever", "autoscaler/cloud/backoff.c", "[ST_AUTH] = {SCOPE_PROVIDER, 30 * 1000, 600 * 1000}", "[ST_AUTH] = {SCOPE_PROVIDER, INT64_C(1) << 45, INT64_C(1) << 45}"),
     (7, "journal_for_ever", C + "ledger.c", "        l->journal_ok = true;\n        l->pause_ms = 0;\n        l->stale = false;\n        return true;",
      "        l->stale = false;\n        return l->journal_ok;"),

@@ -65,11 +65,20 @@ struct daemon *first(struct world *w);
     X(37, drain_answered_for_another_raylet) \
     X(37, slept_over_a_read) \
     X(37, slow_read_of_before) \
-    X(37, answer_of_before_an_outage)
+    X(37, answer_of_before_an_outage) \
+    X(43, displaced_in_an_outage)
+
+/* test_led.c: a leader and its journal's copy in the cluster. */
+#define LED(X) \
+    X(23, led_consolidation) \
+    X(42, led_launch_for_two) \
+    X(42, led_launch_while_others_ask) \
+    X(42, led_copy_is_full)
 
 #define SEQUENCE_OF_(n, f) const char *f(void);
 EDITED(SEQUENCE_OF_)
 LATE(SEQUENCE_OF_)
+LED(SEQUENCE_OF_)
 #undef SEQUENCE_OF_
 
 #endif

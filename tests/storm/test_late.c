@@ -2,6 +2,8 @@
  * test_late.c - bad days on which the head's answer comes after the next thing; part
  * of test_sequences.
  */
+#include <string.h>
+
 #include "base/clock.h"
 #include "observer.h"
 #include "sequences.h"
@@ -167,4 +169,39 @@ const char *answer_of_before_an_outage(void)
     head_trouble(w->head, HEAD_WELL);
     world_run(w, 30 * MINUTE);
     return work_goes_on(w);
+}
+
+static void displaced_count(void *arg, const struct event *e)
+{
+    *(uint32_t *)arg += strcmp(e->kind, "demand.displaced") == 0;
+}
+
+/* 43.  While the head cannot be read, a machine is bought and taken back, and what
+ * counted on it takes another's place.  That is told once, not with each plan. */
+const char *displaced_in_an_outage(void)
+{
+    struct world *w = calm(
+        CLUSTER HEAD
+        "limits: {max_nodes: 2}\n" ONE_CLOUD "node_types:\n"
+        "  t4: {provider: a, resources: {CPU: 8, GPU: 1}, price: 1, max: 1}\n"
+        "  cpu: {provider: a, resources: {CPU: 16}, price: 0.5, max: 1}\n",
+        true, 1);
+    uint32_t told = 0, n;
+
+    world_ask(w, 0,
+              "{\"bundles\": [{\"resources\": {\"GPU\": 1}}, {\"resources\": "
+              "{\"CPU\": 6}}]}");
+    world_run(w, MINUTE);
+    head_trouble(w->head, HEAD_DOWN);
+    world_run(w, MINUTE);
+    world_ask(w, 1, "{\"num_cpus\": 4}");
+    world_run(w, MINUTE);
+    w->on_event = displaced_count;
+    w->arg = &told;
+    cloud_take_back(w->clouds[0], cloud_machines(w->clouds[0], &n)[1],
+                    2 * MINUTE);
+    world_run(w, 2 * MINUTE);
+    if (n != 2 || told != 1)
+        return wrong("%u machines, and it was told %u times", n, told);
+    return NULL;
 }

@@ -769,43 +769,6 @@ static const char *raylet_of_another_name(void)
     return NULL;
 }
 
-/* Not of the twenty-one: a storm of leaders found it.  Work is to move off a
- * node, as the plan sees it while the node is ready, and need not while it is
- * drained.  With a copy in the cluster the question leaves a step later, and each
- * plan took the other's word back, ten times a second. */
-static const char *led_consolidation(void)
-{
-    static const char *const settings = CLUSTER HEAD
-        "limits: {consolidate: on, idle_timeout: 1m}\n" ONE_CLOUD
-        "node_types:\n"
-        "  t4: {provider: a, resources: {CPU: 8, GPU: 1},"
-        " accelerator_type: T4, price: 1, max: 5}\n"
-        "  cpu: {provider: a, resources: {CPU: 16}, price: 0.5,"
-        " max: 2}\n";
-    uint64_t steps;
-    struct world *w = begin(&(struct world_opts){.seed = 1,
-                                                 .settings = settings,
-                                                 .head = true,
-                                                 .ha = true,
-                                                 .waits = true,
-                                                 .boot_least_ms = 10 * SECOND,
-                                                 .boot_most_ms = 20 * SECOND,
-                                                 .end_most_ms = 10 * SECOND,
-                                                 .clouds = 1});
-    world_run(w, MINUTE);
-    world_ask(w, 0, GPUS(1));
-    world_ask(w, 1, "{\"num_cpus\": 16}");
-    world_run(w, 5 * MINUTE);
-    world_ask(w, 1, "{\"num_cpus\": 4}");
-    steps = w->steps;
-    world_run(w, HOUR);
-    if (alive(w) != 1)
-        return wrong("%u machines for what one has room for", alive(w));
-    if (w->steps - steps > 10000)
-        return wrong("%u steps in a quiet hour", (unsigned)(w->steps - steps));
-    return NULL;
-}
-
 /* 24.  A spot market takes back machine after machine: on-demand is bought once
  * that is what it comes to, and spot again when an hour has passed. */
 static const char *spot_market_dries_up(void)
@@ -966,13 +929,13 @@ static const char *type_dropped_then_found(void)
     X(21, one_bad_list) \
     X(22, stranger_never_joins) \
     X(22, raylet_of_another_name) \
-    X(23, led_consolidation) \
     X(24, spot_market_dries_up) \
     X(25, moved_work_has_a_place) \
     X(26, type_renamed_then_found) \
     X(26, type_dropped_then_found) \
     EDITED(X) \
-    LATE(X)
+    LATE(X) \
+    LED(X)
 
 static const struct sequence {
     int number;

@@ -94,12 +94,35 @@ static void note_emit(const struct displacing *d, uint32_t i)
              count, count == 1 ? "" : "s");
 }
 
+/* What nodes held is not remembered while a source cannot be read, so each plan
+ * finds the same again. */
+static bool is_noted(const struct displacing *d, const struct problem *s,
+                     const struct displacement *x, const char *launches)
+{
+    for (uint32_t i = 0; i < d->n; i++) {
+        const struct displacing_note *n = &d->notes[i];
+
+        if (n->open && n->count == x->count &&
+            n->shape == problem_digest(s, x->bundle) &&
+            strcmp(n->owner, owner_of(s, x->bundle)) == 0 &&
+            strcmp(n->by, owner_of(s, x->by)) == 0 &&
+            strcmp(n->node, s->str[s->nodes[x->node].id]) == 0 &&
+            strncmp(n->launches, launches, sizeof n->launches - 1) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void note_take(struct displacing *d, const struct problem *s,
                       const struct plan *p, const struct displacement *x,
                       struct arena *scratch)
 {
-    struct displacing_note *n = note_new(d);
+    const char *launches = displaced_launches(s, p, x->bundle, scratch);
+    struct displacing_note *n;
 
+    if (is_noted(d, s, x, launches))
+        return;
+    n = note_new(d);
     *n = (struct displacing_note){.shape = problem_digest(s, x->bundle),
                                   .count = x->count,
                                   .at_ms = s->now_ms,
@@ -108,8 +131,7 @@ static void note_take(struct displacing *d, const struct problem *s,
     snprintf(n->owner, sizeof n->owner, "%s", owner_of(s, x->bundle));
     snprintf(n->by, sizeof n->by, "%s", owner_of(s, x->by));
     snprintf(n->node, sizeof n->node, "%s", s->str[s->nodes[x->node].id]);
-    snprintf(n->launches, sizeof n->launches, "%s",
-             displaced_launches(s, p, x->bundle, scratch));
+    snprintf(n->launches, sizeof n->launches, "%s", launches);
 }
 
 void displacing_take(struct displacing *d, const struct problem *s,
