@@ -23,7 +23,7 @@ from plan_world import (DEVICES, INF, ONE, fits, matches, new_row,
 NANO = 10**9
 MICRO = 10**6
 # Steps of one search of a machine, as long as too little is proved.
-PATIENCE = 2_000, 20_000, 400_000
+PATIENCE = 2_000, 20_000, 400_000, 4_000_000
 FORCED = {"outdated", "asked_to_end", "over_max_of_type", "over_max_nodes", "over_budget_end", "host_group_incomplete"}
 
 

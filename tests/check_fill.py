@@ -4,12 +4,14 @@ A bound and a search.  Any prices of the plain resources give a bound: all that 
 machine has of them costs so much, and what items are worth beyond that is found device
 by device, exactly.  Good prices make it low; where it is too high still, all fills are
 tried, but for those that by such prices cannot be worth enough: with devices exact,
-and with the resource that has the highest price exact.
+and with the resource that has the highest price exact.  Between the two is a bound
+with devices and one resource exact (check_joint.py) and the others at a price.
 """
 import sys
 from bisect import insort
 from math import gcd
 
+import check_joint
 from plan_world import DEVICES, INF, ONE, fits
 
 CELLS = 200             # finer parts are rounded down: it is a bound still
@@ -18,6 +20,7 @@ GRID = 128              # steps of a resource that is exact, needs rounded down
 TABLE = 6_000_000       # numbers in all tables that are made for that
 NODES = 20_000          # of one search
 FEW = 300               # of one without such tables
+JOINT = 16, 3           # devices, and resources, that the joint bound is tried with
 HALVES = 5              # searches for more, when one came to no end
 SAFE = 1e-11            # of floating point
 sys.setrecursionlimit(20_000)   # a search goes as deep as a machine holds items
@@ -127,6 +130,7 @@ class Fill:
         self.warm = []                      # answers that were of use
         self.prices = [0.0] * len(self.keys)
         self.scarce, self.scarce_price = [], []
+        self.joints = {}                    # by the resource that is exact
 
     def make_devices(self):
         """Each item lies on devices of its first column; others count as sums."""
@@ -262,6 +266,16 @@ class Fill:
         self.prices, self.scarce_price = at[:n], at[n:]
         return best
 
+    def jointly(self, worths, enough):
+        """The bound with one resource exact as well, the dearest ones tried."""
+        best, (devices, columns) = INF, JOINT
+        if len(self.device) > 1 or any(n > devices for n, _ in self.device.values()):
+            return best
+        for c in sorted(range(len(self.keys)), key=lambda c: -self.prices[c])[:columns]:
+            if best > enough:
+                best = min(best, self.joints.setdefault(c, Joint(self, c)).bound(worths, enough))
+        return best
+
     # ---- the search
 
     def search(self, worths, enough, nodes):
@@ -282,6 +296,11 @@ class Fill:
         if not any(worths):
             return 0.0
         high, low = self.bound(worths, enough), max(enough, 0.0)
+        if high > low and nodes > FEW:
+            found = self.search(worths, low, FEW)
+            if found is not None:
+                return min(high, found)
+            high = min(high, self.jointly(worths, low))
         goal = low
         for k in range(1 + HALVES):
             if high <= goal:
@@ -295,6 +314,25 @@ class Fill:
                     break
             goal = (low + high) / 2
         return high
+
+
+class Joint(Fill):
+    """A fill whose bound has one plain resource exact."""
+
+    def __init__(self, fill, column):
+        self.__dict__.update(fill.__dict__, warm=[], prices=fill.prices[:], scarce=[], scarce_price=[])
+        self.exact = column
+
+    def evaluate(self, worths, prices, scarce_price):
+        profit = list(self.profits(worths, prices))
+        for q, p in zip(self.scarce, scarce_price):
+            profit[q] -= p
+        devices, cells = next(iter(self.device.values()), (0, 0))
+        wholes, parts = next(iter(self.of_device.values()), ([], []))
+        value, take = check_joint.most(cells, devices, *([
+            (q, -self.kind[q][2], self.shares[self.exact][q], self.most[q], profit[q]) for q in places]
+            for places in (parts, wholes, self.plain)))
+        return value + sum(prices) + sum(p * self.most[q] for q, p in zip(self.scarce, scarce_price)), take
 
 
 class Search:

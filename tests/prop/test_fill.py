@@ -64,11 +64,19 @@ def test_it_is_the_most():
             assert value <= max(most, enough) * (1 + 1e-9), f"seed {seed}"
 
 
-def test_the_bound_is_one():
-    """By prices alone, without the search."""
+def test_bounds_are_bounds():
+    """By prices alone, and with a resource exact, without the search."""
+    above = [0.0, 0.0]
     for seed in range(SEED, SEED + CASES):
         rng = random.Random(f"bound {seed}")
-        row, items = machine(rng, [0, 1, 2]), [item(rng, 3) for _ in range(rng.randint(1, 5))]
+        row, items = machine(rng, [0, 1, 2, 3]), [item(rng, 3) for _ in range(rng.randint(1, 5))]
+        most = best(row, items)
         questions, worths = of(items)
         fill = Fill(questions, row)
-        assert fill.bound([worths[i] for i, _, _ in fill.items], -1) >= best(row, items) - 1e-9, f"seed {seed}"
+        if not fill.items:
+            continue
+        worths = [worths[i] for i, _, _ in fill.items]
+        for k, bound in enumerate((fill.bound(worths, -1), fill.jointly(worths, -1))):
+            assert bound >= most - 1e-9, f"seed {seed}"
+            above[k] += bound - most
+    assert above[1] < above[0] / 2, above
