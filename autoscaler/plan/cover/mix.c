@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define TOO_MUCH 1.0002 /* over its price: worth a column */
+#define FAR 1.02        /* over it: worth the work of the joint bound */
 #define SMOOTH 0.8      /* weight of the best bound's duals */
 #define STEPS 60        /* of tuning the multipliers */
 #define NEAR 1e-4 /* of the value: a bound so near to it is all there is */
@@ -80,29 +81,45 @@ static bool settled(struct mixes *x, struct generate *g, uint32_t t,
     return true;
 }
 
-/* The bin's bound at the duals asked with; a column if that is too much. */
-static void price_bin(struct mixes *x, struct generate *g, uint32_t t,
-                      uint64_t nodes)
+/* The mix of these prices' last answers into amount[]; what it is worth. */
+static double mixed(struct mixes *x, struct generate *g,
+                    const struct price *price, uint32_t t)
 {
-    const struct price_bin *b = &g->price->bin[t];
-    double price = master_limited_price(&g->master, t), worth = 0;
-    double *mix = g->trial;
+    const struct price_bin *b = &price->bin[t];
+    double *mix = g->trial, worth = 0;
 
-    generate_earns(
-        g, t,
-        price_tune(g->price, t, g->asked, NULL, price * (1 - 1e-6), STEPS));
-    if (price <= 0 || g->earn[t] <= price * TOO_MUCH)
-        return;
-    price_mix(g->price, t, mix);
+    price_mix(price, t, mix);
     memset(x->amount, 0, g->v->n_items * sizeof *x->amount);
     for (uint32_t k = 0; k < b->n; k++) {
         x->amount[b->item[k]] = mix[k];
         worth += mix[k] * x->own[b->item[k]];
     }
     g->extra += 3 * (uint64_t)b->n;
-    if (settled(x, g, t, price, nodes) || worth <= price * TOO_MUCH)
+    return worth;
+}
+
+/* The bin's bound at the duals asked with; a column if that is too much. */
+static void price_bin(struct mixes *x, struct generate *g, uint32_t t,
+                      uint64_t nodes, uint64_t until)
+{
+    double price = master_limited_price(&g->master, t), worth;
+
+    generate_earns(
+        g, t,
+        price_tune(g->price, t, g->asked, NULL, price * (1 - 1e-6), STEPS));
+    if (price <= 0 || g->earn[t] <= price * TOO_MUCH)
         return;
-    add(x, g, t);
+    if (settled(x, g, t, price, nodes))
+        return;
+    worth = mixed(x, g, g->price, t);
+    if (g->earn[t] > price * FAR &&
+        generate_jointly(g, t, g->asked, price * (1 - 1e-6), until)) {
+        if (g->earn[t] <= price * TOO_MUCH)
+            return;
+        worth = mixed(x, g, g->joint, t);
+    }
+    if (worth > price * TOO_MUCH)
+        add(x, g, t);
 }
 
 /* The copy's duals, and what is asked with: between them and the best bound's. */
@@ -131,7 +148,7 @@ static void rounds(struct mixes *x, struct generate *g, uint64_t nodes,
         exact = exact || g->tried < lp_value(x->lp) / 2;
         duals_read(x, g, exact ? 0 : SMOOTH);
         for (uint32_t t = 0; t < g->v->n_bins && !generate_over(g, until); t++)
-            price_bin(x, g, t, nodes);
+            price_bin(x, g, t, nodes, until);
         if (generate_over(g, until))
             return;
         bound_note(g, g->asked);

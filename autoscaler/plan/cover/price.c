@@ -6,6 +6,7 @@
  * so it is right to better than 1e-11; a proof takes 1e-9 off.
  */
 #include "price.h"
+#include "joint.h"
 #include "tune.h"
 
 #include <string.h>
@@ -153,6 +154,7 @@ struct price *price_make(const struct view *v)
     bool several = false;
 
     p->v = v;
+    p->limit = UINT64_MAX;
     choose_cells(p);
     for (uint32_t i = 0; i < v->n_items; i++) {
         uint32_t k, columns = 0;
@@ -187,6 +189,28 @@ struct price *price_make(const struct view *v)
     p->stage_cells = ARENA_ARRAY(a, uint32_t, p->max_stages + 1);
     p->stage_many = ARENA_ARRAY(a, bool, p->max_stages + 1);
     p->order = ARENA_ARRAY(a, uint32_t, v->n_items);
+    return p;
+}
+
+bool price_one_device(const struct price_bin *b, uint32_t *ret)
+{
+    *ret = NO_DEVICE;
+    for (uint32_t r = 0; r < b->n_runs; r++) {
+        uint32_t dev = b->run[r].dev;
+
+        if (dev != NO_DEVICE && *ret != NO_DEVICE && dev != *ret)
+            return false;
+        if (dev != NO_DEVICE)
+            *ret = dev;
+    }
+    return true;
+}
+
+struct price *price_make_joint(const struct view *v)
+{
+    struct price *p = price_make(v);
+
+    p->joint = joint_make(p);
     return p;
 }
 
@@ -363,11 +387,14 @@ double price_evaluate(struct price *p, uint32_t t, const double *worth,
 {
     const struct view *v = p->v;
     const struct price_bin *b = &p->bin[t];
-    double value;
+    double value, most;
 
     memset(p->taken, 0, b->n * sizeof *p->taken);
     memset(p->device_taken, 0, b->n * sizeof *p->device_taken);
-    value = take_plain(p, b, set_profits(p, b, worth, rest), rest);
+    value = set_profits(p, b, worth, rest);
+    if (p->joint && joint_most(p->joint, p, t, &most))
+        return value + most;
+    value = take_plain(p, b, value, rest);
     for (uint32_t d = 0; d < v->n_dev; d++) {
         uint32_t devices = rest ? rest->devices[d]
                                 : v->devices[(size_t)t * v->n_dev + d];

@@ -14,6 +14,7 @@
 
 enum { PRICE_SCARCE = 24 };
 
+struct joint;
 struct tuner;
 struct tuner_cut;
 
@@ -31,7 +32,8 @@ struct price_bin {
     uint32_t *fits; /* how many fit alone, at most the demand */
     struct price_run *run;
     uint32_t n_runs;
-    double *lambda; /* micros for the whole column; kept warm */
+    double *lambda;  /* micros for the whole column; kept warm */
+    uint32_t column; /* with a joint: the exact one; stays once tuned */
     /* Items that several devices would take more of than there are: their
      * count has a multiplier too. */
     uint32_t n_scarce, scarce[PRICE_SCARCE];
@@ -45,6 +47,7 @@ struct price {
     uint32_t scalars; /* plain columns, then devices as sums */
     uint32_t *cells;  /* per device column: cells of a device */
     struct price_bin *bin;
+    struct joint *joint; /* NULL: every plain column at a price */
     /* Answer of the last evaluation. */
     uint32_t *taken;        /* per place in bin.item: how many */
     uint32_t *device_taken; /* the same in ONE shared device */
@@ -57,9 +60,18 @@ struct price {
     bool *stage_many;
     uint32_t max_stages, max_cells;
     uint64_t work;
+    uint64_t limit; /* of work: no evaluation begins after it while tuning */
 };
 
 struct price *price_make(const struct view *v);
+/* With one plain column exact beside devices (joint.h), where a bin allows: some
+ * hundred times the work for a bound that is near the best fill.  For whole bins
+ * alone (rest NULL). */
+struct price *price_make_joint(const struct view *v);
+
+/* The device column of the bin's items, UINT32_MAX: none; false: there are
+ * several. */
+bool price_one_device(const struct price_bin *b, uint32_t *ret);
 
 /* Part of a bin: what is left while it is being filled. */
 struct price_rest {

@@ -196,22 +196,6 @@ static void search(struct prove *x, uint32_t k, uint32_t highest, double value)
     }
 }
 
-/* The device column of the bin's items, UINT32_MAX: none; false: there are
- * several. */
-static bool device_column(const struct price_bin *b, uint32_t *ret)
-{
-    *ret = UINT32_MAX;
-    for (uint32_t r = 0; r < b->n_runs; r++) {
-        uint32_t dev = b->run[r].dev;
-
-        if (dev != UINT32_MAX && *ret != UINT32_MAX && dev != *ret)
-            return false;
-        if (dev != UINT32_MAX)
-            *ret = dev;
-    }
-    return true;
-}
-
 /* The best path as parts, one device after the other. */
 static void write_parts(struct prove *x)
 {
@@ -269,7 +253,7 @@ bool prove_search(struct prove *x, uint32_t t, const double *worth,
     *ret_best = above;
     *ret_n = 0;
     if (price->scalars > v->n_plain || !v->n_plain ||
-        !device_column(&price->bin[t], &dev))
+        !price_one_device(&price->bin[t], &dev))
         return false;
     if (dev != UINT32_MAX &&
         v->devices[(size_t)t * v->n_dev + dev] > MAX_DEVICES)

@@ -18,6 +18,10 @@
 #define MIX_PART 5
 #define MIX_PART_DONE 4
 #define MIX_PART_SEATS 2
+/* From stages on that end here: with the joint bound of a bin (joint.h) mixes are what
+ * proves more still. */
+#define MIX_LATE (2000 * COVER_STEPS_PER_MS)
+#define MIX_PART_LATE 2
 /* With less work an item than this it would take more from the plan than it gives. */
 #define MIX_FROM UINT64_C(500000)
 #define MIX_PART_LITTLE 40
@@ -153,11 +157,23 @@ static void by_branch(struct generate *g, uint64_t nodes, uint64_t steps)
     branch_run(g->branch, g->enough, nodes, generate_work(g) + steps);
 }
 
+/* The part of a stage for mixes: one of so many. */
+static uint64_t mix_part(const struct generate *g, uint64_t end, bool seats)
+{
+    if (!g->done && seats)
+        return MIX_PART_SEATS;
+    if (!g->done && end / MIX_FROM < g->v->n_items)
+        return MIX_PART_LITTLE;
+    if (end >= MIX_LATE)
+        return MIX_PART_LATE;
+    return g->done ? MIX_PART_DONE : MIX_PART;
+}
+
 void proof_stage(struct generate *g, uint64_t stage, uint64_t end)
 {
     const bool first = !g->done && end <= FIRST_UNTIL;
     const bool seats = !g->seats && small(g, end, SEATS_FROM);
-    uint64_t nodes = end / 20000 + 1000, tenths, part, until;
+    uint64_t nodes = end / 20000 + 1000, tenths, until;
 
     if (first)
         by_all(g, stage, end);
@@ -165,11 +181,7 @@ void proof_stage(struct generate *g, uint64_t stage, uint64_t end)
     g->done = generate_run(g, g->v->count,
                            generate_work(g) + stage * tenths / 10, 1e-4,
                            UINT32_MAX, true);
-    part = g->done                           ? MIX_PART_DONE
-           : seats                           ? MIX_PART_SEATS
-           : end / MIX_FROM >= g->v->n_items ? MIX_PART
-                                             : MIX_PART_LITTLE;
-    until = generate_work(g) + stage / part;
+    until = generate_work(g) + stage / mix_part(g, end, seats);
     if (!first && !g->done) /* else they prove no more than the program does */
         by_all(g, stage, end);
     if (!small(g, end, SEATS_FROM)) {
