@@ -267,7 +267,8 @@ class Fill:
         return best
 
     def jointly(self, worths, enough):
-        """The bound with one resource exact as well, the dearest ones tried."""
+        """The bound with one resource exact as well, the dearest ones tried; it may stop at
+        anything not above `enough`."""
         best, (devices, columns) = INF, JOINT
         if len(self.device) > 1 or any(n > devices for n, _ in self.device.values()):
             return best
@@ -285,6 +286,8 @@ class Fill:
         search = Search(self, worths, enough)
         found = search.run(min(nodes, FEW))
         if found is None and nodes > FEW:
+            if self.jointly(worths, enough) <= enough:
+                return enough
             search.make_grid()
             found = search.run(nodes)
         return found
@@ -296,11 +299,6 @@ class Fill:
         if not any(worths):
             return 0.0
         high, low = self.bound(worths, enough), max(enough, 0.0)
-        if high > low and nodes > FEW:
-            found = self.search(worths, low, FEW)
-            if found is not None:
-                return min(high, found)
-            high = min(high, self.jointly(worths, low))
         goal = low
         for k in range(1 + HALVES):
             if high <= goal:

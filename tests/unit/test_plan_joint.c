@@ -1,6 +1,7 @@
 /*
  * test_plan_joint.c - what one bin can earn at most, one plain column exact: against the
- * best of all fills of small bins; and what is said to be taken earns just that.
+ * best of all fills of small bins; and what is said to be taken earns just that.  With more
+ * items than its tables have room for, it is the plain bound.
  */
 #include "../../autoscaler/model/amount.h"
 #include "../../autoscaler/plan/cover/joint.h"
@@ -157,7 +158,7 @@ static double earned(const struct price *p)
     for (uint32_t s = 0; s < p->scalars; s++)
         value += b->lambda[s];
     for (uint32_t q = 0; q < b->n_scarce; q++)
-        value += b->sigma[q] * p->v->count[b->item[b->scarce[q]]];
+        value += b->sigma[q] * b->fits[b->scarce[q]];
     for (uint32_t k = 0; k < b->n; k++)
         value += p->profit[k] * p->taken[k];
     return value;
@@ -167,12 +168,13 @@ static void test_never_less(void **state)
 {
     uint64_t seed = 20261126;
     double plain = 0, joint = 0, all = 0;
+    uint32_t scarce = 0;
 
     (void)state;
     print_message("seed %llu\n", (unsigned long long)seed);
     for (int k = 0; k < CASES; k++) {
         struct rig r;
-        double worth[ITEMS], most, value;
+        double worth[ITEMS], most, value, tuned;
 
         rig_make(&r, &seed);
         if (!r.v.n_bins) {
@@ -195,7 +197,10 @@ static void test_never_less(void **state)
         for (uint32_t c = 0; c < r.v.n_plain; c++) {
             r.joint = price_make_joint(&r.v);
             r.joint->bin[0].column = c;
-            value = fmin(value, price_tune(r.joint, 0, worth, NULL, 0, 60));
+            tuned = price_tune(r.joint, 0, worth, NULL, 0, 60);
+            assert_float_equal(tuned, earned(r.joint), tuned * 1e-9);
+            scarce += r.joint->bin[0].n_scarce;
+            value = fmin(value, tuned);
         }
         assert_true(value >= most * (1 - 1e-9));
         joint += value;
@@ -204,13 +209,67 @@ static void test_never_less(void **state)
     }
     print_message("of the best fills: %.3f, without a column exact %.3f\n",
                   joint / all, plain / all);
+    assert_true(scarce > 0);
     assert_true(joint < all * 1.03);
     assert_true(joint - all < (plain - all) / 2);
 }
 
+/* 400 items of whole and shared devices, of which none outdoes another. */
+static void test_too_many_items(void **state)
+{
+    enum { MANY = 400 };
+    struct pb_column column[COLUMNS] = {
+        [GPU] = {.device = true, .fractions = true}};
+    int64_t has[COLUMNS] = {64 * ONE, 64 * ONE, 8 * ONE};
+    static int64_t need[MANY][COLUMNS];
+    static double worth[MANY];
+    static struct cover_item item[MANY];
+    struct cover_bin bin = {
+        .has = has, .price = 1000000, .max = UNLIMITED, .accelerator = true};
+    struct cover_problem p = {.columns = column,
+                              .n_columns = COLUMNS,
+                              .items = item,
+                              .n_items = MANY,
+                              .bins = &bin,
+                              .n_bins = 1,
+                              .max_bins = UNLIMITED,
+                              .max_cost = -1};
+    struct arena arena = {0};
+    struct price *plain, *joint;
+    struct view v;
+    double value;
+    uint64_t had, once;
+
+    (void)state;
+    for (int i = 0; i < MANY; i++) {
+        need[i][CPU] = (50 + i) * ONE / 50;
+        need[i][MEMORY] = ONE + i;
+        need[i][GPU] = 100 + 2 * i;
+        item[i] = (struct cover_item){.need = need[i], .count = 64};
+    }
+    view_make(&p, &arena, &v);
+    assert_int_equal(v.n_items, MANY);
+    for (uint32_t i = 0; i < v.n_items; i++)
+        worth[i] = 1 + (double)v.item_of[i] / MANY;
+    plain = price_make(&v);
+    joint = price_make_joint(&v);
+    had = joint->work;
+    value = price_evaluate(joint, 0, worth, NULL);
+    assert_float_equal(value, price_evaluate(plain, 0, worth, NULL),
+                       value * 1e-12);
+    once = joint->work - had;
+    assert_true(once > 100000);
+    joint->limit = joint->work + 1; /* it ends with its first evaluation */
+    had = joint->work;
+    price_tune(joint, 0, worth, NULL, 0, 60);
+    assert_true(joint->work - had < once + once / 4);
+    arena_done(&arena);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_never_less)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_never_less),
+                                       cmocka_unit_test(test_too_many_items)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,9 +9,8 @@
 
 #include <string.h>
 
-#define SMOOTH 0.8     /* weight of the centre */
-#define JOINT_STEPS 20 /* of tuning the multipliers */
-#define DULL 0.98      /* bins that earn less of their price are left out */
+#define SMOOTH 0.8 /* weight of the centre */
+#define DULL 0.98  /* bins that earn less of their price are left out */
 
 void generate_make(const struct view *v, const uint32_t *number,
                    uint32_t n_numbers, struct generate *ret)
@@ -43,7 +42,7 @@ void generate_make(const struct view *v, const uint32_t *number,
 uint64_t generate_work(const struct generate *g)
 {
     return lp_work(g->master.lp) + g->price->work + g->maker->work +
-           prove_work(g->prove) + g->extra + (g->joint ? g->joint->work : 0);
+           prove_work(g->prove) + g->extra;
 }
 
 void generate_begin(struct generate *g, const double *worth)
@@ -63,33 +62,6 @@ void generate_earns(struct generate *g, uint32_t bin, double most)
     g->ratio[bin] = most <= 0   ? 0
                     : price > 0 ? g->earn[bin] / price
                                 : GENERATE_FREE;
-}
-
-bool generate_jointly(struct generate *g, uint32_t t, const double *worth,
-                      double enough, uint64_t until)
-{
-    const uint64_t end = until < g->stop ? until : g->stop;
-    struct price_bin *b;
-    double most;
-
-    if (generate_over(g, end))
-        return false;
-    if (!g->joint)
-        g->joint = price_make_joint(g->v);
-    b = &g->joint->bin[t];
-    if (!b->n_warm) {
-        const double *lambda = g->price->bin[t].lambda;
-
-        for (uint32_t c = 1; c < g->v->n_plain; c++)
-            if (lambda[c] > lambda[b->column])
-                b->column = c;
-    }
-    g->joint->limit = g->joint->work + end - generate_work(g);
-    most = price_tune(g->joint, t, worth, NULL, enough, JOINT_STEPS);
-    if (most * (1 + GENERATE_SAFE) >= g->earn[t])
-        return false;
-    generate_earns(g, t, most);
-    return true;
 }
 
 /* The duals that pricing uses: alpha of the centre, the rest of the LP. */

@@ -28,7 +28,6 @@ struct generate {
     const struct view *v;
     struct master master;
     struct price *price;
-    struct price *joint; /* NULL: not made yet */
     struct column_maker *maker;
     struct prove *prove;
     struct mixes *mixes;   /* mix.c's; NULL: none yet */
@@ -70,11 +69,6 @@ void generate_begin(struct generate *g, const double *worth);
 
 /* Notes an upper bound of what the bin can earn; its ratio. */
 void generate_earns(struct generate *g, uint32_t bin, double most);
-
-/* The bin's bound by generate.joint, if that is less than what it was; false: it is
- * not.  Its multipliers at price must be tuned to worth. */
-bool generate_jointly(struct generate *g, uint32_t bin, const double *worth,
-                      double enough, uint64_t until);
 
 /* Rounds until nothing is found, the work is used up or the bound meets the
  * value within `gap` (a part of it).  For what `left` says (per item).  True

@@ -35,7 +35,6 @@ struct joint_table {
 };
 
 struct joint {
-    uint32_t max_cells;
     struct joint_item *item;
     uint32_t n;
     VEC(struct joint_step) step;
@@ -67,7 +66,6 @@ struct joint *joint_make(struct price *p)
     struct joint *x = ARENA_NEW(a, struct joint);
 
     x->arena = a;
-    x->max_cells = p->max_cells;
     x->item = ARENA_ARRAY(a, struct joint_item, p->v->n_items);
     x->took = ARENA_ARRAY(a, uint8_t, JOINT_BYTES);
     p->work += JOINT_BYTES / 8; /* that is cleared */
@@ -226,7 +224,7 @@ static bool table_fill(struct joint *x, struct joint_table *t)
     return true;
 }
 
-/* What the table's value at (size, units) is made of, `times` over. */
+/* What the table's value at (size, units) is made of. */
 static void table_read(const struct joint *x, const struct joint_table *t,
                        uint32_t size, uint32_t units, uint32_t *into)
 {

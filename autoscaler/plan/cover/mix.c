@@ -14,11 +14,13 @@
 #define FAR 1.02        /* over it: worth the work of the joint bound */
 #define SMOOTH 0.8      /* weight of the best bound's duals */
 #define STEPS 60        /* of tuning the multipliers */
+#define STEPS_JOINT 20  /* of those of the joint bound */
 #define NEAR 1e-4 /* of the value: a bound so near to it is all there is */
 
 struct mixes {
-    struct lp *lp; /* the copy */
-    uint32_t n;    /* columns that were added to it */
+    struct lp *lp;       /* the copy */
+    uint32_t n;          /* columns that were added to it */
+    struct price *joint; /* the bounds that take more work; NULL: none yet */
     /* Fills that were met, for the program itself. */
     VEC(struct partial_pattern) met;
     VEC(struct cover_part) part;
@@ -81,6 +83,40 @@ static bool settled(struct mixes *x, struct generate *g, uint32_t t,
     return true;
 }
 
+/* The bin's joint bound, where that is less than the plain one: its prices.  NULL: it
+ * is not, or there is no work left. */
+static struct price *jointly(struct mixes *x, struct generate *g, uint32_t t,
+                             double enough, uint64_t until)
+{
+    const uint64_t end = until < g->stop ? until : g->stop;
+    struct price_bin *b;
+    uint64_t had;
+    double most;
+
+    if (generate_over(g, end))
+        return NULL;
+    if (!x->joint) {
+        x->joint = price_make_joint(g->v);
+        g->extra += x->joint->work;
+    }
+    b = &x->joint->bin[t];
+    if (!b->n_warm) {
+        const double *lambda = g->price->bin[t].lambda;
+
+        for (uint32_t c = 1; c < g->v->n_plain; c++)
+            if (lambda[c] > lambda[b->column])
+                b->column = c;
+    }
+    had = x->joint->work;
+    x->joint->limit = had + end - generate_work(g);
+    most = price_tune(x->joint, t, g->asked, NULL, enough, STEPS_JOINT);
+    g->extra += x->joint->work - had;
+    if (most * (1 + GENERATE_SAFE) >= g->earn[t])
+        return NULL;
+    generate_earns(g, t, most);
+    return x->joint;
+}
+
 /* The mix of these prices' last answers into amount[]; what it is worth. */
 static double mixed(struct mixes *x, struct generate *g,
                     const struct price *price, uint32_t t)
@@ -102,7 +138,8 @@ static double mixed(struct mixes *x, struct generate *g,
 static void price_bin(struct mixes *x, struct generate *g, uint32_t t,
                       uint64_t nodes, uint64_t until)
 {
-    double price = master_limited_price(&g->master, t), worth;
+    double price = master_limited_price(&g->master, t);
+    struct price *by = g->price, *joint;
 
     generate_earns(
         g, t,
@@ -111,14 +148,11 @@ static void price_bin(struct mixes *x, struct generate *g, uint32_t t,
         return;
     if (settled(x, g, t, price, nodes))
         return;
-    worth = mixed(x, g, g->price, t);
     if (g->earn[t] > price * FAR &&
-        generate_jointly(g, t, g->asked, price * (1 - 1e-6), until)) {
-        if (g->earn[t] <= price * TOO_MUCH)
-            return;
-        worth = mixed(x, g, g->joint, t);
-    }
-    if (worth > price * TOO_MUCH)
+        (joint = jointly(x, g, t, price * (1 - 1e-6), until)))
+        by = joint;
+    if (g->earn[t] > price * TOO_MUCH &&
+        mixed(x, g, by, t) > price * TOO_MUCH)
         add(x, g, t);
 }
 

@@ -64,9 +64,9 @@ struct price {
 };
 
 struct price *price_make(const struct view *v);
-/* With one plain column exact beside devices (joint.h), where a bin allows: some
- * hundred times the work for a bound that is near the best fill.  For whole bins
- * alone (rest NULL). */
+/* With one plain column exact beside devices (joint.h), where a bin allows: much more
+ * work, and mostly a bound that is near the best fill.  For whole bins alone (rest
+ * NULL). */
 struct price *price_make_joint(const struct view *v);
 
 /* The device column of the bin's items, UINT32_MAX: none; false: there are
