@@ -13,8 +13,9 @@ class Worker:
     def node(self):
         return ray.get_runtime_context().get_node_id()
 
-named = Worker.options(label_selector={{"davit.io/queue": "fast"}}).remote()
+# lost is first: a plan that launches for the other, and is recorded, knows of it too
 lost = Worker.options(label_selector={{"davit.io/queue": "nope"}}).remote()
+named = Worker.options(label_selector={{"davit.io/queue": "fast"}}).remote()
 node = ray.get(named.node.remote(), timeout=150)
 print("LABELS", [n["Labels"] for n in ray.nodes() if n["NodeID"] == node][0].get("davit.io/queue"), flush=True)
 {then}

@@ -168,9 +168,9 @@ def test_lists_keep_to_half_of_azures_limit(cloud, drives, burst, remaining, wai
     cloud.page, cloud.remaining = 1, remaining
     assert len(d.list()) == 3
     at = [x["at"] for x in cloud.log if x["path"].endswith("/virtualMachines")]
-    gaps = [b - a for a, b in zip(at, at[1:])]
-    assert len(gaps) == 5 and sum(g > 0.25 for g in gaps) >= waits
-    assert waits or min(gaps) < 0.25, gaps
+    assert len(at) == 6
+    took = at[-1] - at[0]       # 300 ms each; less when the first was held up on its way
+    assert took >= 0.2 * waits if waits else took < 1
 
 
 @pytest.mark.parametrize("group_only", [False, True])
