@@ -151,8 +151,7 @@ static void price_bin(struct mixes *x, struct generate *g, uint32_t t,
     if (g->earn[t] > price * FAR &&
         (joint = jointly(x, g, t, price * (1 - 1e-6), until)))
         by = joint;
-    if (g->earn[t] > price * TOO_MUCH &&
-        mixed(x, g, by, t) > price * TOO_MUCH)
+    if (g->earn[t] > price * TOO_MUCH && mixed(x, g, by, t) > price * TOO_MUCH)
         add(x, g, t);
 }
 
