@@ -141,7 +141,9 @@ static void read_case(const char *file, struct arena *a, struct input *in)
     in->p.columns = in->columns;
     in->p.max_bins = json_is_integer(max) ? (uint32_t)json_integer_value(max)
                                           : UNLIMITED;
-    in->p.max_cost = -1;
+    max = json_object_get(root, "max_cost");
+    in->p.max_cost = json_is_number(max) ? llround(json_number_value(max) * 1e6)
+                                         : -1;
     json_decref(root);
 }
 

@@ -116,6 +116,8 @@ def check(case, plan, said):
                           (types[b]["name"], count, types[b]["max"]))
     if case.get("max_nodes") is not None and sum(bought.values()) > case["max_nodes"]:
         faults.append("more than max_nodes")
+    if case.get("max_cost") is not None and cost > round(case["max_cost"] * 1e6):
+        faults.append("more than max_cost")
     if cost != plan["cost"] or abs(cost / 1e6 - said["cost"]) > 1e-6:
         faults.append("cost %d said, %d is" % (plan["cost"], cost))
     if plan["bound"] > plan["cost"]:

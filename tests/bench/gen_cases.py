@@ -96,6 +96,32 @@ def limited(case, rng):
     return case
 
 
+def shares(case):
+    """What each bundle needs at least: of a node (of the one it is the least part of),
+    and of dollars."""
+    nodes = cost = 0
+    for d in case["demands"]:
+        least = [(max(v / (t["resources"].get(k) or 1e-9) for k, v in d["resources"].items()),
+                  t["price"]) for t in case["node_types"]
+                 if t["labels"].get("accelerator_type") in
+                 d.get("accelerator_types", [t["labels"].get("accelerator_type")])]
+        least = [(part, part * price) for part, price in least if part <= 1]
+        if least:
+            nodes += d["count"] * min(part for part, _ in least)
+            cost += d["count"] * min(price for _, price in least)
+    return nodes, cost
+
+
+def short(case, of, part=None):
+    """A limit that is in the way: of nodes, or of dollars for about seven in ten."""
+    nodes, cost = shares(case)
+    if of == "nodes":
+        case["max_nodes"] = int((part or 1) * nodes)
+    else:
+        case["max_cost"] = round((part or 0.65) * cost, 4)
+    return case
+
+
 def facts_bundle(d):
     out = {"resources": {k: v for k, v in d["resources"].items() if v},
            "count": d["count"]}
@@ -185,6 +211,11 @@ def main():
         "demands": [{"resources": {"CPU": 2, "GPU": 0.25}, "count": 1000000}]}}
     if not args.quick:
         rounds["round-13315"] = round_of(rng, 13315, 500, 1337, 400)
+    # Last, so that what a seed gives stays.
+    add("syn-w1000a-nodes", small, demands(rng, 1000, 150, 0.33))
+    short(cases[-1], "nodes")
+    add("syn-w1000a-cost", small, demands(rng, 1000, 150, 0.33))
+    short(cases[-1], "cost")
     for name, facts in rounds.items():
         with open(os.path.join(args.dir, name + ".snapshot.json"), "w") as f:
             json.dump(facts, f, separators=(",", ":"))

@@ -97,8 +97,9 @@ def fills(t, demands):
     return [f for f in found if any(f)]
 
 
-def optimum(case, left_out=0):
-    """The least cost, with at most so many demands left out; None: there is no plan."""
+def optimum(case, left_out=0, count=False):
+    """The least cost, with at most so many demands left out; None: there is no plan.
+    count: how many must be left out, instead."""
     h = highspy.Highs()
     h.setOptionValue("output_flag", False)
     h.setOptionValue("mip_rel_gap", 0.0)
@@ -106,11 +107,14 @@ def optimum(case, left_out=0):
     inf = highspy.kHighsInf
     rows = [(d["count"], inf, [], []) for d in case["demands"]]
     every, out, col = [], [], 0
+    prices = [], []
     for t in case["node_types"]:
         of_type = []
         for f in fills(t, case["demands"]):
             h.addVar(0, inf)
-            h.changeColCost(col, t["price"])
+            h.changeColCost(col, 0 if count else t["price"])
+            prices[0].append(col)
+            prices[1].append(t["price"])
             h.changeColIntegrality(col, highspy.HighsVarType.kInteger)
             for i, n in enumerate(f):
                 if n:
@@ -123,8 +127,11 @@ def optimum(case, left_out=0):
         every += of_type
     if case["max_nodes"] is not None and every:
         rows.append((-inf, case["max_nodes"], every, [1.0] * len(every)))
+    if case.get("max_cost") is not None:
+        rows.append((-inf, case["max_cost"], *prices))
     for i in range(len(case["demands"])):
         h.addVar(0, inf)
+        h.changeColCost(col, 1 if count else 0)
         h.changeColIntegrality(col, highspy.HighsVarType.kInteger)
         rows[i][2].append(col)
         rows[i][3].append(1.0)

@@ -51,7 +51,7 @@ static void start(struct certify *x, const double *hint)
         x->g.extra += greedy_run(x->greedy, x->worth, SIZES, false, &x->trial);
         partial_downgrade(&x->trial, 0, &x->space);
         master_add_partial(&x->g.master, &x->trial);
-        weight_learn(&x->trial, greedy_prices(x->greedy), NULL, x->worth);
+        weight_learn(&x->trial, greedy_prices(x->greedy), NULL, true, x->worth);
     }
     generate_begin(&x->g, hint ? hint : x->worth);
 }

@@ -122,12 +122,31 @@ static void better_bound(struct first *x, uint64_t n_left)
     x->work += x->prices.used;
 }
 
+/* Where the limits leave something out for want of bins, the fullest are tried, whatever
+ * they cost: not before the prices of limits have been learnt, nor after there is no
+ * work left to make that plan cheaper. */
+static void buy_anew(struct first *x, struct rebuy *rebuy, uint64_t most)
+{
+    bool of_bins = x->best.n_left && x->v.p->max_bins != UNLIMITED;
+    uint64_t left = x->work < most ? most - x->work : 0;
+
+    x->work += rebuy_run(rebuy, of_bins ? left / 2 : left, UINT64_MAX);
+    if (!of_bins)
+        return;
+    if (x->best.n_left) {
+        partial_clear(&x->d);
+        complete(x, true);
+    }
+    left = x->work < most ? most - x->work : 0;
+    x->work += rebuy_run(rebuy, left, UINT64_MAX);
+}
+
 void first_make(const struct cover_problem *p, bool bounded,
                 struct arena *arena, struct cover_plan *ret)
 {
     struct first x = {0};
     struct rebuy rebuy;
-    uint64_t n_left, most;
+    uint64_t n_left;
 
     prepare(&x, p, arena);
     weight_from_prices(&x.v, x.weight);
@@ -137,7 +156,6 @@ void first_make(const struct cover_problem *p, bool bounded,
         bound(&x);
     else /* what is bought beside it costs the rest */
         x.most = x.most / 5 * 4;
-    most = x.most - bound_left(&x);
     rebuy = (struct rebuy){.greedy = x.g,
                            .best = &x.best,
                            .trial = &x.d,
@@ -146,13 +164,7 @@ void first_make(const struct cover_problem *p, bool bounded,
                            .weight = x.weight,
                            .enough = enough(&x),
                            .useless = USELESS};
-    if (x.work < most)
-        x.work += rebuy_run(&rebuy, most - x.work, UINT64_MAX);
-    if (x.best.n_left && p->max_bins != UNLIMITED) {
-        /* Bins are what is short: the fullest first, whatever they cost. */
-        partial_clear(&x.d);
-        complete(&x, true);
-    }
+    buy_anew(&x, &rebuy, x.most - bound_left(&x));
     if (bounded)
         better_bound(&x, n_left);
     partial_export(&x.best, ret);

@@ -141,6 +141,7 @@ static void add_artificial(struct master *m, uint32_t row, double dear)
     VEC_PUSH(m->v->arena, &m->column, none);
 }
 
+/* Where limits may leave items out, each counts the same. */
 static void add_artificials(struct master *m)
 {
     const struct view *v = m->v;
@@ -149,7 +150,8 @@ static void add_artificials(struct master *m)
         double dear = 1;
 
         for (uint32_t t = 0; t < v->n_bins; t++)
-            if (view_can(v, t, i) && (double)v->price[t] > dear)
+            if ((m->n_limits || view_can(v, t, i)) &&
+                (double)v->price[t] > dear)
                 dear = (double)v->price[t];
         add_artificial(m, i, dear);
     }

@@ -98,7 +98,7 @@ static uint64_t buy_anew(struct rebuy *x, double share, double most,
     if (goes_on(x, most))
         partial_copy(x->from, x->trial);
     weight_price_limits(x->trial, x->weight, price);
-    weight_learn(x->trial, price, x->like, x->weight);
+    weight_learn(x->trial, price, x->like, true, x->weight);
     return work;
 }
 
@@ -110,7 +110,7 @@ uint64_t rebuy_run(struct rebuy *x, uint64_t most, uint64_t stop)
     uint32_t useless = 0;
 
     partial_copy(x->from, x->best);
-    weight_learn(x->best, price, x->like, x->weight);
+    weight_learn(x->best, price, x->like, true, x->weight);
     weight_price_limits(x->best, x->weight, price);
     for (uint32_t r = 0;
          useless < x->useless && work + last <= most && work < stop &&

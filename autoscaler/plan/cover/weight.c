@@ -81,12 +81,25 @@ static void paid_by_groups(const struct view *v, const struct alike *like,
     }
 }
 
+/* The most that is paid for an item that has a place. */
+static double dearest(const struct view *v, const double *put,
+                      const double *paid)
+{
+    double most = 0;
+
+    for (uint32_t i = 0; i < v->n_items; i++)
+        if (put[i] > 0 && paid[i] / put[i] > most)
+            most = paid[i] / put[i];
+    return most;
+}
+
 void weight_learn(const struct partial *d, const double *price,
-                  const struct alike *like, double *weight)
+                  const struct alike *like, bool whole, double *weight)
 {
     const struct view *v = d->v;
     double *paid = ARENA_ARRAY(v->arena, double, v->n_items);
     double *put = ARENA_ARRAY(v->arena, double, v->n_items);
+    double most = 1e300;
 
     for (uint32_t k = 0; k < d->pattern.n; k++) {
         const struct partial_pattern *x = &d->pattern.v[k];
@@ -103,6 +116,8 @@ void weight_learn(const struct partial *d, const double *price,
     }
     if (like)
         paid_by_groups(v, like, weight, put, paid);
+    if (whole && d->n_left && d->n_left < v->total)
+        most = dearest(v, put, paid);
     for (uint32_t i = 0; i < v->n_items; i++) {
         double w = weight[i];
 
@@ -110,8 +125,49 @@ void weight_learn(const struct partial *d, const double *price,
             w = 0.5 * w + 0.5 * paid[i] / put[i];
         if (d->left[i])
             w *= 2;
+        w = w < most ? w : most;
         weight[i] = w > 1e-6 ? w : 1e-6;
     }
+}
+
+/* Of the bins of a limit, when it allows no more of them. */
+struct toll {
+    double worth, price,
+        bins; /* of all that is in them, of themselves, how many */
+    bool reached;
+};
+
+static void toll_add(struct toll *x, double worth, double price, uint32_t bins)
+{
+    x->worth += worth;
+    x->price += price * bins;
+    x->bins += bins;
+}
+
+/* By how much more than its price a bin is worth. */
+static double toll_of(const struct toll *x)
+{
+    if (!x->reached || x->bins <= 0 || x->worth <= x->price)
+        return 0;
+    return (x->worth - x->price) / x->bins;
+}
+
+/* Per family, or NULL. */
+static const struct toll *family_tolls(const struct partial *d,
+                                       const double *worth, double more)
+{
+    const struct view *v = d->v;
+    struct toll *ret;
+
+    if (!v->p->n_families)
+        return NULL;
+    ret = ARENA_ARRAY(v->arena, struct toll, v->p->n_families);
+    for (uint32_t f = 0; f < v->p->n_families; f++)
+        ret[f].reached = d->family_bought[f] >= v->p->family_max[f];
+    for (uint32_t t = 0; t < v->n_bins; t++)
+        toll_add(&ret[v->family[t]], worth[t], (double)v->price[t] + more,
+                 d->bought[t]);
+    return ret;
 }
 
 void weight_price_limits(const struct partial *d, const double *weight,
@@ -119,18 +175,25 @@ void weight_price_limits(const struct partial *d, const double *weight,
 {
     const struct view *v = d->v;
     double *worth = ARENA_ARRAY(v->arena, double, v->n_bins);
+    struct toll all = {.reached = d->n_bought >= v->p->max_bins};
+    const struct toll *family;
 
     for (uint32_t k = 0; k < d->pattern.n; k++) {
         const struct partial_pattern *x = &d->pattern.v[k];
 
         worth[x->bin] += worth_of(d, k, weight) * x->count;
     }
+    for (uint32_t t = 0; t < v->n_bins; t++)
+        toll_add(&all, worth[t], (double)v->price[t], d->bought[t]);
+    family = family_tolls(d, worth, toll_of(&all));
     for (uint32_t t = 0; t < v->n_bins; t++) {
-        double to = (double)v->price[t];
+        double to = (double)v->price[t] + toll_of(&all);
+        uint32_t n = d->bought[t];
 
-        if (d->bought[t] && !partial_allows(d, t) &&
-            worth[t] > to * d->bought[t])
-            to = worth[t] / d->bought[t];
+        if (family)
+            to += toll_of(&family[v->family[t]]);
+        if (n && n >= v->max[t] && worth[t] > to * n)
+            to = worth[t] / n;
         price[t] = 0.5 * price[t] + 0.5 * to;
     }
 }

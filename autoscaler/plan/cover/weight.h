@@ -14,13 +14,17 @@
 void weight_from_prices(const struct view *v, double *ret);
 
 /* Moves weights towards what a solution paid per item, at a price per bin; items
- * it left out become dearer.  like: groups of items that learn half of it from one
+ * it left out become dearer.  whole: of a solution for all items, where limits alone
+ * leave some out: none becomes dearer than what was paid for the dearest that has a
+ * place, so that each counts the same.  like: groups of items that learn half of it from one
  * another, as each is in few bins; NULL: none. */
 void weight_learn(const struct partial *d, const double *price,
-                  const struct alike *like, double *weight);
+                  const struct alike *like, bool whole, double *weight);
 
-/* Moves prices of bins that the limits allow no more of towards what is in them:
- * so much they are worth to the plan.  Others' go back to what they cost. */
+/* Moves prices of bins that the limits of numbers allow no more of towards what is in
+ * them: so much they are worth to the plan.  Of a limit for several kinds of bins, of a
+ * family or of all, each bin gets the same toll.  Others' go back to what they cost.  A
+ * limit of money changes nothing: all bins would become dearer by the same factor. */
 void weight_price_limits(const struct partial *d, const double *weight,
                          double *price);
 

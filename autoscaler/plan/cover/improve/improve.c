@@ -91,7 +91,7 @@ static void start(struct improve *x, const struct cover_plan *first)
         improve_offer(x);
         if (x->lp)
             master_add_partial(&x->g.master, &x->trial);
-        weight_learn(&x->trial, greedy_prices(x->greedy), NULL, x->worth);
+        weight_learn(&x->trial, greedy_prices(x->greedy), NULL, true, x->worth);
     }
 }
 

@@ -267,7 +267,7 @@ static void prepare(struct steady *x, const struct cover_problem *p,
         price[t] = (double)x->v.price[t];
     partial_import(&x->d, base, NULL);
     for (int twice = 0; twice < 2; twice++)
-        weight_learn(&x->d, price, NULL, x->weight);
+        weight_learn(&x->d, price, NULL, false, x->weight);
     x->work += 8 * (uint64_t)base->n_parts;
 }
 
