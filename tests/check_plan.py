@@ -326,7 +326,10 @@ class Check:
         for d, bundles in per.items():
             size = sum(b["count"] for b in bundles)
             put = sum(b["placed"] + b["launched"] for b in bundles)
-            if put not in (0, size):
+            # What may not start yet comes later, one part after the other.
+            open_ = [b for b in bundles if b["waiting"] or b["infeasible"]]
+            if put not in (0, size) and not all(
+                    any(r["why"] == "launch_limit" for r in b["refusals"]) for b in open_):
                 self.say(f"gang {d}: {put} of {size} are placed")
             strategy = bundles[0]["strategy"]
             if strategy == "STRICT_SPREAD" and any(c > 1 for c, _ in where[d]):
@@ -380,6 +383,16 @@ class Check:
                 starting + machines > w.max_launching:
             self.say(f"{starting} + {machines} on their way, max "
                      f"{w.max_launching}")
+        for t in w.types.values() if w.speed else ():
+            work = sum(l["count"] for l in self.plan["launches"]
+                       if l["type"] == t.name and l["why"] not in ("min_of_type", "request") and
+                       not any(h["source"] == "request" for h in l["placements"]))
+            counted = [n for n in w.nodes if n.billed() and n.type == t.name]
+            starting = sum(n.starting() for n in counted)
+            ready = sum(not n.starting() and n.state != "stopping" for n in counted)
+            most = max(5, int(w.speed * max(ready, 1) + 1e-9))
+            if work and starting + work > most:
+                self.say(f"{t.name}: {starting} + {work} on their way, at most {most} at once")
         if machines and w.max_cost is not None:
             known = [(l["count"], w.offers.get((l["type"], l["zone"], l["spot"]))) for l in self.plan["launches"]]
             surcharge = sum(n * (o.price - o.bill) for n, o in known if o is not None and o.bill is not None)

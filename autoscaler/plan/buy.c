@@ -55,7 +55,7 @@ static bool pattern_buy(struct candidate *d, const struct pattern *p)
         uint32_t i = host_group_spare(d, offer);
 
         if (i == NONE)
-            i = candidate_obtain(d, offer, left, p->q->what.purpose,
+            i = candidate_obtain(d, offer, left,
                                  p->q->what.why != REASON_NONE
                                      ? p->q->what.why
                                      : buy_reason(d, first),

@@ -12,7 +12,6 @@
 #include "planner.h"
 
 struct buy_for {
-    enum purpose purpose;
     enum reason why; /* NONE: by the source of what is bought for */
     bool patient;    /* also what silent nodes are to hold */
 };

@@ -69,7 +69,7 @@ static void bin_add(const struct candidate *d, struct purchase *q,
     const struct pb_offer *o = &s->offers[offer];
     const struct pb_type *type = &s->types[o->type];
     enum reason why;
-    uint32_t max = limits_room(d, offer, q->what.purpose, &why);
+    uint32_t max = limits_room(d, offer, &why);
     int64_t price = q->by_bill ? pb_offer_bill(o) : o->price_micros_hour;
 
     if (!tier)
@@ -151,8 +151,7 @@ static void item_waits(const struct candidate *d, struct purchase *q,
 {
     for (uint32_t b = first; b < q->p.n_bins; b++) {
         if (!(may[b / 64] >> (b % 64) & 1) ||
-            !failover_waits_group(d, q->group[item], q->alt[item],
-                                  q->what.purpose, q->offer[b]))
+            !failover_waits_group(d, q->group[item], q->alt[item], q->offer[b]))
             continue;
         may[b / 64] &= ~(UINT64_C(1) << (b % 64));
         *q->waits = true;
@@ -202,7 +201,7 @@ void purchase_limits(const struct candidate *d, struct purchase *q)
     enum reason why;
 
     for (uint32_t i = 0; i < s->n_types; i++)
-        q->family_max[i] = limits_room_type(d, i, q->what.purpose, &why);
+        q->family_max[i] = limits_room_type(d, i, &why);
     q->p.max_bins = limits_room_all(d, &why);
     q->p.max_cost = tables_by_size(d->t) ? -1 : limits_money(d);
     if (quota_nodes(d, q->queue) < q->p.max_bins)

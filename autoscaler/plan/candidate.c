@@ -89,11 +89,11 @@ void candidate_undrain(struct candidate *d, uint32_t i)
 void candidate_drop(struct candidate *d, uint32_t i)
 {
     struct node_class *c = candidate_touch(d, i);
-    struct bought b = {c->offer, 1, true};
+    struct bought b = {c->offer, c->n, true};
 
-    assert(c->kind == CLASS_NEW && c->n == 1);
+    assert(c->kind == CLASS_NEW && c->n > 0);
     for (uint32_t k = c->placed; k != NONE; k = d->placements.v[k].next)
-        d->left[d->placements.v[k].group] += d->placements.v[k].count;
+        d->left[d->placements.v[k].group] += d->placements.v[k].count * c->n;
     c->kind = CLASS_SENTINEL;
     c->n = 0;
     c->placed = NONE;

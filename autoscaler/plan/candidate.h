@@ -13,15 +13,6 @@
 #include "cover/cover.h"
 #include "tables.h"
 
-/* What a node is bought for.  upscaling_speed limits neither a min nor a
- * request. */
-enum purpose { PURPOSE_MIN, PURPOSE_REQUEST, PURPOSE_WORK };
-
-static inline enum purpose purpose_of(enum side side)
-{
-    return side == SIDE_TOTAL ? PURPOSE_REQUEST : PURPOSE_WORK;
-}
-
 enum class_kind {
     CLASS_SENTINEL, /* no nodes: a fixed place in the list */
     CLASS_THERE,    /* ready, or on its way */
@@ -65,6 +56,10 @@ struct bought {
     uint32_t offer, count;
     bool dropped;
 };
+/* What a group waits for: pace.h. */
+struct held {
+    uint32_t offer, next; /* into held[], NONE ends */
+};
 
 /* How a candidate is made: the planner tries a few and keeps the best. */
 struct tactics {
@@ -94,6 +89,8 @@ struct candidate {
     VEC(struct undo) undo; /* of what changed since the first mark */
     bool marked;
     VEC(struct bought) bought;
+    VEC(struct held) held; /* per group the first is held_of[]; NULL: none */
+    uint32_t *held_of;
     uint32_t *left; /* per group */
     /* towards the limits */
     uint32_t *type_count; /* nodes of a type, ended ones too */
@@ -152,8 +149,7 @@ void candidate_undrain(struct candidate *d, uint32_t i);
 
 /* Up to `count` new nodes of an offer within the limits: a class, or NONE. */
 uint32_t candidate_obtain(struct candidate *d, uint32_t offer, uint32_t count,
-                          enum purpose purpose, enum reason why,
-                          uint32_t demand);
+                          enum reason why, uint32_t demand);
 
 /* Puts every node there is, new ones too, into the pool, to be taken from it
  * one class at a time by candidate_take(). */
@@ -167,8 +163,8 @@ void candidate_take(struct candidate *d, uint32_t class_ix, uint32_t count);
 struct node_class *candidate_touch(struct candidate *d, uint32_t i);
 int64_t candidate_tightness(const struct candidate *d, const int64_t *row);
 
-/* A bought node (a class of one) that is not bought after all: what it held
- * is left again.  Undo as ever, but `left` is the caller's. */
+/* A class of bought nodes that are not bought after all: what they held is left
+ * again.  Undo as ever, but `left` is the caller's. */
 void candidate_drop(struct candidate *d, uint32_t i);
 
 bool candidate_matches(const struct candidate *d, uint32_t i, uint32_t shape);

@@ -61,8 +61,7 @@ void candidate_take(struct candidate *d, uint32_t class_ix, uint32_t count)
 }
 
 uint32_t candidate_obtain(struct candidate *d, uint32_t offer, uint32_t count,
-                          enum purpose purpose, enum reason why,
-                          uint32_t demand)
+                          enum reason why, uint32_t demand)
 {
     const struct pb_offer *o = &d->t->s->offers[offer];
     const struct room *room = &d->t->room[o->type];
@@ -84,7 +83,7 @@ uint32_t candidate_obtain(struct candidate *d, uint32_t offer, uint32_t count,
     struct bought b = {offer, 0, false};
     const uint32_t after = c.next;
 
-    most = limits_room(d, offer, purpose, &unused);
+    most = limits_room(d, offer, &unused);
     if (demand != NONE) {
         uint32_t nodes = quota_nodes(d, d->t->s->demands[demand].queue);
 

@@ -8,8 +8,9 @@
 #include "explain.h"
 
 #include "fallback.h"
-#include "gang_facts.h"
+#include "gang/facts.h"
 #include "limits.h"
+#include "pace.h"
 #include "quota.h"
 
 enum { CEILING = 65536 };
@@ -88,7 +89,8 @@ static bool offer_obstacle(const struct candidate *d, uint32_t group,
     return t->gang_of[group] != NONE && pack_obstacle(d, group, r);
 }
 
-/* The first rule or limit that forbids to buy one that lacks nothing. */
+/* The first rule or limit that forbids to buy one that lacks nothing; none where another
+ * is bought for it as soon as it may start. */
 static void limit_obstacle(const struct candidate *d, uint32_t group,
                            uint32_t alt, struct plan_refusal *r)
 {
@@ -109,7 +111,11 @@ static void limit_obstacle(const struct candidate *d, uint32_t group,
         r->why = REASON_ALTERNATIVE;
     else if (!tables_may_buy(t, tables_shape(t, group, alt), r->offer))
         r->why = REASON_CONSERVE;
-    else if (limits_room(d, r->offer, purpose_of(w->side), &r->why) > 0)
+    else if (limits_room(d, r->offer, &r->why) == 0)
+        return;
+    else if (pace_holds(d, group, NONE))
+        r->why = REASON_NONE;
+    else
         r->why = s->demands[w->demand].strategy == STRATEGY_STRICT_SPREAD
                      ? REASON_SPREAD
                      : REASON_GANG;
@@ -125,7 +131,9 @@ static struct plan_refusal obstacle(const struct candidate *d, uint32_t group,
                              .offer = offer,
                              .column = NONE};
 
-    if (!offer_obstacle(d, group, tables_shape(t, group, alt), &r))
+    if (pace_holds(d, group, offer))
+        r.why = REASON_THROTTLE;
+    else if (!offer_obstacle(d, group, tables_shape(t, group, alt), &r))
         limit_obstacle(d, group, alt, &r);
     return r;
 }
@@ -248,6 +256,8 @@ void explain_group(const struct candidate *d, uint32_t group,
         for (uint32_t i = 0; i < n_offers; i++) {
             struct plan_refusal r = obstacle(d, group, alt, i);
 
+            if (r.why == REASON_NONE)
+                continue;
             if (all)
                 VEC_PUSH(d->arena, &out->list, r);
             else if (best.bundle == NONE || nearer(&r, &best))

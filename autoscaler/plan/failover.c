@@ -15,7 +15,7 @@ bool failover_waits(const struct failover *c, uint32_t offer)
         return false;
     for (uint32_t i = 0; i < t->s->n_offers; i++)
         if (t->tried[i] < failed && c->could(c->ctx, i) &&
-            limits_room(c->d, i, c->purpose, &why) > 0)
+            limits_room(c->d, i, &why) > 0)
             return true;
     return false;
 }
@@ -33,11 +33,11 @@ static bool could_one(const void *ctx, uint32_t offer)
 }
 
 bool failover_waits_group(const struct candidate *d, uint32_t group,
-                          uint32_t alt, enum purpose purpose, uint32_t offer)
+                          uint32_t alt, uint32_t offer)
 {
     const struct one one = {d, tables_shape(d->t, group, alt)};
-    const struct failover c = {d, d->t->groups[group].since_ms, purpose,
-                               could_one, &one};
+    const struct failover c = {d, d->t->groups[group].since_ms, could_one,
+                               &one};
 
     return d->t->failed && failover_waits(&c, offer);
 }

@@ -14,7 +14,6 @@
 struct failover {
     const struct candidate *d;
     int64_t since_ms; /* of the demand; 0: not known */
-    enum purpose purpose;
     bool (*could)(const void *ctx, uint32_t offer);
     const void *ctx;
 };
@@ -24,6 +23,6 @@ bool failover_waits(const struct failover *c, uint32_t offer);
 
 /* The same for bundles of a group, each by itself. */
 bool failover_waits_group(const struct candidate *d, uint32_t group,
-                          uint32_t alt, enum purpose purpose, uint32_t offer);
+                          uint32_t alt, uint32_t offer);
 
 #endif

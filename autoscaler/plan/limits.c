@@ -135,31 +135,41 @@ uint32_t limits_room_all(const struct candidate *d, enum reason *ret_why)
     *ret_why = REASON_NONE;
     if (l->max_nodes != UNLIMITED)
         tighten(&room, l->max_nodes, d->nodes, REASON_MAX_NODES, ret_why);
-    if (l->max_launching != UNLIMITED)
-        tighten(&room, l->max_launching, d->starting, REASON_THROTTLE, ret_why);
     return clip(room);
 }
 
 uint32_t limits_room_type(const struct candidate *d, uint32_t type,
-                          enum purpose purpose, enum reason *ret_why)
+                          enum reason *ret_why)
 {
-    const struct problem *s = d->t->s;
-    const struct pb_type *t = &s->types[type];
+    const struct pb_type *t = &d->t->s->types[type];
     uint64_t room = UNLIMITED;
 
     *ret_why = REASON_NONE;
     if (t->max != UNLIMITED)
         tighten(&room, t->max, d->type_count[type], REASON_MAX_TYPE, ret_why);
-    if (s->limits.upscaling_speed > 0 && purpose == PURPOSE_WORK) {
-        uint64_t ready = d->type_ready[type] > 0 ? d->type_ready[type] : 1;
-        uint64_t step = (uint64_t)amount_times(s->limits.upscaling_speed,
-                                               ready) /
-                        (uint64_t)AMOUNT_ONE;
-
-        tighten(&room, step > FIRST_STEP ? step : FIRST_STEP,
-                d->type_starting[type], REASON_THROTTLE, ret_why);
-    }
     return clip(room);
+}
+
+uint64_t limits_may_start(const struct candidate *d, uint64_t starting)
+{
+    uint64_t most = d->t->s->limits.max_launching;
+
+    if (most == UNLIMITED)
+        return UINT64_MAX;
+    return most > starting ? most - starting : 0;
+}
+
+uint64_t limits_may_start_type(const struct candidate *d, uint32_t type,
+                               uint64_t starting)
+{
+    int64_t speed = d->t->s->limits.upscaling_speed;
+    uint64_t ready = d->type_ready[type] > 0 ? d->type_ready[type] : 1, most;
+
+    if (speed == 0)
+        return UINT64_MAX;
+    most = (uint64_t)amount_times(speed, ready) / (uint64_t)AMOUNT_ONE;
+    most = most > FIRST_STEP ? most : FIRST_STEP;
+    return most > starting ? most - starting : 0;
 }
 
 int64_t limits_money(const struct candidate *d)
@@ -189,7 +199,7 @@ static void shares_tighten(const struct candidate *d, const struct pb_offer *o,
 }
 
 uint32_t limits_room(const struct candidate *d, uint32_t offer,
-                     enum purpose purpose, enum reason *ret_why)
+                     enum reason *ret_why)
 {
     const struct problem *s = d->t->s;
     const struct pb_offer *o = &s->offers[offer];
@@ -197,7 +207,7 @@ uint32_t limits_room(const struct candidate *d, uint32_t offer,
     uint64_t room, all;
     enum reason why;
 
-    room = limits_room_type(d, o->type, purpose, ret_why);
+    room = limits_room_type(d, o->type, ret_why);
     all = limits_room_all(d, &why);
     if (all < room) {
         room = all;

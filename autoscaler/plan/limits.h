@@ -1,8 +1,8 @@
 /*
  * limits.h - how many more nodes may be there, and what forbids another one.
  *
- * The max of a type, max_nodes, max_cost_per_hour, max_launching, upscaling_speed,
- * and what an offer has left.  What may be on the bill counts: a node counts
+ * The max of a type, max_nodes, max_cost_per_hour, and what an offer has left.  How many
+ * may start at once, by max_launching and upscaling_speed, is another matter: pace.h.  What may be on the bill counts: a node counts
  * from the moment its launch leaves until it is known to have gone, also while
  * it is being ended, and while nobody knows what became of its launch; towards a
  * type's min only if it stays.  Ray's head node counts towards the max of its
@@ -35,13 +35,17 @@ void limits_count(struct candidate *d, const struct pb_node *n,
 void limits_bought(struct candidate *d, uint32_t offer, uint32_t count,
                    int sign);
 
-/* How many more of the offer may be bought now, and what forbids more. */
+/* How many more of the offer may be bought, and what forbids more. */
 uint32_t limits_room(const struct candidate *d, uint32_t offer,
-                     enum purpose purpose, enum reason *ret_why);
+                     enum reason *ret_why);
 /* The same by the limits of all offers together, or of one type. */
 uint32_t limits_room_all(const struct candidate *d, enum reason *ret_why);
 uint32_t limits_room_type(const struct candidate *d, uint32_t type,
-                          enum purpose purpose, enum reason *ret_why);
+                          enum reason *ret_why);
+/* How many may start now, when so many are on their way; UINT64_MAX: any number. */
+uint64_t limits_may_start(const struct candidate *d, uint64_t starting);
+uint64_t limits_may_start_type(const struct candidate *d, uint32_t type,
+                               uint64_t starting);
 /* Micros an hour, -1: no limit. */
 int64_t limits_money(const struct candidate *d);
 

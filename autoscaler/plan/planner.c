@@ -13,10 +13,11 @@
 #include "candidate.h"
 #include "cover/cover.h"
 #include "fleet/fleet.h"
-#include "gang_facts.h"
+#include "gang/facts.h"
 #include "limits.h"
 #include "memory.h"
 #include "order.h"
+#include "pace.h"
 #include "report.h"
 #include "saving/consolidate.h"
 #include "serve.h"
@@ -41,8 +42,7 @@ static bool spared(const struct candidate *d, uint32_t group)
         return false;
     for (uint32_t i = 0; i < t->s->n_offers; i++)
         if (t->s->types[t->s->offers[i].type].accelerator &&
-            tables_could(t, shape, i) &&
-            limits_room(d, i, PURPOSE_WORK, &why) > 0)
+            tables_could(t, shape, i) && limits_room(d, i, &why) > 0)
             return true;
     return false;
 }
@@ -311,6 +311,7 @@ static void run(const struct problem *now, uint64_t budget,
     candidate_better(&base, budget, &best);
     best.improvable = best.improvable && budget > 0;
     until = consolidate(&best, verdicts, candidate_best);
+    pace_hold_back(&best);
     report_make(&best, verdicts, ret);
     ret->settled_until_ms = until;
     fleet_bound(&best, &base, budget, ret);

@@ -10,7 +10,7 @@
 #include "buy.h"
 #include "failover.h"
 #include "fallback.h"
-#include "gang_facts.h"
+#include "gang/facts.h"
 #include "limits.h"
 #include "order.h"
 #include "pack.h"
@@ -419,8 +419,7 @@ static uint32_t useful(const struct candidate *d, const struct pb_proposal *x,
         if (t->gang_of[group] != NONE || d->left[group] == 0 ||
             t->groups[group].rank == RANK_UNCONFIRMED ||
             !tables_may_buy(t, tables_shape(t, group, h->alt), x->offer) ||
-            failover_waits_group(d, group, h->alt,
-                                 purpose_of(t->groups[group].side), x->offer))
+            failover_waits_group(d, group, h->alt, x->offer))
             continue;
         n = (d->left[group] - 1) / h->count + 1;
         most = n > most ? n : most;
@@ -442,9 +441,8 @@ void previous_propose(struct candidate *d)
         uint32_t group, n = useful(d, x, &group), i;
 
         while (n > 0 &&
-               (i = candidate_obtain(
-                    d, x->offer, n, purpose_of(t->groups[group].side),
-                    buy_reason(d, group), t->groups[group].demand)) != NONE) {
+               (i = candidate_obtain(d, x->offer, n, buy_reason(d, group),
+                                     t->groups[group].demand)) != NONE) {
             n -= d->classes.v[i].n;
             d->classes.v[i].proposal = k;
             d->classes.v[i].final = final;

@@ -10,7 +10,7 @@
 #include "drop.h"
 #include "failover.h"
 #include "fallback.h"
-#include "gang.h"
+#include "gang/gang.h"
 #include "limits.h"
 #include "pack.h"
 #include "previous.h"
@@ -71,7 +71,7 @@ static uint32_t min_buy(struct candidate *d, uint32_t type, uint32_t need,
 {
     const struct problem *s = d->t->s;
     const struct kind kind = {s, type};
-    const struct failover turn = {d, 0, PURPOSE_MIN, of_type, &kind};
+    const struct failover turn = {d, 0, of_type, &kind};
 
     for (uint32_t k = 0; k < s->n_offers && need > 0; k++) {
         uint32_t offer = d->t->offers[k], i;
@@ -79,8 +79,7 @@ static uint32_t min_buy(struct candidate *d, uint32_t type, uint32_t need,
         if (!of_type(&kind, offer) || (fair && failover_waits(&turn, offer)))
             continue;
         while (need > 0) {
-            i = candidate_obtain(d, offer, need, PURPOSE_MIN, REASON_FOR_MIN,
-                                 NONE);
+            i = candidate_obtain(d, offer, need, REASON_FOR_MIN, NONE);
             if (i == NONE)
                 break;
             need -= d->classes.v[i].n;
@@ -158,9 +157,7 @@ static void serve_choices(struct candidate *d, const uint32_t *groups,
                           uint32_t n, bool pool, bool patient)
 {
     const struct pack_rule rule = {.patient = patient};
-    const struct buy_for what = {
-        .purpose = purpose_of(d->t->groups[groups[0]].side),
-        .patient = patient};
+    const struct buy_for what = {.patient = patient};
     uint32_t *alts = ARENA_ARRAY(d->arena, uint32_t, n);
 
     do {

@@ -288,6 +288,68 @@ def test_proposed_nodes_are_bought():
     assert WORLDS < 200 or SEEN["cheaper"], "never any better"
 
 
+def a_rate_only_delays(s, rng):
+    """How many machines may start at once says when they are bought, not which: what is
+    launched is a part of what would be without, and the same nodes stay."""
+    s["limits"].pop("consolidate", None)
+    at_once = plan_of(s)
+    if any(l["why"] == "consolidation" for l in at_once["launches"]):
+        return
+    if rng.random() < 0.5:
+        s["limits"]["max_launching"] = rng.choice([0, 1, 4])
+    else:
+        s["limits"]["upscaling_speed"] = rng.choice([0.5, 1, 3])
+    plan = plan_of(s)
+    bad = check_plan.check(s, plan)
+    assert not bad, "; ".join(bad[:5])
+    may = collections.Counter()
+    for l in at_once["launches"]:
+        may[l["type"], l["zone"], l["spot"]] += l["count"]
+    for l in plan["launches"]:
+        may[l["type"], l["zone"], l["spot"]] -= l["count"]
+    assert not [k for k, n in may.items() if n < 0], \
+        f"would not be bought: {[(k, -n) for k, n in may.items() if n < 0]}"
+    assert [(n["id"], n["action"]) for n in plan["nodes"]] == \
+        [(n["id"], n["action"]) for n in at_once["nodes"]]
+    held = sum(may.values())
+    SEEN["held"] += held
+    SEEN["gangs"] += any(b.get("strategy") and b["launched"] and b["waiting"]
+                         for b in plan["bundles"])
+    assert held or left_of(plan) == left_of(at_once)
+
+
+def test_a_rate_only_delays():
+    every_world(a_rate_only_delays, plain=True)
+    assert WORLDS < 200 or SEEN["held"] > 100 and SEEN["gangs"] > 5, SEEN
+
+
+@pytest.mark.parametrize("strategy", ["STRICT_SPREAD", "SPREAD", "PACK"])
+@pytest.mark.parametrize("limits,ticks", [({"upscaling_speed": 1}, 2), ({"max_launching": 3}, 3)])
+def test_a_gang_comes_one_part_after_the_other(strategy, limits, ticks):
+    """It wants more machines than may start at once: those that are there wait for the
+    rest, however long they are idle."""
+    s = {"now_ms": worlds.NOW, "limits": {"idle_timeout_s": 60, **limits}, "nodes": [],
+         "node_types": [
+             {"name": "a", "provider": "sim", "price": 1, "resources": {"CPU": 8, "GPU": 1}},
+             {"name": "b", "provider": "sim", "price": 40, "resources": {"CPU": 96, "GPU": 8}}],
+         "gangs": [{"id": "pg", "strategy": strategy,
+                    "bundles": [{"resources": {"CPU": 4, "GPU": 1}, "count": 8}]}]}
+    for _ in range(ticks):
+        plan = plan_of(s)
+        assert not check_plan.check(s, plan)
+        assert left_of(plan) > 0 or len(s["nodes"]) + launched_of(plan) == 8
+        assert launched_of(plan) and {l["type"] for l in plan["launches"]} == {"a"}
+        s = worlds.carry_out(s, plan, "ready")
+        for n in s["nodes"]:
+            n["idle_ms"] = 600000
+    plan = plan_of(s)
+    assert not no_actions(plan) and left_of(plan) == 0 and len(s["nodes"]) == 8
+
+
+def launched_of(plan):
+    return sum(l["count"] for l in plan["launches"])
+
+
 def test_less_buys_nothing():
     every_world(less_buys_nothing)
 

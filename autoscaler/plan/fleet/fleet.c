@@ -202,9 +202,7 @@ static bool same_problem(const struct candidate *best,
     return best->n_covers == 1 && best->n_single == 0 && best->min_cost == 0 &&
            best->bound >= 0 && f->empty && s->n_queues == 0 &&
            s->limits.policy != POLICY_PRIORITY &&
-           s->limits.max_cost_micros_hour < 0 && /* nor by what money buys */
-           s->limits.max_launching == UNLIMITED &&
-           s->limits.upscaling_speed == 0;
+           s->limits.max_cost_micros_hour < 0; /* nor by what money buys */
 }
 
 /* The bound of the candidate's only cover. */

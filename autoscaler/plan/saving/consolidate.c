@@ -14,6 +14,7 @@
 
 #include "../limits.h"
 #include "../order.h"
+#include "../pace.h"
 #include "running_load.h"
 #include "without.h"
 
@@ -273,13 +274,15 @@ static bool replace(struct candidate *best, const struct candidate *other)
     candidate_copy(best, &d);
     for (uint32_t o = 0; o < s->n_offers; o++)
         for (uint32_t n = other->offer_bought[o]; n > 0;) {
-            uint32_t i = candidate_obtain(&d, o, n, PURPOSE_WORK,
-                                          REASON_FOR_CONSOLIDATE, NONE);
+            uint32_t i = candidate_obtain(&d, o, n, REASON_FOR_CONSOLIDATE,
+                                          NONE);
 
             if (i == NONE)
                 return false;
             n -= d.classes.v[i].n;
         }
+    if (!pace_all(&d))
+        return false;
     *best = d;
     return true;
 }

@@ -144,8 +144,7 @@ static uint32_t offer_for(const struct candidate *d, const struct needs *loads,
         const struct pb_offer *o = &s->offers[offer];
         struct room room = d->t->room[o->type];
 
-        if (s->types[o->type].hosts > 1 ||
-            limits_room(d, offer, PURPOSE_WORK, &why) == 0)
+        if (s->types[o->type].hosts > 1 || limits_room(d, offer, &why) == 0)
             continue;
         for (; i < n; i++) {
             if ((o->spot && !from[i]->spot) ||
@@ -181,8 +180,8 @@ static bool loads_buy(struct candidate *d, const struct needs *loads,
             continue;
         each = all != NONE ? all : offer_for(d, &loads[i], &from[i], 1);
         if (each == NONE ||
-            candidate_obtain(d, each, 1, PURPOSE_WORK, REASON_FOR_CONSOLIDATE,
-                             NONE) == NONE ||
+            candidate_obtain(d, each, 1, REASON_FOR_CONSOLIDATE, NONE) ==
+                NONE ||
             !load_there(d, &loads[i], from[i], taking))
             return false;
     }

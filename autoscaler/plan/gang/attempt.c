@@ -1,19 +1,19 @@
 /*
- * gang_attempt.c - STRICT_PACK, STRICT_SPREAD, PACK, SPREAD.
+ * attempt.c - STRICT_PACK, STRICT_SPREAD, PACK, SPREAD.
  *
  * Existing nodes first, then the cheapest new ones.  PACK and SPREAD are best
  * effort: the first prefers one node for all, the second takes distinct nodes
  * as far as there are some with room, and neither buys more than it must.
  */
-#include "gang_attempt.h"
+#include "attempt.h"
 
-#include "failover.h"
-#include "fallback.h"
-#include "gang_facts.h"
-#include "host_group.h"
-#include "match.h"
-#include "pack.h"
-#include "quota.h"
+#include "../failover.h"
+#include "../fallback.h"
+#include "../host_group.h"
+#include "../match.h"
+#include "../pack.h"
+#include "../quota.h"
+#include "facts.h"
 
 enum { LOOKS = 32 }; /* nodes that would do, before the best is taken */
 
@@ -149,7 +149,7 @@ static bool one_bought(const struct attempt *a, bool fair)
     struct candidate *d = a->d;
     const struct tables *t = d->t;
     const struct failover turn = {d, t->s->demands[a->g->demand].since_ms,
-                                  a->what.purpose, offer_holds_all, a};
+                                  offer_holds_all, a};
 
     for (uint32_t k = 0; k < t->s->n_offers; k++) {
         uint32_t offer = t->offers[k], i;
@@ -158,8 +158,7 @@ static bool one_bought(const struct attempt *a, bool fair)
         if (!offer_holds_all(a, offer) ||
             (fair && failover_waits(&turn, offer)))
             continue;
-        i = candidate_obtain(d, offer, 1, a->what.purpose, a->what.why,
-                             a->g->demand);
+        i = candidate_obtain(d, offer, 1, a->what.why, a->g->demand);
         if (i == NONE)
             continue;
         place_all(a, i);
@@ -190,12 +189,11 @@ static void spread_bought(const struct attempt *a, uint32_t group, uint32_t alt,
 
         d->work++;
         if (!tables_may_buy(d->t, tables_shape(d->t, group, alt), offer) ||
-            (fair &&
-             failover_waits_group(d, group, alt, a->what.purpose, offer)))
+            (fair && failover_waits_group(d, group, alt, offer)))
             continue;
         while (d->left[group] > 0) {
-            i = candidate_obtain(d, offer, d->left[group], a->what.purpose,
-                                 a->what.why, a->g->demand);
+            i = candidate_obtain(d, offer, d->left[group], a->what.why,
+                                 a->g->demand);
             if (i == NONE)
                 break;
             candidate_place(d, i, group, alt, 1);
@@ -264,11 +262,9 @@ static bool host_group_bought(const struct attempt *a, bool fair)
 
         if (!tables_may_buy(d->t, tables_shape(d->t, a->groups[0], a->alts[0]),
                             offer) ||
-            (fair && failover_waits_group(d, a->groups[0], a->alts[0],
-                                          a->what.purpose, offer)))
+            (fair && failover_waits_group(d, a->groups[0], a->alts[0], offer)))
             continue;
-        i = candidate_obtain(d, offer, 1, a->what.purpose, a->what.why,
-                             a->g->demand);
+        i = candidate_obtain(d, offer, 1, a->what.why, a->g->demand);
         if (i == NONE)
             continue;
         d->n_single++;

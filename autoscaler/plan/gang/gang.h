@@ -7,8 +7,8 @@
 #ifndef PLAN_GANG_H
 #define PLAN_GANG_H
 
-#include "candidate.h"
-#include "gang_facts.h"
+#include "../candidate.h"
+#include "facts.h"
 
 /* False: nothing of it is placed, and the candidate is as before. */
 bool gang_place(struct candidate *d, uint32_t gang);

@@ -4,10 +4,10 @@
  */
 #include "gang.h"
 
-#include "fallback.h"
-#include "gang_attempt.h"
-#include "previous.h"
-#include "quota.h"
+#include "../fallback.h"
+#include "../previous.h"
+#include "../quota.h"
+#include "attempt.h"
 
 /* Is there any node or offer that could hold it in principle? */
 static bool conceivable(const struct candidate *d, uint32_t group, uint32_t alt)
@@ -107,7 +107,6 @@ bool gang_place(struct candidate *d, uint32_t gang)
         .groups = groups,
         .alts = alts,
         .left = ARENA_ARRAY(d->arena, uint32_t, g->n_groups),
-        .what.purpose = purpose_of(g->side),
         .what.why = g->side == SIDE_TOTAL ? REASON_FOR_REQUEST
                                           : REASON_FOR_GANG,
     };

@@ -1,13 +1,13 @@
 /*
- * gang_attempt.h - one try to place a gang, by its strategy.
+ * attempt.h - one try to place a gang, by its strategy.
  *
  * For gang.c only, which checks that it is placed whole and undoes it if not.
  */
 #ifndef PLAN_GANG_ATTEMPT_H
 #define PLAN_GANG_ATTEMPT_H
 
-#include "buy.h"
-#include "candidate.h"
+#include "../buy.h"
+#include "../candidate.h"
 
 struct attempt {
     struct candidate *d;
