@@ -78,3 +78,17 @@ def test_how_many_at_once(tmp_path, text, mode, none, three, twenty):
     path.write_text(text % mode)
     assert [launched(path, n, "demands") for n in (0, 3, 20)] == [none, three, twenty]
     assert launched(path, 0, "requests") == 100
+
+
+def test_speed_buys_no_other_type(tmp_path):
+    """A Ray cluster YAML has upscaling_speed 1, as in Ray: five of the cheapest type that does it, and none of
+    another because that may start now."""
+    path = tmp_path / "config.yaml"
+    path.write_text(RAY % "" + "  dear: {resources: {CPU: 1}, min_workers: 0, max_workers: 150, node_config: {machineType: n1-standard-16}}\n")
+    p = subprocess.run([DAVIT, "plan", "--json", "--set", "demands=" + json.dumps([{"bundles": [{"CPU": 1, "count": 100}]}]),
+                        str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+    plan = json.loads(p.stdout)
+    plan = plan.get("after", plan)
+    assert [(l["type"], l["count"]) for l in plan["launches"]] == [("cpu", 5)]
+    assert [b["waiting"] for b in plan["bundles"]] == [95]
+    assert [(r["type"], r["why"]) for b in plan["bundles"] for r in b["refusals"]] == [("cpu", "launch_limit")]
