@@ -129,3 +129,12 @@ def test_4_strict_pack_gives_one_large_node(ray, start):
     out = ray.run(GROUP.format(bundles=[{"GPU": 1}] * 2, strategy="STRICT_PACK"))
     assert "nodes 1" in out
     assert d.started() == {"two": 1}
+
+
+def test_4_a_group_of_more_nodes_than_may_start_at_once(ray, start):
+    """Two by two.  The first two are idle for longer than their timeout of 3 s while the others start, and stay."""
+    d = start(max_launching=2)
+    out = ray.run(GROUP.format(bundles=[{"GPU": 1}] * 4, strategy="STRICT_SPREAD"))
+    assert "nodes 4" in out
+    assert d.started() == {"k80": 4}
+    d.until_nodes({})
