@@ -14,7 +14,7 @@ import highspy
 import pytest
 
 from bench.bench_plan import check
-from bench.gen_cases import demands, node_types, short
+from bench.gen_cases import demands, jit, node_types, short
 from prop.test_bound_oracle import DRIVER, SEED, case_make, optimum, ours
 from lib import ROOT
 
@@ -163,3 +163,24 @@ def test_first_plans_under_a_limit_are_near_the_best(tmp_path, kind, left, deare
            " ".join("%.3f" % x for x in costs)))
     assert sum(more) / len(more) <= left
     assert not costs or sum(costs) / len(costs) <= dearer
+
+
+def test_plans_of_many_shapes_under_a_limit_place_more_with_time(tmp_path):
+    """A shape a bundle, too many for a linear program."""
+    more = {0: [], 300: []}
+    for seed in range(SEED, SEED + 3):
+        rng = random.Random(seed)
+        case = {"name": "jit-%d" % seed, "node_types": node_types(rng, 40),
+                "demands": jit(rng, 720, 0.33), "max_nodes": None}
+        short(case, "cost")
+        must = Relaxed(case).left_out()
+        for budget, found in more.items():
+            said, plan = ours(case, tmp_path, budget)
+            faults = check(case, plan, said)
+            assert not faults, "seed %d: %s" % (seed, faults)
+            assert said["unplaced"] >= must - 1e-6, "seed %d: the relaxation is wrong" % seed
+            found.append((said["unplaced"] - must) / 720)
+    print("seeds %d..%d: left out beyond the relaxation, first plans %s, 300 ms %s" %
+          (SEED, SEED + 2, *(" ".join("%.3f" % x for x in v) for v in more.values())))
+    assert sum(more[0]) / 3 <= 0.09
+    assert sum(more[300]) / 3 <= 0.03

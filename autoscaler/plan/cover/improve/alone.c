@@ -75,9 +75,18 @@ static void short_stage(struct improve *x, uint64_t stage, uint64_t end)
     memcpy(x->worth, improve_anew(x, most), x->v.n_items * sizeof *x->worth);
 }
 
+/* Where limits leave something out no bound is told, and ruin and recreate, which is for
+ * what has a place, has no use for the rest. */
+static void place_more(struct improve *x, uint64_t stage)
+{
+    memcpy(x->worth, improve_anew(x, stage), x->v.n_items * sizeof *x->worth);
+}
+
 void improve_alone(struct improve *x, uint64_t stage, uint64_t end)
 {
-    if (end < DIVE_LEAST * x->v.n_items)
+    if (x->best.n_left)
+        place_more(x, stage);
+    else if (end < DIVE_LEAST * x->v.n_items)
         short_stage(x, stage, end);
     else
         bound_alone(x, stage * BOUND_TENTHS / 10);
