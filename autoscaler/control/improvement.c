@@ -106,18 +106,6 @@ void improvement_step(struct improvement *k, struct status_page *page,
 
 /* ---- the answer */
 
-static bool for_gangs(const struct problem *s, const struct plan *p,
-                      const struct plan_launch *l)
-{
-    for (uint32_t i = 0; i < l->n_placements; i++) {
-        const struct plan_placement *x = &p->placements[l->first_placement + i];
-
-        if (s->demands[s->bundles[x->bundle].demand].gang)
-            return true;
-    }
-    return false;
-}
-
 static struct snap_placements previous_copy(struct arena *a,
                                             const struct snap_placements *h)
 {
@@ -145,7 +133,7 @@ static void propose(struct improvement *k, const struct look *t)
         struct snap_placements h = previous_placed(s, p, l->first_placement,
                                                    l->n_placements, &k->arena);
 
-        if (h.n == 0 || for_gangs(s, p, l))
+        if (h.n == 0)
             continue;
         v[k->n_proposed++] = (struct snap_proposal){
             .type = arena_strdup(&k->arena, s->str[s->types[o->type].name]),

@@ -71,6 +71,7 @@ struct tactics {
     bool proposed;         /* then the nodes that a longer look proposes */
     bool work_first;       /* tasks and gangs before requests */
     bool gangs_last;       /* of the same priority */
+    bool together;         /* with what else has it: together.h */
     bool pool;             /* the cover packs the nodes that are there too */
 };
 

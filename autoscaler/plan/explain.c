@@ -8,7 +8,7 @@
 #include "explain.h"
 
 #include "fallback.h"
-#include "gang/facts.h"
+#include "gang_facts.h"
 #include "limits.h"
 #include "pace.h"
 #include "quota.h"

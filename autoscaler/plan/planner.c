@@ -9,11 +9,12 @@
  */
 #include "planner.h"
 
-#include "buy.h"
+#include "buy/buy.h"
 #include "candidate.h"
 #include "cover/cover.h"
 #include "fleet/fleet.h"
-#include "gang/facts.h"
+#include "gang/together.h"
+#include "gang_facts.h"
 #include "limits.h"
 #include "memory.h"
 #include "order.h"
@@ -237,7 +238,11 @@ static struct candidate candidate_best(const struct candidate *base)
         struct tactics how;
     } ways[] = {
         {previous, true, {.previous = true}},
-        {proposed, true, {.previous = true, .proposed = true}},
+        {proposed,
+         true,
+         {.previous = true, .proposed = true, .together = gangs}},
+        {gangs, true, {.previous = stays, .ready = stays, .together = true}},
+        {gangs && previous, true, {.previous = true, .together = true}},
         {gangs, false, {.previous = stays, .ready = stays, .gangs_last = true}},
         {true, false, {.previous = stays, .ready = stays, .pool = true}},
         {true,
@@ -259,6 +264,9 @@ static struct candidate candidate_best(const struct candidate *base)
             continue;
         if (!beatable(&best))
             break;
+        if (ways[w].how.together && !ways[w].how.proposed &&
+            !together_of_use(&best))
+            continue;
         candidate_try(base, ways[w].how, &best);
         spent += ways[w].how.proposed ? 0 : best.work - before;
     }

@@ -7,14 +7,16 @@
  */
 #include "previous.h"
 
-#include "buy.h"
+#include "buy/buy.h"
 #include "failover.h"
 #include "fallback.h"
-#include "gang/facts.h"
+#include "gang_facts.h"
 #include "limits.h"
 #include "order.h"
 #include "pack.h"
 #include "share.h"
+
+#include <string.h>
 
 enum { TRIES = 3 }; /* with fewer gangs each time; then without any */
 
@@ -272,49 +274,77 @@ static void own_make(struct candidate *d, struct own *ret)
 
 /* ---- gangs */
 
+/* How much of each gang is held, and are its bundles spread as they must be? */
 struct gang_count {       /* of one gang, over all nodes */
     uint64_t nodes, most; /* that hold of it; bundles on one of them */
 };
 
-/* How much of it is held, and are its bundles spread as they must be? */
+struct tally {
+    const struct tables *t;
+    struct gang_count *v; /* per gang */
+    uint64_t *have;       /* per group */
+    uint32_t *here;       /* per gang: on the node at hand */
+};
+
+static struct tally tally_make(const struct candidate *d)
+{
+    return (struct tally){
+        d->t, ARENA_ARRAY(d->arena, struct gang_count, d->t->n_gangs),
+        ARENA_ARRAY(d->arena, uint64_t, d->t->n_groups),
+        ARENA_ARRAY(d->arena, uint32_t, d->t->n_gangs)};
+}
+
+/* Each of so many nodes holds this. */
+static void tally_add(struct tally *x, uint32_t nodes,
+                      const struct pb_placement *h, uint32_t n)
+{
+    const struct tables *t = x->t;
+
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t group = t->group_of[h[k].bundle], g = t->gang_of[group];
+
+        if (g == NONE)
+            continue;
+        x->v[g].nodes += x->here[g] == 0 ? nodes : 0;
+        x->here[g] += h[k].count;
+        x->have[group] += (uint64_t)h[k].count * nodes;
+        x->v[g].most = x->here[g] > x->v[g].most ? x->here[g] : x->v[g].most;
+    }
+    for (uint32_t k = 0; k < n; k++)
+        if (t->gang_of[t->group_of[h[k].bundle]] != NONE)
+            x->here[t->gang_of[t->group_of[h[k].bundle]]] = 0;
+}
+
+static void tally_judge(const struct tally *x, bool *whole)
+{
+    const struct tables *t = x->t;
+
+    for (uint32_t g = 0; g < t->n_gangs; g++) {
+        const struct gang *gang = &t->gangs[g];
+        enum strategy how = t->s->demands[gang->demand].strategy;
+
+        whole[g] = !gang->unconfirmed &&
+                   !(how == STRATEGY_STRICT_PACK && x->v[g].nodes != 1) &&
+                   !(how == STRATEGY_STRICT_SPREAD && x->v[g].most != 1);
+        for (uint32_t k = 0; k < gang->n_groups; k++)
+            if (x->have[gang->first_group + k] <
+                t->groups[gang->first_group + k].count)
+                whole[g] = false;
+    }
+}
+
 static void gangs_judge(struct restore *r)
 {
     const struct candidate *d = r->d;
-    const struct tables *t = d->t;
-    struct gang_count *v = ARENA_ARRAY(d->arena, struct gang_count, t->n_gangs);
-    uint64_t *have = ARENA_ARRAY(d->arena, uint64_t, t->n_groups);
-    uint32_t *here = ARENA_ARRAY(d->arena, uint32_t, t->n_gangs);
+    struct tally x = tally_make(d);
 
     for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next) {
         uint32_t n;
         const struct pb_placement *h = class_previous(d, i, &n);
 
-        for (uint32_t k = 0; k < n; k++) {
-            uint32_t group = t->group_of[h[k].bundle], g = t->gang_of[group];
-
-            if (g == NONE)
-                continue;
-            v[g].nodes += here[g] == 0 ? d->classes.v[i].n : 0;
-            here[g] += h[k].count;
-            have[group] += (uint64_t)h[k].count * d->classes.v[i].n;
-            v[g].most = here[g] > v[g].most ? here[g] : v[g].most;
-        }
-        for (uint32_t k = 0; k < n; k++)
-            if (t->gang_of[t->group_of[h[k].bundle]] != NONE)
-                here[t->gang_of[t->group_of[h[k].bundle]]] = 0;
+        tally_add(&x, d->classes.v[i].n, h, n);
     }
-    for (uint32_t g = 0; g < t->n_gangs; g++) {
-        const struct gang *gang = &t->gangs[g];
-        enum strategy how = t->s->demands[gang->demand].strategy;
-
-        r->whole[g] = !gang->unconfirmed &&
-                      !(how == STRATEGY_STRICT_PACK && v[g].nodes != 1) &&
-                      !(how == STRATEGY_STRICT_SPREAD && v[g].most != 1);
-        for (uint32_t k = 0; k < gang->n_groups; k++)
-            if (have[gang->first_group + k] <
-                t->groups[gang->first_group + k].count)
-                r->whole[g] = false;
-    }
+    tally_judge(&x, r->whole);
 }
 
 /* False when a gang was not placed whole: it is left out from now on. */
@@ -405,18 +435,19 @@ bool previous_gang(struct candidate *d, uint32_t gang)
 
 /* How many of these nodes would each be of use now; *ret_group: the first
  * demand group that an offer of its kind may be bought for. */
-static uint32_t useful(const struct candidate *d, const struct pb_proposal *x,
+static uint32_t useful(const struct restore *r, const struct pb_proposal *x,
                        uint32_t *ret_group)
 {
+    const struct candidate *d = r->d;
     const struct tables *t = d->t;
     uint32_t most = 0;
 
     *ret_group = NONE;
     for (uint32_t k = 0; k < x->n_previous; k++) {
         const struct pb_placement *h = &t->s->previous[x->first_previous + k];
-        uint32_t group = t->group_of[h->bundle], n;
+        uint32_t group = t->group_of[h->bundle], gang = t->gang_of[group], n;
 
-        if (t->gang_of[group] != NONE || d->left[group] == 0 ||
+        if ((gang != NONE && !r->whole[gang]) || d->left[group] == 0 ||
             t->groups[group].rank == RANK_UNCONFIRMED ||
             !tables_may_buy(t, tables_shape(t, group, h->alt), x->offer) ||
             failover_waits_group(d, group, h->alt, x->offer))
@@ -429,25 +460,56 @@ static uint32_t useful(const struct candidate *d, const struct pb_proposal *x,
     return most < x->count ? most : x->count;
 }
 
+static void proposal_take(const struct restore *r, uint32_t k)
+{
+    struct candidate *d = r->d;
+    const struct tables *t = d->t;
+    const struct pb_proposal *x = &t->s->proposed[k];
+    bool final = tables_hosts(t->s, x->offer) > 1;
+    uint32_t group, n = useful(r, x, &group), i;
+
+    while (n > 0 && (i = candidate_obtain(d, x->offer, n, buy_reason(d, group),
+                                          t->groups[group].demand)) != NONE) {
+        n -= d->classes.v[i].n;
+        d->classes.v[i].proposal = k;
+        d->classes.v[i].final = final;
+        d->improvable = d->improvable || !final;
+        class_place(r, i, d->classes.v[i].next);
+    }
+}
+
+/* The gangs that the proposed nodes hold as a whole. */
+static void proposals_judge(struct restore *r)
+{
+    const struct candidate *d = r->d;
+    const struct problem *s = d->t->s;
+    struct tally all = tally_make(d);
+
+    for (uint32_t k = 0; k < s->n_proposed; k++)
+        tally_add(&all, s->proposed[k].count,
+                  s->previous + s->proposed[k].first_previous,
+                  s->proposed[k].n_previous);
+    tally_judge(&all, r->whole);
+    for (uint32_t g = 0; g < d->t->n_gangs; g++)
+        r->whole[g] = r->whole[g] && !gang_settled(d, g);
+}
+
 void previous_propose(struct candidate *d)
 {
-    const struct tables *t = d->t;
-    const struct restore none = {d, ARENA_ARRAY(d->arena, bool, t->n_gangs),
-                                 NULL};
+    const size_t size = d->t->n_groups * sizeof *d->left;
+    const uint32_t *left = arena_copy(d->arena, d->left, size);
+    struct restore r = {d, ARENA_ARRAY(d->arena, bool, d->t->n_gangs), NULL};
+    struct mark mark = {0}; /* without gangs one pass is enough */
 
-    for (uint32_t k = 0; k < t->s->n_proposed; k++) {
-        const struct pb_proposal *x = &t->s->proposed[k];
-        bool final = tables_hosts(t->s, x->offer) > 1;
-        uint32_t group, n = useful(d, x, &group), i;
-
-        while (n > 0 &&
-               (i = candidate_obtain(d, x->offer, n, buy_reason(d, group),
-                                     t->groups[group].demand)) != NONE) {
-            n -= d->classes.v[i].n;
-            d->classes.v[i].proposal = k;
-            d->classes.v[i].final = final;
-            d->improvable = d->improvable || !final;
-            class_place(&none, i, d->classes.v[i].next);
-        }
+    proposals_judge(&r);
+    if (d->t->n_gangs > 0)
+        mark = candidate_mark(d);
+    for (int k = 1;; k++) {
+        for (uint32_t i = 0; i < d->t->s->n_proposed; i++)
+            proposal_take(&r, i);
+        if (gangs_came(&r, k >= TRIES))
+            return;
+        candidate_undo(d, mark);
+        memcpy(d->left, left, size);
     }
 }

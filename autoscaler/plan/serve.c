@@ -6,11 +6,12 @@
  */
 #include "serve.h"
 
-#include "buy.h"
+#include "buy/buy.h"
 #include "drop.h"
 #include "failover.h"
 #include "fallback.h"
 #include "gang/gang.h"
+#include "gang/together.h"
 #include "limits.h"
 #include "pack.h"
 #include "previous.h"
@@ -211,21 +212,47 @@ struct line { /* where the two sorted lists are */
     uint32_t gang, loose;
 };
 
+/* The next gang is served now. */
+static bool gang_turn(const struct candidate *d, const struct line *at,
+                      uint8_t rank, enum side side, int64_t priority)
+{
+    const struct gang *g = &d->t->gangs[at->gang];
+
+    return at->gang < d->t->n_gangs && g->side == side &&
+           g->unconfirmed == (rank == RANK_UNCONFIRMED) &&
+           g->priority >= priority;
+}
+
 static void serve_gangs(struct candidate *d, struct line *at, uint8_t rank,
                         enum side side, int64_t priority)
 {
-    const struct tables *t = d->t;
     uint32_t failed = NONE;
 
-    for (; at->gang < t->n_gangs && t->gangs[at->gang].side == side &&
-           t->gangs[at->gang].unconfirmed == (rank == RANK_UNCONFIRMED) &&
-           t->gangs[at->gang].priority >= priority;
-         at->gang++) {
+    for (; gang_turn(d, at, rank, side, priority); at->gang++) {
         if (gang_settled(d, at->gang) ||
-            (failed != NONE && gang_same(t, failed, at->gang)))
+            (failed != NONE && gang_same(d->t, failed, at->gang)))
             continue;
         if (!gang_place(d, at->gang))
             failed = at->gang;
+    }
+}
+
+/* Those of higher priority first, then those of this one with some of the loose
+ * groups of it; the rest of these is left to the caller. */
+static void serve_together(struct candidate *d, struct line *at, uint8_t rank,
+                           enum side side, int64_t priority,
+                           const uint32_t *loose, uint32_t n)
+{
+    const struct tables *t = d->t;
+
+    while (gang_turn(d, at, rank, side, priority)) {
+        const uint32_t first = at->gang;
+        const int64_t now = t->gangs[first].priority;
+
+        while (gang_turn(d, at, rank, side, now))
+            at->gang++;
+        together_place(d, first, at->gang - first, loose,
+                       now == priority ? n : 0);
     }
 }
 
@@ -255,18 +282,23 @@ static void serve_rank(struct candidate *d, struct line *at, uint8_t rank,
         int32_t priority = t->groups[t->loose[at->loose]].priority;
         uint32_t first = at->loose;
 
-        if (!how.gangs_last)
-            serve_gangs(d, at, rank, side, priority);
         while (at->loose < t->n_loose &&
                t->groups[t->loose[at->loose]].rank == rank &&
                t->groups[t->loose[at->loose]].priority == priority)
             at->loose++;
+        if (how.together && rank != RANK_UNCONFIRMED)
+            serve_together(d, at, rank, side, priority, t->loose + first,
+                           at->loose - first);
+        else if (!how.gangs_last)
+            serve_gangs(d, at, rank, side, priority);
         if (how.waits && priority < how.priority)
             displace(d, t->loose + first, at->loose - first);
         serve_groups(d, t->loose + first, at->loose - first, how.pool);
         if (how.gangs_last)
             serve_gangs(d, at, rank, side, priority);
     }
+    if (how.together && rank != RANK_UNCONFIRMED)
+        serve_together(d, at, rank, side, INT64_MIN, NULL, 0);
     serve_gangs(d, at, rank, side, INT64_MIN);
 }
 

@@ -138,3 +138,27 @@ def test_4_a_group_of_more_nodes_than_may_start_at_once(ray, start):
     assert "nodes 4" in out
     assert d.started() == {"k80": 4}
     d.until_nodes({})
+
+
+GROUPS = """
+import ray
+from ray.util.placement_group import placement_group, placement_group_table
+ray.init(log_to_driver=False)
+groups = [placement_group([{"GPU": 1}] * 2, strategy="STRICT_SPREAD") for _ in range(2)]
+print("asked", flush=True)
+ray.get([g.ready() for g in groups], timeout=150)
+print("nodes", [len(set(placement_group_table(g)["bundles_to_node_id"].values())) for g in groups], flush=True)
+"""
+
+
+def test_4_groups_share_machines(ray, start):
+    """Each of two groups alone would have two small machines; both share two larger ones, which cost less."""
+    types = {"k80": {"resources": {"CPU": 1, "GPU": 1}, "price": 0.30, "max": 4},
+             "two": {"resources": {"CPU": 2, "GPU": 2}, "price": 0.50, "max": 4}}
+    both = ray.spawn(GROUPS)
+    ray.wait(lambda: "asked" in both.log.read_text(), 60, "both groups to be asked for")
+    d = start(types=types)
+    ray.wait(lambda: both.poll() is not None, 150, "both groups to be placed")
+    assert "nodes [2, 2]" in both.log.read_text()
+    assert d.started() == {"two": 2}
+    d.until_nodes({})

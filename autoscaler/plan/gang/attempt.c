@@ -9,17 +9,23 @@
 
 #include "../failover.h"
 #include "../fallback.h"
+#include "../gang_facts.h"
 #include "../host_group.h"
 #include "../match.h"
 #include "../pack.h"
 #include "../quota.h"
-#include "facts.h"
 
 enum { LOOKS = 32 }; /* nodes that would do, before the best is taken */
 
 static struct pack_rule rule_of(const struct attempt *a)
 {
     return (struct pack_rule){.patient = a->what.patient};
+}
+
+/* Nothing is bought for what somebody only may want. */
+static bool may_buy(const struct attempt *a)
+{
+    return !a->there && !a->g->unconfirmed;
 }
 
 /* ---- all on one node */
@@ -214,7 +220,7 @@ static void strict_spread(const struct attempt *a)
         attempt_undo(a, mark);
         match_spread(a->d, a->groups, a->alts, a->g->n_groups, a->ix);
     }
-    for (uint32_t i = 0; i < a->g->n_groups && !a->g->unconfirmed; i++) {
+    for (uint32_t i = 0; i < a->g->n_groups && may_buy(a); i++) {
         spread_bought(a, a->groups[i], a->alts[i], true);
         if (a->d->t->failed)
             spread_bought(a, a->groups[i], a->alts[i], false);
@@ -232,7 +238,7 @@ static void soft_place(const struct attempt *a, enum strategy strategy)
             pack_spread(a->d, a->groups[i], a->alts[i], a->ix, rule_of(a));
         pack_group(a->d, a->groups[i], a->alts[i], rule_of(a));
     }
-    if (!gang_settled(a->d, a->ix) && !a->g->unconfirmed)
+    if (!gang_settled(a->d, a->ix) && may_buy(a))
         buy_groups(a->d, a->groups, a->alts, a->g->n_groups, a->what);
 }
 
@@ -294,9 +300,8 @@ static bool on_one_host_group(const struct attempt *a)
             return true;
         attempt_undo(a, mark);
     }
-    return !a->g->unconfirmed &&
-           (host_group_bought(a, true) ||
-            (d->t->failed && host_group_bought(a, false)));
+    return may_buy(a) && (host_group_bought(a, true) ||
+                          (d->t->failed && host_group_bought(a, false)));
 }
 
 void attempt_place(const struct attempt *a)
@@ -310,7 +315,7 @@ void attempt_place(const struct attempt *a)
         return;
     switch (strategy) {
     case STRATEGY_STRICT_PACK:
-        if (!one_there(a) && !a->g->unconfirmed && !one_bought(a, true) &&
+        if (!one_there(a) && may_buy(a) && !one_bought(a, true) &&
             a->d->t->failed)
             one_bought(a, false);
         break;

@@ -6,7 +6,7 @@
 #ifndef PLAN_GANG_ATTEMPT_H
 #define PLAN_GANG_ATTEMPT_H
 
-#include "../buy.h"
+#include "../buy/buy.h"
 #include "../candidate.h"
 
 struct attempt {
@@ -16,6 +16,7 @@ struct attempt {
     const uint32_t *groups, *alts;
     uint32_t *left; /* of each group before the attempt */
     struct buy_for what;
+    bool there; /* nothing is bought */
 };
 
 /* Places what it can: on nodes that are there first, then on bought ones. */

@@ -93,14 +93,20 @@ static bool gang_try_patiently(struct attempt *a, uint32_t *alts,
     return placed;
 }
 
-bool gang_place(struct candidate *d, uint32_t gang)
+/* The most alternatives that one of its groups has. */
+static uint32_t attempt_make(struct candidate *d, uint32_t gang, uint32_t *alts,
+                             struct attempt *ret)
 {
     const struct gang *g = &d->t->gangs[gang];
     uint32_t *groups = ARENA_ARRAY(d->arena, uint32_t, g->n_groups);
-    uint32_t *alts = ARENA_ARRAY(d->arena, uint32_t, g->n_groups);
-    struct mark mark = candidate_mark(d);
     uint32_t levels = 1;
-    struct attempt a = {
+
+    for (uint32_t i = 0; i < g->n_groups; i++) {
+        groups[i] = g->first_group + i;
+        if (d->t->groups[groups[i]].n_alts > levels)
+            levels = d->t->groups[groups[i]].n_alts;
+    }
+    *ret = (struct attempt){
         .d = d,
         .g = g,
         .ix = gang,
@@ -110,19 +116,58 @@ bool gang_place(struct candidate *d, uint32_t gang)
         .what.why = g->side == SIDE_TOTAL ? REASON_FOR_REQUEST
                                           : REASON_FOR_GANG,
     };
+    return levels;
+}
 
-    for (uint32_t i = 0; i < g->n_groups; i++) {
-        groups[i] = g->first_group + i;
-        if (d->t->groups[groups[i]].n_alts > levels)
-            levels = d->t->groups[groups[i]].n_alts;
-    }
+static bool place(struct candidate *d, uint32_t gang, bool there)
+{
+    const struct gang *g = &d->t->gangs[gang];
+    uint32_t *alts = ARENA_ARRAY(d->arena, uint32_t, g->n_groups), levels;
+    struct mark mark = candidate_mark(d);
+    struct attempt a;
+
+    levels = attempt_make(d, gang, alts, &a);
     /* After a partial loss only what is missing is bought again. */
     if (previous_gang(d, gang)) {
         if (gang_settled(d, gang) || gang_try(&a, alts, levels))
             return true;
         candidate_undo(d, mark);
         for (uint32_t i = 0; i < g->n_groups; i++)
-            d->left[groups[i]] = d->t->groups[groups[i]].count;
+            d->left[a.groups[i]] = d->t->groups[a.groups[i]].count;
     }
+    a.there = there;
     return gang_try(&a, alts, levels) || gang_try_patiently(&a, alts, levels);
+}
+
+bool gang_place(struct candidate *d, uint32_t gang)
+{
+    return place(d, gang, false);
+}
+
+bool gang_place_there(struct candidate *d, uint32_t gang)
+{
+    return place(d, gang, true);
+}
+
+/* Does the class hold any of it? */
+static bool holds(const struct candidate *d, uint32_t i, uint32_t gang)
+{
+    uint32_t k = d->classes.v[i].placed;
+
+    while (k != NONE && d->t->gang_of[d->placements.v[k].group] != gang)
+        k = d->placements.v[k].next;
+    return k != NONE;
+}
+
+bool gang_complete(struct candidate *d, uint32_t gang)
+{
+    uint32_t *alts = ARENA_ARRAY(d->arena, uint32_t,
+                                 d->t->gangs[gang].n_groups);
+    struct attempt a;
+    uint32_t levels = attempt_make(d, gang, alts, &a);
+
+    for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next)
+        if (d->classes.v[i].n > 0 && holds(d, i, gang))
+            candidate_spread(d, i, gang);
+    return gang_try(&a, alts, levels);
 }

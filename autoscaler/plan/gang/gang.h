@@ -8,9 +8,15 @@
 #define PLAN_GANG_H
 
 #include "../candidate.h"
-#include "facts.h"
+#include "../gang_facts.h"
 
 /* False: nothing of it is placed, and the candidate is as before. */
 bool gang_place(struct candidate *d, uint32_t gang);
+
+/* Likewise without buying, but for what is missing after a part was lost. */
+bool gang_place_there(struct candidate *d, uint32_t gang);
+
+/* The rest of one that is placed in part; false: the part is as before. */
+bool gang_complete(struct candidate *d, uint32_t gang);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * facts.h - tests on a gang in a candidate.
+ * gang_facts.h - tests on a gang in a candidate.
  */
 #ifndef PLAN_GANG_FACTS_H
 #define PLAN_GANG_FACTS_H
 
-#include "../candidate.h"
+#include "candidate.h"
 
 /* Has every bundle of it a place? */
 bool gang_settled(const struct candidate *d, uint32_t gang);

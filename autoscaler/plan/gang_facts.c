@@ -1,7 +1,7 @@
 /*
- * facts.c - see facts.h.
+ * gang_facts.c - see gang_facts.h.
  */
-#include "facts.h"
+#include "gang_facts.h"
 
 bool gang_fits(const struct candidate *d, uint32_t gang, struct room room)
 {

@@ -1,11 +1,12 @@
 /*
  * buy.c - purchases: their order, their covers, and the nodes bought for them.
  */
-#include "buy_problem.h"
+#include "problem.h"
 
-#include "host_group.h"
-#include "memory.h"
-#include "quota.h"
+#include "../host_group.h"
+#include "../memory.h"
+#include "../quota.h"
+#include "gangs.h"
 
 #include <string.h>
 
@@ -17,7 +18,7 @@ enum { TURNS = 2 };  /* before offers that failed are bought after all */
 
 struct pattern {
     const struct candidate *d;
-    const struct purchase *q;
+    struct purchase *q;
     const struct cover_plan *plan;
     const struct cover_pattern *pat;
 };
@@ -39,6 +40,10 @@ static void pattern_place(struct candidate *d, const struct pattern *p,
 {
     const struct cover_part *parts = p->plan->parts + p->pat->first;
 
+    if (p->q->gangs) {
+        buy_gangs_place(d, p->q, parts, p->pat->n, class_ix);
+        return;
+    }
     for (uint32_t k = 0; k < p->pat->n; k++)
         candidate_place(d, class_ix, p->q->group[parts[k].item],
                         p->q->alt[parts[k].item], parts[k].count);
@@ -84,7 +89,7 @@ static void pattern_pooled(struct candidate *d, const struct pattern *p)
 }
 
 /* False: some of it could not be had. */
-static bool answer_take(struct candidate *d, const struct purchase *q,
+static bool answer_take(struct candidate *d, struct purchase *q,
                         const struct cover_plan *plan)
 {
     bool whole = true;
@@ -129,6 +134,8 @@ static void worth_note(struct candidate *d, const struct purchase *q,
     for (uint32_t i = 0; i < q->p.n_items; i++) {
         double *w = &d->worth[d->t->groups[q->group[i]].side * n + q->shape[i]];
 
+        if (q->gangs && !buy_gangs_bundle(q, i))
+            continue;
         *w = proof->worth[i] > *w ? proof->worth[i] : *w;
     }
 }

@@ -1,22 +1,27 @@
 /*
- * buy_problem.h - a purchase as a cover problem: items, bins and limits.
+ * problem.h - a purchase as a cover problem: items, bins and limits.
  *
  * For buy.c only.  All of it is in the candidate's arena.
  */
 #ifndef PLAN_BUY_PROBLEM_H
 #define PLAN_BUY_PROBLEM_H
 
+#include "../cover/cover.h"
 #include "buy.h"
-#include "cover/cover.h"
+
+struct buy_gangs; /* gangs.h */
 
 struct purchase {
     struct cover_problem p;
     struct cover_item *items;
+    uint64_t *bits; /* of all items: `words` each, a set of bins */
+    uint32_t words;
     struct cover_bin *bins;
     uint32_t *family_max;
     uint32_t *group, *alt, *shape; /* per item */
     uint32_t *offer;               /* per bin, or */
     uint32_t *pooled;              /* the class of nodes that are there */
+    struct buy_gangs *gangs; /* what items stand for; NULL: each for its group */
     struct buy_for what;
     bool final;       /* its answer: a longer look is of no use */
     uint32_t queue;   /* whose quota of nodes is to be kept, or NONE */

@@ -4,16 +4,20 @@
  * The choice is a cover problem (cover.h): it is made of offers and limits, and
  * its answer is bought.
  */
-#ifndef PLAN_BUY_H
-#define PLAN_BUY_H
+#ifndef PLAN_BUY_BUY_H
+#define PLAN_BUY_BUY_H
 
-#include "candidate.h"
-#include "limits.h"
-#include "planner.h"
+#include "../candidate.h"
+#include "../limits.h"
+#include "../planner.h"
 
 struct buy_for {
     enum reason why; /* NONE: by the source of what is bought for */
     bool patient;    /* also what silent nodes are to hold */
+    const bool
+        *apart; /* NULL, or groups of gangs, with their first alternatives, are
+                        * among them (gangs.h); per gang: are its bundles kept
+                        * apart by a column of the cover? */
 };
 
 /* What is left of these demand groups, each with its alternative alts[i]. */

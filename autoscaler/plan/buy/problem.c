@@ -1,42 +1,70 @@
 /*
- * buy_problem.c - see buy_problem.h.
+ * problem.c - see problem.h.
  */
-#include "buy_problem.h"
+#include "problem.h"
 
-#include "failover.h"
-#include "fallback.h"
-#include "host_group.h"
-#include "quota.h"
+#include "../failover.h"
+#include "../fallback.h"
+#include "../host_group.h"
+#include "../quota.h"
+#include "gangs.h"
+
+/* How many bundles of the i-th group are to be bought for. */
+static uint32_t asked(const struct candidate *d, struct purchase *q,
+                      struct quota_budget *quota, uint32_t i, uint32_t group,
+                      uint32_t alt)
+{
+    uint32_t count;
+
+    if (d->left[group] == 0 ||
+        d->t->needs[tables_shape(d->t, group, alt)].never ||
+        d->t->groups[group].rank == RANK_UNCONFIRMED ||
+        (q->stuck && q->stuck[i]) ||
+        (!q->what.patient && fallback_given_up(d, group, alt)))
+        return 0;
+    count = quota_share(d, quota, group, alt, d->left[group]);
+    q->capped = q->capped || count < d->left[group];
+    return count;
+}
+
+static void item_add(const struct candidate *d, struct purchase *q,
+                     uint32_t group, uint32_t alt, uint32_t count)
+{
+    const struct problem *s = d->t->s;
+    uint32_t i = q->p.n_items++, shape = tables_shape(d->t, group, alt);
+
+    q->group[i] = group;
+    q->alt[i] = alt;
+    q->shape[i] = shape;
+    q->items[i] = (struct cover_item){
+        .need = pb_row(s, s->shapes[shape].row),
+        .count = count,
+    };
+}
 
 void purchase_items(const struct candidate *d, struct purchase *q,
                     const uint32_t *groups, const uint32_t *alts, uint32_t n)
 {
-    const struct problem *s = d->t->s;
     struct quota_budget quota = quota_budget(d, d->t->groups[groups[0]].side);
 
     q->items = ARENA_ARRAY(d->arena, struct cover_item, n);
     q->group = ARENA_ARRAY(d->arena, uint32_t, n);
     q->alt = ARENA_ARRAY(d->arena, uint32_t, n);
     q->shape = ARENA_ARRAY(d->arena, uint32_t, n);
+    if (q->what.apart)
+        buy_gangs_begin(d, q, n);
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t shape = tables_shape(d->t, groups[i], alts[i]), count;
+        uint32_t count;
 
-        if (d->left[groups[i]] == 0 || d->t->needs[shape].never ||
-            d->t->groups[groups[i]].rank == RANK_UNCONFIRMED ||
-            (q->stuck && q->stuck[i]) ||
-            (!q->what.patient && fallback_given_up(d, groups[i], alts[i])))
+        if (q->what.apart && !buy_gangs_stands(d, groups[i]))
             continue;
-        count = quota_share(d, &quota, groups[i], alts[i], d->left[groups[i]]);
-        q->capped = q->capped || count < d->left[groups[i]];
+        count = asked(d, q, &quota, i, groups[i], alts[i]);
         if (count == 0)
             continue;
-        q->group[q->p.n_items] = groups[i];
-        q->alt[q->p.n_items] = alts[i];
-        q->shape[q->p.n_items] = shape;
-        q->items[q->p.n_items++] = (struct cover_item){
-            .need = pb_row(s, s->shapes[shape].row),
-            .count = count,
-        };
+        if (q->what.apart)
+            buy_gangs_add(d, q, groups[i], alts[i], count);
+        else
+            item_add(d, q, groups[i], alts[i], count);
     }
     q->p.items = q->items;
 }
@@ -193,6 +221,8 @@ void purchase_bins(const struct candidate *d, struct purchase *q,
         q->items[i].bins = may;
     }
     q->p.bins = q->bins;
+    q->bits = bits;
+    q->words = words;
 }
 
 void purchase_limits(const struct candidate *d, struct purchase *q)
@@ -215,4 +245,6 @@ void purchase_limits(const struct candidate *d, struct purchase *q)
     q->p.columns = s->columns;
     q->p.n_columns = s->n_columns;
     q->p.conserve = s->limits.conserve;
+    if (q->gangs)
+        buy_gangs_bins(d, q);
 }

@@ -1,0 +1,277 @@
+/*
+ * gangs.c - see gangs.h.
+ */
+#include "gangs.h"
+
+#include "sources.h"
+
+/* ---- pools */
+
+static void pools_make(const struct candidate *d, struct buy_gangs *g,
+                       const bool *apart)
+{
+    const struct tables *t = d->t;
+
+    for (uint32_t gang = 0; gang < t->n_gangs; gang++) {
+        uint32_t k = 0;
+
+        g->pool[gang] = NONE;
+        if (!apart[gang] || gang_settled(d, gang))
+            continue;
+        while (k < g->pools.n && !gang_same(t, g->pools.v[k].gang, gang))
+            k++;
+        if (k == g->pools.n) {
+            struct pool new = {gang, 0, t->s->n_columns + k};
+
+            VEC_PUSH(d->arena, &g->pools, new);
+        }
+        g->pools.v[k].gangs++;
+        g->pool[gang] = k;
+    }
+}
+
+/* ---- items */
+
+/* The device column's devices that all parts of the gang need, and their sum if one
+ * is enough. */
+static int64_t parts_need(const struct candidate *d, const struct gang *g,
+                          uint32_t column)
+{
+    const struct problem *s = d->t->s;
+    int64_t *used = ARENA_ARRAY(d->arena, int64_t, g->size), sum = 0;
+    uint32_t n = 0;
+
+    for (uint32_t i = g->first_group; i < g->first_group + g->n_groups; i++) {
+        uint32_t shape = tables_shape(d->t, i, 0);
+        int64_t part = pb_row(s, s->shapes[shape].row)[column];
+
+        for (uint32_t k = 0;
+             part > 0 && part < AMOUNT_ONE && k < d->t->groups[i].count; k++) {
+            uint32_t at = 0;
+
+            while (at < n && used[at] + part > AMOUNT_ONE)
+                at++;
+            used[at] += part;
+            sum += part;
+            n = at == n ? n + 1 : n;
+        }
+    }
+    return n == 1 ? sum : n * AMOUNT_ONE;
+}
+
+/* What one machine must have to hold all of it: no less than that. */
+static const int64_t *whole_need(const struct candidate *d, uint32_t gang)
+{
+    const struct problem *s = d->t->s;
+    const struct gang *g = &d->t->gangs[gang];
+    int64_t *row = ARENA_ARRAY(d->arena, int64_t, s->n_columns);
+
+    for (uint32_t c = 0; c < s->n_columns; c++) {
+        int64_t parts = s->columns[c].device ? parts_need(d, g, c) : 0;
+
+        for (uint32_t i = g->first_group; i < g->first_group + g->n_groups;
+             i++) {
+            uint32_t shape = tables_shape(d->t, i, 0);
+            int64_t one = pb_row(s, s->shapes[shape].row)[c];
+
+            if (!s->columns[c].device || one >= AMOUNT_ONE)
+                row[c] += amount_times(one, d->t->groups[i].count);
+        }
+        if (row[c] > 0 && parts % AMOUNT_ONE > 0)
+            parts = AMOUNT_ONE;
+        row[c] += parts;
+    }
+    return row;
+}
+
+bool buy_gangs_stands(const struct candidate *d, uint32_t group)
+{
+    uint32_t gang = d->t->gang_of[group];
+
+    return strategy_of(d->t, gang) != STRATEGY_STRICT_PACK ||
+           group == d->t->gangs[gang].first_group;
+}
+
+/* Failover asks how long a group has waited. */
+static bool same_turn(const struct candidate *d, uint32_t a, uint32_t b)
+{
+    return !d->t->failed || d->t->groups[a].since_ms == d->t->groups[b].since_ms;
+}
+
+static bool same_item(const struct candidate *d, const struct purchase *q,
+                      uint32_t i, uint32_t group, enum item_kind kind)
+{
+    const uint32_t gang = d->t->gang_of[group];
+    const uint32_t other = d->t->gang_of[q->group[i]];
+
+    switch (kind) {
+    case ITEM_BUNDLES: break;
+    case ITEM_APART: return q->gangs->pool[gang] == q->gangs->pool[other];
+    case ITEM_WHOLE: return gang_same(d->t, other, gang);
+    }
+    return true;
+}
+
+/* The item that bundles of the group belong to, or NONE. */
+static uint32_t item_find(const struct candidate *d, const struct purchase *q,
+                          uint32_t group, uint32_t shape, enum item_kind kind)
+{
+    for (uint32_t i = 0; i < q->p.n_items; i++)
+        if (q->shape[i] == shape && q->gangs->items[i].kind == kind &&
+            same_turn(d, q->group[i], group) &&
+            same_item(d, q, i, group, kind))
+            return i;
+    return NONE;
+}
+
+static uint32_t item_new(const struct candidate *d, struct purchase *q,
+                         uint32_t group, uint32_t alt, enum item_kind kind)
+{
+    const struct problem *s = d->t->s;
+    uint32_t i = q->p.n_items++;
+
+    q->group[i] = group;
+    q->alt[i] = alt;
+    q->shape[i] = tables_shape(d->t, group, alt);
+    q->gangs->items[i] = (struct item){kind, NONE, NONE};
+    q->items[i].need = kind == ITEM_WHOLE
+                           ? whole_need(d, d->t->gang_of[group])
+                           : pb_row(s, s->shapes[q->shape[i]].row);
+    if (kind != ITEM_BUNDLES)
+        q->host_groups = true; /* what is proved of it holds for no bundles */
+    return i;
+}
+
+void buy_gangs_begin(const struct candidate *d, struct purchase *q, uint32_t n)
+{
+    q->gangs = ARENA_NEW(d->arena, struct buy_gangs);
+    q->gangs->items = ARENA_ARRAY(d->arena, struct item, n);
+    q->gangs->node = ARENA_ARRAY(d->arena, uint32_t, d->t->n_gangs);
+    q->gangs->pool = ARENA_ARRAY(d->arena, uint32_t, d->t->n_gangs);
+    pools_make(d, q->gangs, q->what.apart);
+}
+
+static enum item_kind kind_of(const struct candidate *d, uint32_t group)
+{
+    const uint32_t gang = d->t->gang_of[group];
+
+    if (gang == NONE || d->t->gangs[gang].size == 1)
+        return ITEM_BUNDLES;
+    switch (strategy_of(d->t, gang)) {
+    case STRATEGY_STRICT_PACK: return ITEM_WHOLE;
+    case STRATEGY_STRICT_SPREAD: return ITEM_APART;
+    case STRATEGY_NONE:
+    case STRATEGY_PACK:
+    case STRATEGY_SPREAD: break;
+    }
+    return ITEM_BUNDLES;
+}
+
+void buy_gangs_add(const struct candidate *d, struct purchase *q,
+                   uint32_t group, uint32_t alt, uint32_t count)
+{
+    const enum item_kind kind = kind_of(d, group);
+    struct source source = {group, alt, count, NONE};
+    struct item *item;
+    uint32_t i;
+
+    if (kind == ITEM_WHOLE)
+        source.left = 1;
+    i = item_find(d, q, group, tables_shape(d->t, group, alt), kind);
+    if (i == NONE)
+        i = item_new(d, q, group, alt, kind);
+    q->items[i].count += source.left;
+    item = &q->gangs->items[i];
+    if (item->first == NONE)
+        item->first = q->gangs->sources.n;
+    else
+        q->gangs->sources.v[item->last].next = q->gangs->sources.n;
+    item->last = q->gangs->sources.n;
+    VEC_PUSH(d->arena, &q->gangs->sources, source);
+}
+
+bool buy_gangs_bundle(const struct purchase *q, uint32_t item)
+{
+    return q->gangs->items[item].kind == ITEM_BUNDLES;
+}
+
+/* ---- bins */
+
+/* Leaves the bins that have room for all of one of these gangs. */
+static void whole_bins(const struct candidate *d, struct purchase *q,
+                       uint32_t item, uint64_t *may)
+{
+    const struct tables *t = d->t;
+    const uint32_t gang = t->gang_of[q->group[item]];
+    const struct gang *g = &t->gangs[gang];
+
+    for (uint32_t b = 0; b < q->p.n_bins; b++) {
+        bool could = gang_fits(d, gang,
+                               t->room[t->s->offers[q->offer[b]].type]);
+
+        for (uint32_t i = g->first_group;
+             could && i < g->first_group + g->n_groups; i++)
+            could = tables_could(t, tables_shape(t, i, 0), q->offer[b]);
+        if (!could)
+            may[b / 64] &= ~(UINT64_C(1) << (b % 64));
+    }
+}
+
+static int64_t *row_wider(const struct candidate *d, const int64_t *row,
+                          uint32_t columns)
+{
+    int64_t *ret = ARENA_ARRAY(d->arena, int64_t, columns);
+
+    for (uint32_t c = 0; c < d->t->s->n_columns; c++)
+        ret[c] = row[c];
+    return ret;
+}
+
+/* The item's column of seats, or NONE. */
+static uint32_t seat_of(const struct candidate *d, const struct purchase *q,
+                        uint32_t item)
+{
+    const struct buy_gangs *g = q->gangs;
+    uint32_t pool;
+
+    if (g->items[item].kind != ITEM_APART)
+        return NONE;
+    pool = g->pool[d->t->gang_of[q->group[item]]];
+    return pool == NONE ? NONE : g->pools.v[pool].column;
+}
+
+static void seats_add(const struct candidate *d, struct purchase *q)
+{
+    const struct problem *s = d->t->s;
+    const struct buy_gangs *g = q->gangs;
+    const uint32_t columns = s->n_columns + g->pools.n;
+    struct pb_column *c = ARENA_ARRAY(d->arena, struct pb_column, columns);
+
+    for (uint32_t k = 0; k < s->n_columns; k++)
+        c[k] = s->columns[k];
+    for (uint32_t i = 0; i < q->p.n_items; i++) {
+        int64_t *row = row_wider(d, q->items[i].need, columns);
+
+        if (seat_of(d, q, i) != NONE)
+            row[seat_of(d, q, i)] = AMOUNT_ONE;
+        q->items[i].need = row;
+    }
+    for (uint32_t b = 0; b < q->p.n_bins; b++) {
+        int64_t *row = row_wider(d, q->bins[b].has, columns);
+
+        for (uint32_t k = 0; k < g->pools.n; k++)
+            row[g->pools.v[k].column] = g->pools.v[k].gangs * AMOUNT_ONE;
+        q->bins[b].has = row;
+    }
+    q->p.columns = c;
+    q->p.n_columns = columns;
+}
+
+void buy_gangs_bins(const struct candidate *d, struct purchase *q)
+{
+    for (uint32_t i = 0; i < q->p.n_items; i++)
+        if (q->gangs->items[i].kind == ITEM_WHOLE)
+            whole_bins(d, q, i, q->bits + (size_t)i * q->words);
+    if (q->gangs->pools.n > 0)
+        seats_add(d, q);
+}

@@ -1,0 +1,310 @@
+/*
+ * together.c - see together.h.
+ */
+#include "together.h"
+
+#include "../buy/buy.h"
+#include "gang.h"
+#include "../host_group.h"
+#include "../pack.h"
+#include "../quota.h"
+
+#include <string.h>
+
+enum { ROUNDS = 6 };  /* until all have a place; then each alone */
+enum { APART = 3 };   /* of these, with more columns each time */
+enum { COLUMNS = 32 }; /* for gangs that lie apart */
+
+struct set { /* of gangs */
+    uint32_t *v, n;
+};
+
+static enum strategy strategy_of(const struct candidate *d, uint32_t gang)
+{
+    return d->t->s->demands[d->t->gangs[gang].demand].strategy;
+}
+
+/* One alternative, which some offer could hold, on machines that come alone. */
+static bool may_join(const struct candidate *d, uint32_t gang)
+{
+    const struct gang *g = &d->t->gangs[gang];
+    uint32_t *groups = ARENA_ARRAY(d->arena, uint32_t, g->n_groups);
+    uint32_t *alts = ARENA_ARRAY(d->arena, uint32_t, g->n_groups);
+
+    for (uint32_t i = 0; i < g->n_groups; i++) {
+        uint32_t group = g->first_group + i, offer = 0;
+        uint32_t shape = tables_shape(d->t, group, 0);
+
+        groups[i] = group;
+        while (offer < d->t->s->n_offers &&
+               !tables_may_buy(d->t, shape, offer))
+            offer++;
+        if (d->t->groups[group].n_alts != 1 || offer == d->t->s->n_offers)
+            return false;
+    }
+    return !host_group_gang(d, groups, alts, g->n_groups);
+}
+
+/* Places what fits on nodes that are there, and alone what cannot join; returns the
+ * others. */
+static struct set those_left(struct candidate *d, uint32_t first, uint32_t n)
+{
+    struct set ret = {ARENA_ARRAY(d->arena, uint32_t, n), 0};
+    uint32_t failed = NONE, no_room = NONE;
+
+    for (uint32_t g = first; g < first + n; g++) {
+        const bool like_failed = failed != NONE && gang_same(d->t, failed, g);
+
+        if (gang_settled(d, g) || like_failed)
+            continue;
+        if (!may_join(d, g)) {
+            failed = gang_place(d, g) ? failed : g;
+        } else if ((no_room != NONE && gang_same(d->t, no_room, g)) ||
+                   !gang_place_there(d, g)) {
+            no_room = g;
+            ret.v[ret.n++] = g;
+        }
+    }
+    return ret;
+}
+
+/* The groups of all, of the gangs first. */
+static uint32_t groups_of(const struct candidate *d, const struct set *gangs,
+                          bool strict, const uint32_t *loose, uint32_t n_loose,
+                          uint32_t *ret)
+{
+    uint32_t n = 0;
+
+    for (uint32_t k = 0; k < gangs->n; k++) {
+        const struct gang *g = &d->t->gangs[gangs->v[k]];
+        enum strategy how = strategy_of(d, gangs->v[k]);
+
+        if (!strict && (how == STRATEGY_STRICT_PACK ||
+                        how == STRATEGY_STRICT_SPREAD))
+            continue;
+        for (uint32_t i = 0; i < g->n_groups; i++)
+            ret[n++] = g->first_group + i;
+    }
+    for (uint32_t k = 0; k < n_loose; k++)
+        if (d->t->groups[loose[k]].n_alts == 1)
+            ret[n++] = loose[k];
+    return n;
+}
+
+struct together {
+    struct candidate *d;
+    const uint32_t *loose;
+    uint32_t n_loose;
+    bool *apart;      /* per gang: it has a column in the cover */
+    uint32_t columns; /* for so many kinds more */
+    bool last;        /* no more of them */
+};
+
+/* Best effort and loose bundles go where there is room, then all is bought for. */
+static void buy_all(const struct together *g, const struct set *gangs)
+{
+    struct candidate *d = g->d;
+    uint32_t *groups = ARENA_ARRAY(d->arena, uint32_t, d->t->n_groups);
+    uint32_t *alts = ARENA_ARRAY(d->arena, uint32_t, d->t->n_groups);
+    uint32_t n = groups_of(d, gangs, false, g->loose, g->n_loose, groups);
+
+    if (n > 0)
+        pack_groups(d, groups, alts, n, (struct pack_rule){0});
+    n = groups_of(d, gangs, true, g->loose, g->n_loose, groups);
+    buy_groups(d, groups, alts, n, (struct buy_for){.apart = g->apart});
+}
+
+/* Those without a place. */
+static struct set unsettled(const struct candidate *d, const struct set *gangs)
+{
+    struct set ret = {ARENA_ARRAY(d->arena, uint32_t, gangs->n), 0};
+
+    for (uint32_t k = 0; k < gangs->n; k++)
+        if (!gang_settled(d, gangs->v[k]))
+            ret.v[ret.n++] = gangs->v[k];
+    return ret;
+}
+
+/* What a try changes. */
+struct before {
+    struct mark mark;
+    uint32_t *left, n_covers;
+    uint64_t cover_shapes;
+    bool improvable;
+    double *worth;
+};
+
+static struct before before_of(struct candidate *d)
+{
+    const uint32_t worths = SIDES * d->t->s->n_shapes;
+
+    return (struct before){
+        .mark = candidate_mark(d),
+        .left = arena_copy(d->arena, d->left,
+                           d->t->n_groups * sizeof *d->left),
+        .n_covers = d->n_covers,
+        .cover_shapes = d->cover_shapes,
+        .improvable = d->improvable,
+        .worth = d->worth ? arena_copy(d->arena, d->worth,
+                                       worths * sizeof *d->worth)
+                          : NULL,
+    };
+}
+
+static void go_back(struct candidate *d, const struct before *b)
+{
+    candidate_undo(d, b->mark);
+    memcpy(d->left, b->left, d->t->n_groups * sizeof *d->left);
+    d->n_covers = b->n_covers;
+    d->cover_shapes = b->cover_shapes;
+    d->improvable = b->improvable;
+    d->worth = b->worth;
+    d->bound = -1; /* of a cover that is not bought */
+}
+
+/* What has no place apart gets one alone. */
+static void complete(struct candidate *d, const struct set *gangs)
+{
+    for (uint32_t k = 0; k < gangs->n; k++)
+        if (strategy_of(d, gangs->v[k]) == STRATEGY_STRICT_SPREAD)
+            gang_complete(d, gangs->v[k]);
+}
+
+/* False: the candidate is as before, and *out are those that it left out. */
+static bool cover_try(const struct together *g, const struct set *gangs,
+                      uint64_t budget, struct set *out)
+{
+    struct candidate *d = g->d;
+    const struct before before = before_of(d);
+    const uint64_t all = d->budget;
+
+    d->budget = budget;
+    buy_all(g, gangs);
+    d->budget = all;
+    *out = unsettled(d, gangs);
+    if (out->n > 0 && g->last) {
+        complete(d, out);
+        *out = unsettled(d, gangs);
+    }
+    if (out->n == 0 && quota_kept(d))
+        return true;
+    go_back(d, &before);
+    return false;
+}
+
+/* With first answers, then with one that is bettered, if all have a place in it too. */
+static bool cover_all(const struct together *g, const struct set *gangs,
+                      struct set *out)
+{
+    const struct before before = before_of(g->d);
+
+    if (!cover_try(g, gangs, 0, out))
+        return false;
+    if (g->d->budget > 0) {
+        go_back(g->d, &before);
+        return cover_try(g, gangs, g->d->budget, out) ||
+               cover_try(g, gangs, 0, out);
+    }
+    return true;
+}
+
+static bool wants_column(const struct together *g, uint32_t gang)
+{
+    return strategy_of(g->d, gang) == STRATEGY_STRICT_SPREAD &&
+           !g->apart[gang] && g->d->t->gangs[gang].size > 1;
+}
+
+/* The largest that had no place apart get columns.  False: all have one. */
+static bool columns_add(struct together *g, const struct set *gangs,
+                        const struct set *out)
+{
+    const struct tables *t = g->d->t;
+    bool any = false;
+
+    while (g->columns > 0) {
+        uint32_t best = NONE;
+
+        for (uint32_t k = 0; k < out->n; k++)
+            if (wants_column(g, out->v[k]) &&
+                (best == NONE ||
+                 t->gangs[out->v[k]].size > t->gangs[best].size))
+                best = out->v[k];
+        if (best == NONE)
+            return any;
+        for (uint32_t i = 0; i < gangs->n; i++)
+            if (gang_same(t, best, gangs->v[i]))
+                g->apart[gangs->v[i]] = true;
+        g->columns--;
+        any = true;
+    }
+    return any;
+}
+
+static void place_alone(struct candidate *d, const struct set *gangs)
+{
+    uint32_t failed = NONE;
+
+    for (uint32_t k = 0; k < gangs->n; k++)
+        if (!gang_settled(d, gangs->v[k]) &&
+            !(failed != NONE && gang_same(d->t, failed, gangs->v[k])) &&
+            !gang_place(d, gangs->v[k]))
+            failed = gangs->v[k];
+}
+
+/* Those of `all` that are not in `out`, which is in the same order. */
+static struct set without(const struct candidate *d, const struct set *all,
+                          const struct set *out)
+{
+    struct set ret = {ARENA_ARRAY(d->arena, uint32_t, all->n), 0};
+
+    for (uint32_t k = 0, m = 0; k < all->n; k++)
+        if (m < out->n && out->v[m] == all->v[k])
+            m++;
+        else
+            ret.v[ret.n++] = all->v[k];
+    return ret;
+}
+
+void together_place(struct candidate *d, uint32_t first, uint32_t n,
+                    const uint32_t *loose, uint32_t n_loose)
+{
+    struct set gangs = those_left(d, first, n), out;
+    struct together g = {d, loose, n_loose,
+                         ARENA_ARRAY(d->arena, bool, d->t->n_gangs), COLUMNS,
+                         false};
+
+    for (int round = 0; round < ROUNDS && gangs.n > 0; round++) {
+        g.last = round >= APART || g.columns == 0;
+        if (cover_all(&g, &gangs, &out))
+            return;
+        if (!g.last && columns_add(&g, &gangs, &out))
+            continue;
+        place_alone(d, &out);
+        gangs = without(d, &gangs, &out);
+    }
+    place_alone(d, &gangs);
+}
+
+bool together_of_use(const struct candidate *d)
+{
+    const struct tables *t = d->t;
+    uint32_t gang = NONE;
+    bool others = false;
+
+    for (uint32_t i = 0; i < d->classes.n; i++) {
+        if (d->classes.v[i].kind != CLASS_NEW)
+            continue;
+        for (uint32_t k = d->classes.v[i].placed; k != NONE;
+             k = d->placements.v[k].next) {
+            uint32_t of = t->gang_of[d->placements.v[k].group];
+
+            if (of == NONE)
+                others = true;
+            else if (gang == NONE)
+                gang = of;
+            else
+                others = others || of != gang;
+        }
+    }
+    return gang != NONE && others;
+}
