@@ -57,12 +57,42 @@ def covered(parts, whole):
     return False
 
 
+def parts_of(item):
+    """The bundles that one of the item is, each with its count."""
+    return item["bundles"] if "together" in item else [{**item, "count": 1}]
+
+
+def needs_of(item):
+    """What a machine must have for it.  Of several parts of devices nothing is sure: they
+    may lie on devices that others share."""
+    needs, parts = Counter(), {}
+    for b in parts_of(item):
+        for k, v in row_of(b["resources"]).items():
+            if k in DEVICES and v < ONE:
+                parts.setdefault(k, []).extend([v] * b["count"])
+            else:
+                needs[k] += v * b["count"]
+    for k, v in parts.items():
+        if k not in needs and len(v) == 1:
+            needs[k] = v[0]
+    if item.get("apart"):
+        needs[seat_of(item)] = ONE
+    return dict(needs)
+
+
+def seat_of(item):
+    """A resource of which each bundle of gangs that lie apart takes one."""
+    return "apart:" + ",".join(map(str, item["apart"]))
+
+
 class Fleet:
     def __init__(self, world, plan):
         self.w, self.plan = world, plan
         self.cert = plan["certificate"]
         self.items = self.cert["worths"]
-        self.needs = [row_of(i["resources"]) for i in self.items]
+        self.needs = [needs_of(i) for i in self.items]
+        # A machine has a seat for one bundle of each of these gangs.
+        self.seats_of = {seat_of(i): len(i["apart"]) * ONE for i in self.items if i.get("apart")}
         self.actions = {n["id"]: n for n in plan["nodes"]}
         self.bought = Counter()
         for l in plan["launches"]:
@@ -123,16 +153,16 @@ class Fleet:
             round(self.plan["cost_per_hour"] * MICRO)
 
     def may(self, i, place):
-        e = self.items[i]
-        return matches(e.get("selector"), place.labels) and \
-            tolerates(tolerations_of(e.get("tolerations")), place.taints) and \
-            not e.get("queue_denied") and (not e.get("queue") or e["queue"] in place.queues)
+        return all(matches(e.get("selector"), place.labels) and
+                   tolerates(tolerations_of(e.get("tolerations")), place.taints) and
+                   not e.get("queue_denied") and (not e.get("queue") or e["queue"] in place.queues)
+                   for e in parts_of(self.items[i]))
 
     def node_bin(self, n, price):
         def whole(row):
             return {k: -(-v // ONE) * ONE if k in DEVICES else v for k, v in row.items()}
         total = {k: v - v % ONE if k in DEVICES else v for k, v in n.total.items()}
-        return Bin((total, whole(n.free)), {i for i in range(len(self.items)) if self.may(i, n)},
+        return Bin(({**total, **self.seats_of}, {**whole(n.free), **self.seats_of}), {i for i in range(len(self.items)) if self.may(i, n)},
                    price, 1, n.type if n.ours() else None)
 
     def offers(self):
@@ -140,7 +170,7 @@ class Fleet:
             t = self.w.types[o.type]
             here = not t.unavailable and t.max > 0 and not o.closed and o.room != 0 and o.until <= self.w.now
             if here or self.bought[key]:
-                row = new_row(t)
+                row = {**new_row(t), **self.seats_of}
                 most = INF if o.room is None else max(o.room, self.bought[key])
                 yield Bin((row, row), {i for i in range(len(self.items)) if self.may(i, o)},
                           self.price(o), most, o.type)
@@ -169,7 +199,7 @@ class Fleet:
             paid += n * min(b.price for b in some)
             rows = []
             for side in (0, 1):
-                row = dict(new_row(t))
+                row = {**new_row(t), **self.seats_of}
                 for b in nodes:
                     for k, v in b.rows[side].items():
                         row[k] = max(row.get(k, 0), v)
@@ -385,6 +415,29 @@ def counted(plan, shape):
     return n
 
 
+def gangs_wrong(plan, item, shape):
+    """Are these the bundles of such gangs, all of them placed?"""
+    strategy = "STRICT_PACK" if "together" in item else "STRICT_SPREAD"
+    of = item.get("together") or item["apart"]
+    wanted = Counter()
+    for b in parts_of(item):
+        wanted[shape({"any_of": [b]}, 0)] += b["count"]
+    n = 0
+    for d in of:
+        mine = [b for b in plan["bundles"] if b["demand"] == d]
+        if not mine or any(b.get("strategy") != strategy or b["placed"] + b["launched"] < b["count"] or
+                           len(b.get("any_of") or []) > 1 or b.get("unconfirmed") or
+                           (b["source"] == "request") != item["request"] for b in mine):
+            return True
+        have = Counter()
+        for b in mine:
+            have[shape(b, 0)] += b["count"]
+        if "together" in item and have != wanted:
+            return True
+        n += 1 if "together" in item else sum(have[s] for s in wanted)
+    return n != item["count"] or len(set(of)) < len(of)
+
+
 def check(world, plan, shape):
     """Faults.  shape(bundle, alternative): what tells needs and conditions apart."""
     bad = []
@@ -392,7 +445,10 @@ def check(world, plan, shape):
     f = Fleet(world, plan)
     have = Counter()
     for e in f.items:
-        have[e["request"], shape({"any_of": [e]}, 0)] += e["count"]
+        for b in parts_of(e):
+            have[e["request"], shape({"any_of": [b]}, 0)] += b["count"] * e["count"]
+        if ("together" in e or "apart" in e) and gangs_wrong(plan, e, shape):
+            bad.append(f"these are no such gangs: {e}")
         if e["worth_nanos"] < 0 or e["launch_worth_nanos"] < 0:
             bad.append(f"a worth below zero: {e}")
     if have != counted(plan, shape):

@@ -406,6 +406,32 @@ static json_t *estimates_write(const struct out *o)
     return a;
 }
 
+static json_t *gangs_write(const struct plan_worth *w)
+{
+    json_t *a = json_array();
+
+    for (uint32_t i = 0; i < w->n_demands; i++)
+        json_array_append_new(a, json_integer((json_int_t)w->demands[i]));
+    return a;
+}
+
+/* The bundles of a gang, without alternatives. */
+static json_t *gang_write(const struct out *o, uint32_t demand)
+{
+    const struct pb_demand *d = &o->s->demands[demand];
+    json_t *a = json_array();
+
+    for (uint32_t i = d->first_bundle; i < d->first_bundle + d->n_bundles;
+         i++) {
+        const struct pb_bundle *b = &o->s->bundles[i];
+        json_t *v = json_pack("{s:I}", "count", (json_int_t)b->count);
+
+        put_shape(o, v, o->s->alts[b->first_alt].shape);
+        json_array_append_new(a, v);
+    }
+    return a;
+}
+
 /* What proves the bounds: enough to check it without a solver. */
 static json_t *certificate_write(const struct out *o)
 {
@@ -417,7 +443,13 @@ static json_t *certificate_write(const struct out *o)
 
         json_object_set_new(v, "request", json_boolean(w->request));
         json_object_set_new(v, "count", json_integer((json_int_t)w->count));
-        put_shape(o, v, w->shape);
+        if (w->n_demands > 0)
+            json_object_set_new(v, w->together ? "together" : "apart",
+                                gangs_write(w));
+        if (w->together)
+            json_object_set_new(v, "bundles", gang_write(o, w->demands[0]));
+        else
+            put_shape(o, v, w->shape);
         json_object_set_new(v, "worth_nanos",
                             json_integer((json_int_t)w->nanos));
         json_object_set_new(v, "launch_worth_nanos",

@@ -61,6 +61,11 @@ struct plan_worth {
     uint32_t shape;
     bool request; /* it lies on what nodes have in all */
     uint64_t count;
+    /* The gangs whose bundles these are, if these must lie apart, or if each of `count`
+     * is a whole gang that lies on one machine: its shape is one of it. */
+    const uint32_t *demands;
+    uint32_t n_demands;
+    bool together;
     /* Billionths of a dollar an hour: for the fleet's bound, and for that of
      * the launches. */
     int64_t nanos, launch_nanos;

@@ -277,6 +277,16 @@ static struct plan_proof proof_copy(const struct plan_proof *proof,
     return ret;
 }
 
+static const struct plan_worth *worths_copy(const struct plan *plan,
+                                            struct arena *arena)
+{
+    struct plan_worth *v = COPY(plan->worths, plan->n_worths);
+
+    for (uint32_t i = 0; i < plan->n_worths; i++)
+        v[i].demands = COPY(v[i].demands, v[i].n_demands);
+    return v;
+}
+
 struct plan report_copy(const struct plan *plan, const struct problem *now,
                         struct arena *arena)
 {
@@ -287,7 +297,7 @@ struct plan report_copy(const struct plan *plan, const struct problem *now,
     ret.nodes = COPY(plan->nodes, now->n_nodes);
     ret.bundles = COPY(plan->bundles, now->n_bundles);
     ret.refusals = COPY(plan->refusals, plan->n_refusals);
-    ret.worths = COPY(plan->worths, plan->n_worths);
+    ret.worths = worths_copy(plan, arena);
     ret.fleet_proof = proof_copy(&plan->fleet_proof, plan->n_worths, arena);
     ret.launch_proof = proof_copy(&plan->launch_proof, plan->n_worths, arena);
     return ret;

@@ -101,9 +101,9 @@ def fills(f, b, side):
 
 
 def test_small_gangs_cost_what_they_must(monkeypatch):
-    """Launches of first plans beside the cheapest that place the same."""
+    """Launches of first plans beside the cheapest that place the same, and both bounds."""
     monkeypatch.setattr(oracle, "fills", fills)
-    ours = best = tried = cheapest = 0
+    ours = best = tried = cheapest = proved = 0
     for seed in range(SEED, SEED + CASES):
         s = named(oracle.snapshot_make(seed))
         s["limits"]["conserve"] = False
@@ -114,11 +114,18 @@ def test_small_gangs_cost_what_they_must(monkeypatch):
             continue
         least = oracle.optimum(Gangs(s, plan), True)
         assert least is not None and least <= plan["cost_per_hour"] + 1e-6, f"seed {seed}: the oracle is wrong"
+        assert plan["lower_bound"] <= least + 2e-6, f"seed {seed}: {plan['lower_bound']}, the optimum {least}"
+        fleet = oracle.optimum(Gangs(s, plan), False)
+        bound = plan["fleet"]["lower_bound"]
+        assert bound <= fleet + 2e-6, f"seed {seed}: the fleet's bound {bound}, the optimum {fleet}"
+        proved += bound >= fleet - 2e-6
         tried += 1
         ours += plan["cost_per_hour"]
         best += least
         cheapest += plan["cost_per_hour"] <= least + 1e-6
-    print(f"seeds {SEED}..{SEED + CASES - 1}: {tried} with gangs, {cheapest} at the least cost, all of them {ours / best:.4f} of it")
+    print(f"seeds {SEED}..{SEED + CASES - 1}: {tried} with gangs, "
+          f"{cheapest} at the least cost, all of them {ours / best:.4f} of it; "
+          f"the fleet's bound is the optimum in {proved}")
     assert cheapest >= .9 * tried
     assert ours <= 1.03 * best
 
@@ -197,10 +204,13 @@ def relaxed(s):
     return p.least()
 
 
+GAP = {"PACK": 1.01, "SPREAD": 1.01, "STRICT_PACK": 1.02, "STRICT_SPREAD": 1.04}
+
+
 @pytest.mark.parametrize("strategy, most", [("PACK", 1.03), ("SPREAD", 1.05), ("STRICT_PACK", 1.06), ("STRICT_SPREAD", 1.06)])
 def test_many_gangs_share_machines(strategy, most):
     """Bought for one after the other they cost 1.2 to 1.5 of the relaxation."""
-    first = ours = least = 0
+    first = ours = least = proved = 0
     for seed in range(SEED, SEED + CASES // 10):
         s = many(seed, [strategy], seed % 2 * 4)
         at_once, plan = (json.loads(davit_plan(s, "--budget", b)) for b in ("0ms", "100ms"))
@@ -210,8 +220,12 @@ def test_many_gangs_share_machines(strategy, most):
             assert all(b["launched"] == b["count"] for b in x["bundles"]), f"seed {seed}"
         bound = relaxed(s)
         assert bound <= plan["cost_per_hour"] + 1e-6, f"seed {seed}: {bound} is no relaxation"
+        proved += plan["fleet"]["lower_bound"]
         first, ours, least = first + at_once["cost_per_hour"], ours + plan["cost_per_hour"], least + bound
-    print(f"seeds {SEED}..{SEED + CASES // 10 - 1}, {strategy}: first plans {first / least:.4f}, with 100 ms {ours / least:.4f} of the relaxation")
+    print(f"seeds {SEED}..{SEED + CASES // 10 - 1}, {strategy}: "
+          f"first plans {first / least:.4f}, with 100 ms {ours / least:.4f} of the relaxation, "
+          f"{ours / proved:.4f} of the certificate's bound")
+    assert ours <= GAP[strategy] * proved
     assert first <= most * least
 
 
@@ -259,3 +273,34 @@ def test_gangs_that_come_one_after_the_other():
         least += relaxed(s)
     print(f"seeds {SEED}..{SEED + CASES // 10 - 1}: in eight ticks {cost / least:.4f} of the relaxation")
     assert cost < 1.3 * least
+
+
+def test_a_false_certificate_of_gangs_is_seen():
+    """Gangs that lie apart or together, of which something untrue is told."""
+    types = [{"name": name, "provider": "sim", "price": price, "resources": {"CPU": 8 * gpu, "GPU": gpu}}
+             for name, price, gpu in (("one", 1.0, 1), ("four", 3.0, 4))]
+
+    def planned():
+        bundle = {"resources": {"CPU": 2, "GPU": 1}, "count": 3}
+        s = {"now_ms": 1_800_000_000_000, "nodes": [], "limits": {}, "requests": [], "node_types": types,
+             "gangs": [{"id": f"{how} {k}", "strategy": how, "bundles": [bundle, {"resources": {"CPU": 1}}]}
+                       for how in ("STRICT_SPREAD", "STRICT_PACK", "PACK") for k in range(2)],
+             "demands": [{"resources": {"CPU": 2, "GPU": 1}, "count": 2}]}
+        plan = json.loads(davit_plan(s, "--budget", "100ms"))
+        worths = plan["certificate"]["worths"]
+        return s, plan, {key: next(w for w in worths if key in w) for key in ("apart", "together")}
+
+    s, plan, _ = planned()
+    assert not check_plan.check(s, plan)
+    other = next(b["demand"] for b in plan["bundles"] if b.get("strategy") == "PACK")
+    for key, break_it in (("apart", lambda w: w["apart"].pop()),            # a seat less on each machine
+                          ("apart", lambda w: w["apart"].__setitem__(0, other)),
+                          ("apart", lambda w: w["apart"].append(w["apart"][0])),
+                          ("together", lambda w: w["together"].pop()),
+                          ("together", lambda w: w["together"].__setitem__(0, other)),
+                          ("together", lambda w: w["bundles"][0].update(count=4)),
+                          ("together", lambda w: w.update(count=w["count"] + 1)),
+                          ("together", lambda w: w.update(worth_nanos=w["worth_nanos"] * 2 + 10**9))):
+        s, plan, some = planned()
+        break_it(some[key])
+        assert any("no such gangs" in b or "other bundles" in b or "proved" in b for b in check_plan.check(s, plan)), key

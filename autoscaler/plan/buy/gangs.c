@@ -95,7 +95,8 @@ bool buy_gangs_stands(const struct candidate *d, uint32_t group)
 /* Failover asks how long a group has waited. */
 static bool same_turn(const struct candidate *d, uint32_t a, uint32_t b)
 {
-    return !d->t->failed || d->t->groups[a].since_ms == d->t->groups[b].since_ms;
+    return !d->t->failed ||
+           d->t->groups[a].since_ms == d->t->groups[b].since_ms;
 }
 
 static bool same_item(const struct candidate *d, const struct purchase *q,
@@ -118,8 +119,7 @@ static uint32_t item_find(const struct candidate *d, const struct purchase *q,
 {
     for (uint32_t i = 0; i < q->p.n_items; i++)
         if (q->shape[i] == shape && q->gangs->items[i].kind == kind &&
-            same_turn(d, q->group[i], group) &&
-            same_item(d, q, i, group, kind))
+            same_turn(d, q->group[i], group) && same_item(d, q, i, group, kind))
             return i;
     return NONE;
 }

@@ -30,6 +30,17 @@ static uint64_t steps_of(const struct fleet_program *f, uint64_t budget)
     return budget < enough ? budget : enough;
 }
 
+static double gang_worth(const struct candidate *d, const double *worth,
+                         uint32_t gang)
+{
+    const struct gang *g = &d->t->gangs[gang];
+    double sum = 0;
+
+    for (uint32_t i = g->first_group; i < g->first_group + g->n_groups; i++)
+        sum += worth[tables_shape(d->t, i, 0)] * d->t->groups[i].count;
+    return sum;
+}
+
 /* What the covers of the candidate found the items to be worth; NULL: nothing. */
 static const double *hint_of(const struct candidate *d,
                              const struct fleet_program *f)
@@ -39,8 +50,12 @@ static const double *hint_of(const struct candidate *d,
     if (!d->worth)
         return NULL;
     hint = ARENA_ARRAY(d->arena, double, f->p.n_items);
-    for (uint32_t i = 0; i < f->p.n_items; i++)
-        hint[i] = d->worth[f->side[i] * d->t->s->n_shapes + f->shape[i]];
+    for (uint32_t i = 0; i < f->p.n_items; i++) {
+        const double *worth = d->worth + f->side[i] * d->t->s->n_shapes;
+
+        hint[i] = f->stand[i].whole ? gang_worth(d, worth, f->stand[i].gang)
+                                    : worth[f->shape[i]];
+    }
     return hint;
 }
 
@@ -129,6 +144,9 @@ static void proofs_write(const struct candidate *d,
             .shape = f->shape[i],
             .request = f->side[i] == SIDE_TOTAL,
             .count = f->p.items[i].count,
+            .together = f->stand[i].whole,
+            .demands = f->stand[i].demands,
+            .n_demands = f->stand[i].n,
             .nanos = nanos(fleet, i),
             .launch_nanos = nanos(launches, i),
         };
@@ -200,7 +218,7 @@ static bool same_problem(const struct candidate *best,
     const struct problem *s = best->t->s;
 
     return best->n_covers == 1 && best->n_single == 0 && best->min_cost == 0 &&
-           best->bound >= 0 && f->empty && s->n_queues == 0 &&
+           best->bound >= 0 && f->empty && !f->strict && s->n_queues == 0 &&
            s->limits.policy != POLICY_PRIORITY &&
            s->limits.max_cost_micros_hour < 0; /* nor by what money buys */
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "../limits.h"
+#include "gangs.h"
 #include "known.h"
 
 struct making {
@@ -517,4 +518,5 @@ void fleet_program_make(const struct candidate *best,
     ret->p.columns = columns_of(&m);
     ret->p.n_columns = m.sides * s->n_columns;
     limits_make(&m);
+    fleet_gangs_split(best, ret);
 }

@@ -9,11 +9,21 @@
 #include "../candidate.h"
 #include "../cover/cover.h"
 
+/* What an item stands for; n 0: bundles of its shape. */
+struct fleet_stand {
+    bool whole;              /* equal gangs, each on one machine; else the */
+    uint32_t gang;           /* bundles of a shape of equal gangs like this */
+    const uint32_t *demands; /* that lie apart; their demands */
+    uint32_t n;
+};
+
 struct fleet_program {
     struct cover_problem p;
     /* Per item. */
-    uint32_t *shape;
+    uint32_t *shape; /* of a whole gang: one of them */
     enum side *side;
+    struct fleet_stand *stand;
+    bool strict; /* any item stands for gangs */
     /* Per bin: a node that is there and that a fleet may do without. */
     bool *optional;
     bool any_optional;

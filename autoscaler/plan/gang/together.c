@@ -4,15 +4,15 @@
 #include "together.h"
 
 #include "../buy/buy.h"
-#include "gang.h"
 #include "../host_group.h"
 #include "../pack.h"
 #include "../quota.h"
+#include "gang.h"
 
 #include <string.h>
 
-enum { ROUNDS = 6 };  /* until all have a place; then each alone */
-enum { APART = 3 };   /* of these, with more columns each time */
+enum { ROUNDS = 6 };   /* until all have a place; then each alone */
+enum { APART = 3 };    /* of these, with more columns each time */
 enum { COLUMNS = 32 }; /* for gangs that lie apart */
 
 struct set { /* of gangs */
@@ -36,8 +36,7 @@ static bool may_join(const struct candidate *d, uint32_t gang)
         uint32_t shape = tables_shape(d->t, group, 0);
 
         groups[i] = group;
-        while (offer < d->t->s->n_offers &&
-               !tables_may_buy(d->t, shape, offer))
+        while (offer < d->t->s->n_offers && !tables_may_buy(d->t, shape, offer))
             offer++;
         if (d->t->groups[group].n_alts != 1 || offer == d->t->s->n_offers)
             return false;
@@ -79,8 +78,8 @@ static uint32_t groups_of(const struct candidate *d, const struct set *gangs,
         const struct gang *g = &d->t->gangs[gangs->v[k]];
         enum strategy how = strategy_of(d, gangs->v[k]);
 
-        if (!strict && (how == STRATEGY_STRICT_PACK ||
-                        how == STRATEGY_STRICT_SPREAD))
+        if (!strict &&
+            (how == STRATEGY_STRICT_PACK || how == STRATEGY_STRICT_SPREAD))
             continue;
         for (uint32_t i = 0; i < g->n_groups; i++)
             ret[n++] = g->first_group + i;
@@ -140,14 +139,13 @@ static struct before before_of(struct candidate *d)
 
     return (struct before){
         .mark = candidate_mark(d),
-        .left = arena_copy(d->arena, d->left,
-                           d->t->n_groups * sizeof *d->left),
+        .left = arena_copy(d->arena, d->left, d->t->n_groups * sizeof *d->left),
         .n_covers = d->n_covers,
         .cover_shapes = d->cover_shapes,
         .improvable = d->improvable,
-        .worth = d->worth ? arena_copy(d->arena, d->worth,
-                                       worths * sizeof *d->worth)
-                          : NULL,
+        .worth = d->worth
+                     ? arena_copy(d->arena, d->worth, worths * sizeof *d->worth)
+                     : NULL,
     };
 }
 
@@ -269,9 +267,9 @@ void together_place(struct candidate *d, uint32_t first, uint32_t n,
                     const uint32_t *loose, uint32_t n_loose)
 {
     struct set gangs = those_left(d, first, n), out;
-    struct together g = {d, loose, n_loose,
-                         ARENA_ARRAY(d->arena, bool, d->t->n_gangs), COLUMNS,
-                         false};
+    struct together g = {d,       loose,
+                         n_loose, ARENA_ARRAY(d->arena, bool, d->t->n_gangs),
+                         COLUMNS, false};
 
     for (int round = 0; round < ROUNDS && gangs.n > 0; round++) {
         g.last = round >= APART || g.columns == 0;
