@@ -158,12 +158,17 @@ class Fleet:
                    not e.get("queue_denied") and (not e.get("queue") or e["queue"] in place.queues)
                    for e in parts_of(self.items[i]))
 
+    def room_for(self, i, rows):
+        """Of a gang on one machine: is there room for all of it, parts of devices too?"""
+        e = self.items[i]
+        return "together" not in e or fits(rows[not e["request"]], [(row_of(b["resources"]), b["count"]) for b in e["bundles"]])
+
     def node_bin(self, n, price):
         def whole(row):
             return {k: -(-v // ONE) * ONE if k in DEVICES else v for k, v in row.items()}
         total = {k: v - v % ONE if k in DEVICES else v for k, v in n.total.items()}
-        return Bin(({**total, **self.seats_of}, {**whole(n.free), **self.seats_of}), {i for i in range(len(self.items)) if self.may(i, n)},
-                   price, 1, n.type if n.ours() else None)
+        rows = {**total, **self.seats_of}, {**whole(n.free), **self.seats_of}
+        return Bin(rows, {i for i in range(len(self.items)) if self.may(i, n) and self.room_for(i, rows)}, price, 1, n.type if n.ours() else None)
 
     def offers(self):
         for key, o in self.w.offers.items():
@@ -172,7 +177,7 @@ class Fleet:
             if here or self.bought[key]:
                 row = {**new_row(t), **self.seats_of}
                 most = INF if o.room is None else max(o.room, self.bought[key])
-                yield Bin((row, row), {i for i in range(len(self.items)) if self.may(i, o)},
+                yield Bin((row, row), {i for i in range(len(self.items)) if self.may(i, o) and self.room_for(i, (row, row))},
                           self.price(o), most, o.type)
 
     def own(self, name):
@@ -204,7 +209,7 @@ class Fleet:
                     for k, v in b.rows[side].items():
                         row[k] = max(row.get(k, 0), v)
                 rows.append(row)
-            o = {i for x in t.offers for i in range(len(self.items)) if self.may(i, x)}
+            o = {i for x in t.offers for i in range(len(self.items)) if self.may(i, x) and self.room_for(i, rows)}
             bins.append(Bin(tuple(rows), o.union(*(b.may for b in nodes)), 0, n, t.name))
         return paid, bins
 

@@ -238,11 +238,9 @@ static struct candidate candidate_best(const struct candidate *base)
         struct tactics how;
     } ways[] = {
         {previous, true, {.previous = true}},
-        {proposed,
-         true,
-         {.previous = true, .proposed = true, .together = gangs}},
-        {gangs, true, {.previous = stays, .ready = stays, .together = true}},
-        {gangs && previous, true, {.previous = true, .together = true}},
+        {true, true, {.previous = stays, .ready = stays, .together = true}},
+        {previous, true, {.previous = true, .together = true}},
+        {proposed, true, {.previous = true, .proposed = true, .together = true}},
         {gangs, false, {.previous = stays, .ready = stays, .gangs_last = true}},
         {true, false, {.previous = stays, .ready = stays, .pool = true}},
         {true,

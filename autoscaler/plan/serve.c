@@ -212,47 +212,21 @@ struct line { /* where the two sorted lists are */
     uint32_t gang, loose;
 };
 
-/* The next gang is served now. */
-static bool gang_turn(const struct candidate *d, const struct line *at,
-                      uint8_t rank, enum side side, int64_t priority)
-{
-    const struct gang *g = &d->t->gangs[at->gang];
-
-    return at->gang < d->t->n_gangs && g->side == side &&
-           g->unconfirmed == (rank == RANK_UNCONFIRMED) &&
-           g->priority >= priority;
-}
-
 static void serve_gangs(struct candidate *d, struct line *at, uint8_t rank,
                         enum side side, int64_t priority)
 {
+    const struct tables *t = d->t;
     uint32_t failed = NONE;
 
-    for (; gang_turn(d, at, rank, side, priority); at->gang++) {
+    for (; at->gang < t->n_gangs && t->gangs[at->gang].side == side &&
+           t->gangs[at->gang].unconfirmed == (rank == RANK_UNCONFIRMED) &&
+           t->gangs[at->gang].priority >= priority;
+         at->gang++) {
         if (gang_settled(d, at->gang) ||
-            (failed != NONE && gang_same(d->t, failed, at->gang)))
+            (failed != NONE && gang_same(t, failed, at->gang)))
             continue;
         if (!gang_place(d, at->gang))
             failed = at->gang;
-    }
-}
-
-/* Those of higher priority first, then those of this one with some of the loose
- * groups of it; the rest of these is left to the caller. */
-static void serve_together(struct candidate *d, struct line *at, uint8_t rank,
-                           enum side side, int64_t priority,
-                           const uint32_t *loose, uint32_t n)
-{
-    const struct tables *t = d->t;
-
-    while (gang_turn(d, at, rank, side, priority)) {
-        const uint32_t first = at->gang;
-        const int64_t now = t->gangs[first].priority;
-
-        while (gang_turn(d, at, rank, side, now))
-            at->gang++;
-        together_place(d, first, at->gang - first, loose,
-                       now == priority ? n : 0);
     }
 }
 
@@ -286,10 +260,7 @@ static void serve_rank(struct candidate *d, struct line *at, uint8_t rank,
                t->groups[t->loose[at->loose]].rank == rank &&
                t->groups[t->loose[at->loose]].priority == priority)
             at->loose++;
-        if (how.together && rank != RANK_UNCONFIRMED)
-            serve_together(d, at, rank, side, priority, t->loose + first,
-                           at->loose - first);
-        else if (!how.gangs_last)
+        if (!how.gangs_last)
             serve_gangs(d, at, rank, side, priority);
         if (how.waits && priority < how.priority)
             displace(d, t->loose + first, at->loose - first);
@@ -297,8 +268,6 @@ static void serve_rank(struct candidate *d, struct line *at, uint8_t rank,
         if (how.gangs_last)
             serve_gangs(d, at, rank, side, priority);
     }
-    if (how.together && rank != RANK_UNCONFIRMED)
-        serve_together(d, at, rank, side, INT64_MIN, NULL, 0);
     serve_gangs(d, at, rank, side, INT64_MIN);
 }
 
@@ -366,6 +335,8 @@ static void serve_once(struct candidate *d, struct tactics how)
     d->min_cost = d->bought_cost;
     if (how.proposed)
         previous_propose(d);
+    if (how.together)
+        together_serve(d);
     serve_sides(d, how);
     /* What a dropped node took of the limits is free for what was left. */
     if (drop_unneeded(d) > 0 && !all_served(d))

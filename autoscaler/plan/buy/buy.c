@@ -272,14 +272,16 @@ static void buy_by_quota(struct candidate *d, const uint32_t *groups,
     like.stuck = ARENA_ARRAY(d->arena, bool, n);
     aim = ARENA_ARRAY(d->arena, uint32_t, n);
     for (int round = 0; round < ROUNDS && again; round++) {
-        struct quota_budget quota = quota_budget(d, d->t->groups[*groups].side);
+        struct quota_budget quota[SIDES] = {quota_budget(d, SIDE_TOTAL),
+                                            quota_budget(d, SIDE_FREE)};
 
         for (uint32_t i = 0; i < n; i++)
             aim[i] = like.stuck[i]
                          ? 0
-                         : d->left[groups[i]] - quota_share(d, &quota,
-                                                            groups[i], alts[i],
-                                                            d->left[groups[i]]);
+                         : d->left[groups[i]] -
+                               quota_share(
+                                   d, &quota[d->t->groups[groups[i]].side],
+                                   groups[i], alts[i], d->left[groups[i]]);
         again = buy_round(d, groups, alts, n, like);
         for (uint32_t i = 0; i < n; i++)
             like.stuck[i] = like.stuck[i] || d->left[groups[i]] > aim[i];

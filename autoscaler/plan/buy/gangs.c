@@ -3,6 +3,8 @@
  */
 #include "gangs.h"
 
+#include <string.h>
+
 #include "sources.h"
 
 /* ---- pools */
@@ -21,7 +23,7 @@ static void pools_make(const struct candidate *d, struct buy_gangs *g,
         while (k < g->pools.n && !gang_same(t, g->pools.v[k].gang, gang))
             k++;
         if (k == g->pools.n) {
-            struct pool new = {gang, 0, t->s->n_columns + k};
+            struct pool new = {gang, 0};
 
             VEC_PUSH(d->arena, &g->pools, new);
         }
@@ -105,6 +107,8 @@ static bool same_item(const struct candidate *d, const struct purchase *q,
     const uint32_t gang = d->t->gang_of[group];
     const uint32_t other = d->t->gang_of[q->group[i]];
 
+    if (d->t->groups[group].side != d->t->groups[q->group[i]].side)
+        return false;
     switch (kind) {
     case ITEM_BUNDLES: break;
     case ITEM_APART: return q->gangs->pool[gang] == q->gangs->pool[other];
@@ -217,54 +221,78 @@ static void whole_bins(const struct candidate *d, struct purchase *q,
     }
 }
 
-static int64_t *row_wider(const struct candidate *d, const int64_t *row,
-                          uint32_t columns)
-{
-    int64_t *ret = ARENA_ARRAY(d->arena, int64_t, columns);
+/* The columns of a purchase: for requests and for other work, where both are bought
+ * for, as they take no room from each other; then a column of seats for each pool. */
+struct wide {
+    uint32_t sides, columns;
+    const struct buy_gangs *g;
+};
 
-    for (uint32_t c = 0; c < d->t->s->n_columns; c++)
-        ret[c] = row[c];
-    return ret;
+static struct wide wide_of(const struct candidate *d, const struct purchase *q)
+{
+    struct wide w = {1, d->t->s->n_columns, q->gangs};
+
+    for (uint32_t i = 1; i < q->p.n_items; i++)
+        if (d->t->groups[q->group[i]].side != d->t->groups[q->group[0]].side)
+            w.sides = 2;
+    return w;
 }
 
-/* The item's column of seats, or NONE. */
-static uint32_t seat_of(const struct candidate *d, const struct purchase *q,
-                        uint32_t item)
+static const struct pb_column *columns_of(const struct candidate *d,
+                                          const struct wide *w, uint32_t n)
 {
-    const struct buy_gangs *g = q->gangs;
-    uint32_t pool;
+    struct pb_column *c = ARENA_ARRAY(d->arena, struct pb_column, n);
 
-    if (g->items[item].kind != ITEM_APART)
-        return NONE;
-    pool = g->pool[d->t->gang_of[q->group[item]]];
-    return pool == NONE ? NONE : g->pools.v[pool].column;
+    for (uint32_t k = 0; k < w->sides * w->columns; k++)
+        c[k] = d->t->s->columns[k % w->columns];
+    return c;
 }
 
-static void seats_add(const struct candidate *d, struct purchase *q)
+static const int64_t *item_row(const struct candidate *d,
+                               const struct purchase *q, const struct wide *w,
+                               uint32_t item, uint32_t n)
 {
-    const struct problem *s = d->t->s;
-    const struct buy_gangs *g = q->gangs;
-    const uint32_t columns = s->n_columns + g->pools.n;
-    struct pb_column *c = ARENA_ARRAY(d->arena, struct pb_column, columns);
+    const enum side side = d->t->groups[q->group[item]].side;
+    int64_t *row = ARENA_ARRAY(d->arena, int64_t, n);
 
-    for (uint32_t k = 0; k < s->n_columns; k++)
-        c[k] = s->columns[k];
-    for (uint32_t i = 0; i < q->p.n_items; i++) {
-        int64_t *row = row_wider(d, q->items[i].need, columns);
+    memcpy(row + (w->sides > 1 ? side * w->columns : 0), q->items[item].need,
+           w->columns * sizeof *row);
+    if (w->g->items[item].kind == ITEM_APART) {
+        uint32_t pool = w->g->pool[d->t->gang_of[q->group[item]]];
 
-        if (seat_of(d, q, i) != NONE)
-            row[seat_of(d, q, i)] = AMOUNT_ONE;
-        q->items[i].need = row;
+        if (pool != NONE)
+            row[w->sides * w->columns + pool] = AMOUNT_ONE;
     }
-    for (uint32_t b = 0; b < q->p.n_bins; b++) {
-        int64_t *row = row_wider(d, q->bins[b].has, columns);
+    return row;
+}
 
-        for (uint32_t k = 0; k < g->pools.n; k++)
-            row[g->pools.v[k].column] = g->pools.v[k].gangs * AMOUNT_ONE;
-        q->bins[b].has = row;
-    }
-    q->p.columns = c;
-    q->p.n_columns = columns;
+static const int64_t *bin_row(const struct candidate *d, const struct wide *w,
+                              const int64_t *has, uint32_t n)
+{
+    int64_t *row = ARENA_ARRAY(d->arena, int64_t, n);
+
+    for (uint32_t side = 0; side < w->sides; side++)
+        memcpy(row + side * w->columns, has, w->columns * sizeof *row);
+    for (uint32_t k = 0; k < w->g->pools.n; k++)
+        row[w->sides * w->columns + k] = w->g->pools.v[k].gangs * AMOUNT_ONE;
+    return row;
+}
+
+static void widen(const struct candidate *d, struct purchase *q)
+{
+    const struct wide w = wide_of(d, q);
+    const uint32_t n = w.sides * w.columns + q->gangs->pools.n;
+
+    if (n == w.columns)
+        return;
+    if (w.sides > 1)
+        q->host_groups = true; /* nor is it one for launches of one side */
+    for (uint32_t i = 0; i < q->p.n_items; i++)
+        q->items[i].need = item_row(d, q, &w, i, n);
+    for (uint32_t b = 0; b < q->p.n_bins; b++)
+        q->bins[b].has = bin_row(d, &w, q->bins[b].has, n);
+    q->p.columns = columns_of(d, &w, n);
+    q->p.n_columns = n;
 }
 
 void buy_gangs_bins(const struct candidate *d, struct purchase *q)
@@ -272,6 +300,5 @@ void buy_gangs_bins(const struct candidate *d, struct purchase *q)
     for (uint32_t i = 0; i < q->p.n_items; i++)
         if (q->gangs->items[i].kind == ITEM_WHOLE)
             whole_bins(d, q, i, q->bits + (size_t)i * q->words);
-    if (q->gangs->pools.n > 0)
-        seats_add(d, q);
+    widen(d, q);
 }

@@ -45,7 +45,8 @@ static void item_add(const struct candidate *d, struct purchase *q,
 void purchase_items(const struct candidate *d, struct purchase *q,
                     const uint32_t *groups, const uint32_t *alts, uint32_t n)
 {
-    struct quota_budget quota = quota_budget(d, d->t->groups[groups[0]].side);
+    struct quota_budget quota[SIDES] = {quota_budget(d, SIDE_TOTAL),
+                                        quota_budget(d, SIDE_FREE)};
 
     q->items = ARENA_ARRAY(d->arena, struct cover_item, n);
     q->group = ARENA_ARRAY(d->arena, uint32_t, n);
@@ -58,7 +59,8 @@ void purchase_items(const struct candidate *d, struct purchase *q,
 
         if (q->what.apart && !buy_gangs_stands(d, groups[i]))
             continue;
-        count = asked(d, q, &quota, i, groups[i], alts[i]);
+        count = asked(d, q, &quota[d->t->groups[groups[i]].side], i, groups[i],
+                      alts[i]);
         if (count == 0)
             continue;
         if (q->what.apart)

@@ -32,7 +32,6 @@ struct item {
 struct pool {
     uint32_t gang; /* the first of them */
     uint32_t gangs;
-    uint32_t column;
 };
 
 struct buy_gangs {

@@ -213,20 +213,34 @@ static const uint64_t *whole_bins(const struct split *x, const struct gang *g)
     return bits;
 }
 
+/* Bundles of the group, with those of its gang that are of the same shape. */
+static void apart_add(struct split *x, const struct kind *kind, uint32_t from,
+                      uint32_t group, uint32_t count, uint32_t seat)
+{
+    const struct cover_item *all = &x->f->p.items[shape_item(x, group)];
+
+    while (from < x->n_items &&
+           x->shape[from] != tables_shape(x->d->t, group, 0))
+        from++;
+    if (from == x->n_items)
+        x->seat[item_add(x, kind, group, 0, all->need, all->bins)] = seat;
+    x->items[from].count += count;
+}
+
 /* Takes their bundles out of the items by shape, and makes items of the kind. */
 static void kind_items(struct split *x, struct cover_item *plain,
                        const struct kind *kind, uint32_t seat)
 {
+    const uint32_t first = x->n_items;
     const struct tables *t = x->d->t;
     const struct gang *g = &t->gangs[kind->gang];
 
     for (uint32_t i = g->first_group; i < g->first_group + g->n_groups; i++) {
-        struct cover_item *all = &plain[shape_item(x, i)];
         const uint32_t count = kind->n * t->groups[i].count;
 
-        all->count -= count;
+        plain[shape_item(x, i)].count -= count;
         if (!kind->whole)
-            x->seat[item_add(x, kind, i, count, all->need, all->bins)] = seat;
+            apart_add(x, kind, first, i, count, seat);
     }
     if (kind->whole)
         item_add(x, kind, g->first_group, kind->n, whole_need(x, g),

@@ -15,7 +15,7 @@ enum { ROUNDS = 6 };   /* until all have a place; then each alone */
 enum { APART = 3 };    /* of these, with more columns each time */
 enum { COLUMNS = 32 }; /* for gangs that lie apart */
 
-struct set { /* of gangs */
+struct set { /* of gangs, or of groups */
     uint32_t *v, n;
 };
 
@@ -44,14 +44,14 @@ static bool may_join(const struct candidate *d, uint32_t gang)
     return !host_group_gang(d, groups, alts, g->n_groups);
 }
 
-/* Places what fits on nodes that are there, and alone what cannot join; returns the
- * others. */
-static struct set those_left(struct candidate *d, uint32_t first, uint32_t n)
+/* Of the gangs from `first` on, those of this priority: what fits on nodes that are there
+ * is placed, and alone what cannot join; the others are added to *left. */
+static uint32_t gangs_there(struct candidate *d, uint32_t first, uint32_t end,
+                            int64_t priority, struct set *left)
 {
-    struct set ret = {ARENA_ARRAY(d->arena, uint32_t, n), 0};
-    uint32_t failed = NONE, no_room = NONE;
+    uint32_t failed = NONE, no_room = NONE, g;
 
-    for (uint32_t g = first; g < first + n; g++) {
+    for (g = first; g < end && d->t->gangs[g].priority == priority; g++) {
         const bool like_failed = failed != NONE && gang_same(d->t, failed, g);
 
         if (gang_settled(d, g) || like_failed)
@@ -61,16 +61,65 @@ static struct set those_left(struct candidate *d, uint32_t first, uint32_t n)
         } else if ((no_room != NONE && gang_same(d->t, no_room, g)) ||
                    !gang_place_there(d, g)) {
             no_room = g;
-            ret.v[ret.n++] = g;
+            left->v[left->n++] = g;
         }
     }
-    return ret;
+    return g;
 }
 
-/* The groups of all, of the gangs first. */
+/* Likewise of the loose groups with one alternative: what has no room. */
+static uint32_t loose_there(struct candidate *d, uint32_t first, uint32_t end,
+                            int64_t priority, struct set *left)
+{
+    const struct tables *t = d->t;
+    uint32_t *groups = ARENA_ARRAY(d->arena, uint32_t, end - first), n = 0, k;
+    const uint32_t *alts = ARENA_ARRAY(d->arena, uint32_t, end - first);
+
+    for (k = first; k < end && t->groups[t->loose[k]].priority == priority; k++)
+        if (t->groups[t->loose[k]].n_alts == 1 && d->left[t->loose[k]] > 0)
+            groups[n++] = t->loose[k];
+    if (n > 0)
+        pack_groups(d, groups, alts, n, (struct pack_rule){0});
+    for (uint32_t i = 0; i < n; i++)
+        if (d->left[groups[i]] > 0)
+            left->v[left->n++] = groups[i];
+    return k;
+}
+
+/* The priorities of one side in turn, as they are always served. */
+static void side_there(struct candidate *d, enum side side, struct set *gangs,
+                       struct set *loose)
+{
+    const struct tables *t = d->t;
+    const uint8_t rank = side == SIDE_TOTAL ? RANK_REQUEST : RANK_WORK;
+    uint32_t g = 0, g_end, k = 0, k_end;
+
+    while (g < t->n_gangs && t->gangs[g].side != side)
+        g++;
+    for (g_end = g; g_end < t->n_gangs && t->gangs[g_end].side == side &&
+                    !t->gangs[g_end].unconfirmed;
+         g_end++)
+        ;
+    while (k < t->n_loose && t->groups[t->loose[k]].rank != rank)
+        k++;
+    for (k_end = k;
+         k_end < t->n_loose && t->groups[t->loose[k_end]].rank == rank; k_end++)
+        ;
+    while (g < g_end || k < k_end) {
+        int64_t priority = INT64_MIN;
+
+        if (g < g_end)
+            priority = t->gangs[g].priority;
+        if (k < k_end && t->groups[t->loose[k]].priority > priority)
+            priority = t->groups[t->loose[k]].priority;
+        g = gangs_there(d, g, g_end, priority, gangs);
+        k = loose_there(d, k, k_end, priority, loose);
+    }
+}
+
+/* The groups of the gangs; of those on one side only that may lie anywhere. */
 static uint32_t groups_of(const struct candidate *d, const struct set *gangs,
-                          bool strict, const uint32_t *loose, uint32_t n_loose,
-                          uint32_t *ret)
+                          enum side side, bool strict, uint32_t *ret)
 {
     uint32_t n = 0;
 
@@ -78,39 +127,40 @@ static uint32_t groups_of(const struct candidate *d, const struct set *gangs,
         const struct gang *g = &d->t->gangs[gangs->v[k]];
         enum strategy how = strategy_of(d, gangs->v[k]);
 
-        if (!strict &&
-            (how == STRATEGY_STRICT_PACK || how == STRATEGY_STRICT_SPREAD))
+        if (!strict && (how == STRATEGY_STRICT_PACK ||
+                        how == STRATEGY_STRICT_SPREAD || g->side != side))
             continue;
         for (uint32_t i = 0; i < g->n_groups; i++)
             ret[n++] = g->first_group + i;
     }
-    for (uint32_t k = 0; k < n_loose; k++)
-        if (d->t->groups[loose[k]].n_alts == 1)
-            ret[n++] = loose[k];
     return n;
 }
 
 struct together {
     struct candidate *d;
-    const uint32_t *loose;
-    uint32_t n_loose;
+    struct set loose; /* groups */
     bool *apart;      /* per gang: it has a column in the cover */
     uint32_t columns; /* for so many kinds more */
     bool last;        /* no more of them */
 };
 
-/* Best effort and loose bundles go where there is room, then all is bought for. */
+/* Best effort goes where there is room, then all is bought for. */
 static void buy_all(const struct together *g, const struct set *gangs)
 {
     struct candidate *d = g->d;
     uint32_t *groups = ARENA_ARRAY(d->arena, uint32_t, d->t->n_groups);
-    uint32_t *alts = ARENA_ARRAY(d->arena, uint32_t, d->t->n_groups);
-    uint32_t n = groups_of(d, gangs, false, g->loose, g->n_loose, groups);
+    uint32_t *alts = ARENA_ARRAY(d->arena, uint32_t, d->t->n_groups), n;
 
+    for (int side = 0; side < SIDES; side++) {
+        n = groups_of(d, gangs, (enum side)side, false, groups);
+        if (n > 0)
+            pack_groups(d, groups, alts, n, (struct pack_rule){0});
+    }
+    n = groups_of(d, gangs, SIDE_FREE, true, groups);
+    for (uint32_t k = 0; k < g->loose.n; k++)
+        groups[n++] = g->loose.v[k];
     if (n > 0)
-        pack_groups(d, groups, alts, n, (struct pack_rule){0});
-    n = groups_of(d, gangs, true, g->loose, g->n_loose, groups);
-    buy_groups(d, groups, alts, n, (struct buy_for){.apart = g->apart});
+        buy_groups(d, groups, alts, n, (struct buy_for){.apart = g->apart});
 }
 
 /* Those without a place. */
@@ -263,18 +313,23 @@ static struct set without(const struct candidate *d, const struct set *all,
     return ret;
 }
 
-void together_place(struct candidate *d, uint32_t first, uint32_t n,
-                    const uint32_t *loose, uint32_t n_loose)
+void together_serve(struct candidate *d)
 {
-    struct set gangs = those_left(d, first, n), out;
-    struct together g = {d,       loose,
-                         n_loose, ARENA_ARRAY(d->arena, bool, d->t->n_gangs),
-                         COLUMNS, false};
+    const struct tables *t = d->t;
+    struct set gangs = {ARENA_ARRAY(d->arena, uint32_t, t->n_gangs), 0}, out;
+    struct together g = {.d = d,
+                         .loose.v = ARENA_ARRAY(d->arena, uint32_t, t->n_loose),
+                         .apart = ARENA_ARRAY(d->arena, bool, t->n_gangs),
+                         .columns = COLUMNS};
 
-    for (int round = 0; round < ROUNDS && gangs.n > 0; round++) {
+    for (int side = 0; side < SIDES; side++)
+        side_there(d, (enum side)side, &gangs, &g.loose);
+    for (int round = 0; round < ROUNDS && gangs.n + g.loose.n > 0; round++) {
         g.last = round >= APART || g.columns == 0;
         if (cover_all(&g, &gangs, &out))
             return;
+        if (out.n == 0)
+            break; /* a quota */
         if (!g.last && columns_add(&g, &gangs, &out))
             continue;
         place_alone(d, &out);
@@ -283,26 +338,41 @@ void together_place(struct candidate *d, uint32_t first, uint32_t n,
     place_alone(d, &gangs);
 }
 
+/* Who gets a machine: each gang, and what else has a priority and side. */
+struct buyer {
+    uint32_t gang;
+    enum side side;
+    int32_t priority;
+};
+
+static struct buyer buyer_of(const struct tables *t, uint32_t group)
+{
+    const struct group *g = &t->groups[group];
+
+    return (struct buyer){t->gang_of[group], g->side, g->priority};
+}
+
 bool together_of_use(const struct candidate *d)
 {
-    const struct tables *t = d->t;
-    uint32_t gang = NONE;
-    bool others = false;
+    bool any = false;
+    struct buyer first = {0};
 
     for (uint32_t i = 0; i < d->classes.n; i++) {
         if (d->classes.v[i].kind != CLASS_NEW)
             continue;
         for (uint32_t k = d->classes.v[i].placed; k != NONE;
              k = d->placements.v[k].next) {
-            uint32_t of = t->gang_of[d->placements.v[k].group];
+            uint32_t group = d->placements.v[k].group;
+            struct buyer one = buyer_of(d->t, group);
 
-            if (of == NONE)
-                others = true;
-            else if (gang == NONE)
-                gang = of;
-            else
-                others = others || of != gang;
+            if (d->t->groups[group].rank > RANK_WORK)
+                continue; /* served afterwards in any case */
+            if (any && (one.gang != first.gang || one.side != first.side ||
+                        one.priority != first.priority))
+                return true;
+            first = one;
+            any = true;
         }
     }
-    return gang != NONE && others;
+    return false;
 }
