@@ -33,11 +33,14 @@ setup:
 .PHONY: test-tools
 test-tools: all $(B)/test_sequences $(B)/storm $(B)/bench_plan $(B)/lp_solve $(B)/bench_simulate $(TEST_SOS) $(CHECK_PROVIDER) $(CLOUD_TOOLS)
 
+# Suites in two lanes build in build/debug: what both need is there before.
+check: BUILT_TWICE = $(BUILD) VARIANT=debug build-contract &&
+
 # What was compiled before is taken from ~/.cache/davit, by its content: three variants of all are built.
 CACHED = export CCACHE_DIR=$${DAVIT_CACHE:-$$HOME/.cache/davit}/ccache CCACHE_MAXSIZE=2G CCACHE_NOHASHDIR=1 PATH="/usr/lib/ccache:$$PATH"
 K8S = tests/setup.sh test >/dev/null && DAVIT_K8S_BINS=$$(tests/setup.sh k8s) && export DAVIT_K8S_BINS
 BUILD = $(MAKE) -s $(if $(filter -j%,$(MAKEFLAGS)),,-j$$(nproc))
-CHECK = py=$$(tests/setup.sh test) && $(CACHED) && clouds=$$(tests/setup.sh clouds) && tests/setup.sh types >/dev/null && DAVIT_AXE=$$(tests/setup.sh page) && export DAVIT_AXE && $(BUILD) test-tools && DAVIT_PYTHON=$$py/bin/python DAVIT_CLOUDS_PYTHON=$$clouds/bin/python PATH="$$py/bin:$$PATH" $$py/bin/python tests/check.py
+CHECK = py=$$(tests/setup.sh test) && $(CACHED) && clouds=$$(tests/setup.sh clouds) && tests/setup.sh types >/dev/null && DAVIT_AXE=$$(tests/setup.sh page) && export DAVIT_AXE && $(BUILD) test-tools && $(BUILT_TWICE) DAVIT_PYTHON=$$py/bin/python DAVIT_CLOUDS_PYTHON=$$clouds/bin/python PATH="$$py/bin:$$PATH" $$py/bin/python tests/check.py
 
 .PHONY: check check-fast check-ray check-k8s check-clouds
 check:  ## everything, real Ray and a real Kubernetes control plane included, set-up too

@@ -7,9 +7,10 @@ $(CHECK_PROVIDER): $(wildcard tests/contract/*.c) tests/contract/contract.h $(B)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) -Wno-conversion $(CPPFLAGS) $(PKG_CFLAGS) -Iautoscaler -Itests/contract $(LDFLAGS) -o $@ $(filter %.c,$^) $(B)/libdavit.a $(B)/libkit.a $(PKG_LIBS) -ldl -lpthread -lm
 
-.PHONY: check-provider check-contract
+.PHONY: check-provider build-contract check-contract
 check-provider: all $(CHECK_PROVIDER)  ## PLUGIN=x.so ARGS='-t gpu -r GPU=1 ...': does a plug-in keep the contract?
 	@$(CHECK_PROVIDER) $(PLUGIN) $(ARGS)
 
-check-contract: all $(CHECK_PROVIDER) $(TEST_SOS)  ## the contract suite on the plug-ins we can run anywhere
+build-contract: all $(CHECK_PROVIDER) $(TEST_SOS)
+check-contract: build-contract  ## the contract suite on the plug-ins we can run anywhere
 	@DAVIT_BUILD=$(B) tests/contract/run.sh
