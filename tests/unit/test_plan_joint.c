@@ -17,6 +17,8 @@
 
 #include <cmocka.h>
 
+#include "fills.h"
+
 enum { CPU, MEMORY, GPU, COLUMNS, ITEMS = 5, DEVICES = 3, CASES = 200 };
 #define ONE AMOUNT_ONE
 
@@ -73,81 +75,8 @@ static void rig_make(struct rig *r, uint64_t *seed)
         return;
     r->plain = price_make(&r->v);
     r->joint = price_make_joint(&r->v);
-    r->joint->bin[0].column = next(seed) % r->v.n_plain;
+    r->joint->bin[0].column[0] = next(seed) % r->v.n_plain;
 }
-
-/* ---- all fills, of the view's items */
-
-struct fill {
-    int64_t free[COLUMNS], level[DEVICES];
-    uint32_t devices;
-};
-
-static bool put(const struct view *v, struct fill *f, uint32_t i)
-{
-    for (uint32_t c = 0; c < v->n_plain; c++)
-        if ((f->free[c] -= view_need(v, i)[c]) < 0)
-            return false;
-    return true;
-}
-
-/* The most that items from i on, `used` of it in already, can add. */
-static double best(const struct rig *r, uint32_t i, uint32_t used,
-                   struct fill f)
-{
-    const struct view *v = &r->v;
-    struct view_share s = {0, 0};
-    double most, worth;
-
-    if (i == v->n_items)
-        return 0;
-    most = best(r, i + 1, 0, f);
-    if (used == v->count[i] || !put(v, &f, i))
-        return most;
-    worth = r->worth[i];
-    if (v->n_dev)
-        s = v->share[i];
-    if (!s.whole && !s.part) {
-        double more = worth + best(r, i, used + 1, f);
-
-        return more > most ? more : most;
-    }
-    if (s.whole) {
-        uint32_t left = s.whole;
-        double more;
-
-        for (uint32_t d = 0; d < f.devices && left; d++)
-            if (f.level[d] == ONE) {
-                f.level[d] = 0;
-                left--;
-            }
-        more = left ? 0 : worth + best(r, i, used + 1, f);
-        return more > most ? more : most;
-    }
-    for (uint32_t d = 0; d < f.devices; d++) {
-        struct fill g = f;
-        double more;
-
-        if ((g.level[d] -= s.part) < 0)
-            continue;
-        more = worth + best(r, i, used + 1, g);
-        most = more > most ? more : most;
-    }
-    return most;
-}
-
-static double best_fill(const struct rig *r)
-{
-    struct fill f = {.devices = r->v.n_dev ? r->v.devices[0] : 0};
-
-    for (uint32_t c = 0; c < r->v.n_plain; c++)
-        f.free[c] = view_has(&r->v, 0)[c];
-    for (uint32_t d = 0; d < DEVICES; d++)
-        f.level[d] = ONE;
-    return best(r, 0, 0, f);
-}
-
-/* ---- */
 
 /* What was taken earns, the multipliers paid, and what is free costs. */
 static double earned(const struct price *p)
@@ -184,7 +113,7 @@ static void test_never_less(void **state)
         for (uint32_t i = 0; i < r.v.n_items; i++)
             worth[i] = r.worth[r.v.item_of[i]];
         memcpy(r.worth, worth, sizeof worth);
-        most = best_fill(&r);
+        most = fills_best(&r.v, 0, worth);
         for (int turn = 0; turn < 5; turn++) {
             for (uint32_t c = 0; c < r.joint->scalars; c++)
                 r.joint->bin[0].lambda[c] = turn ? most * unit(&seed) : 0;
@@ -196,7 +125,7 @@ static void test_never_less(void **state)
         value = INFINITY;
         for (uint32_t c = 0; c < r.v.n_plain; c++) {
             r.joint = price_make_joint(&r.v);
-            r.joint->bin[0].column = c;
+            r.joint->bin[0].column[0] = c;
             tuned = price_tune(r.joint, 0, worth, NULL, 0, 60);
             assert_float_equal(tuned, earned(r.joint), tuned * 1e-9);
             scarce += r.joint->bin[0].n_scarce;

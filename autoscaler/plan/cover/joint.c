@@ -37,6 +37,7 @@ struct joint_table {
 struct joint {
     struct joint_item *item;
     uint32_t n;
+    uint32_t side; /* whose items they are */
     VEC(struct joint_step) step;
     uint8_t *took;
     size_t used;
@@ -136,9 +137,11 @@ static void collect(struct joint *x, const struct price *p, uint32_t t,
         if (kind != (none ? 2 : run->whole ? 1 : 0) || size > top)
             continue;
         for (uint32_t k = run->first; k < run->first + run->n; k++) {
-            double share = b->share[(size_t)k * p->scalars + b->column];
+            double share =
+                b->share[(size_t)k * p->scalars + b->column[x->side]];
 
-            if (p->profit[k] > 0 && b->fits[k])
+            if (p->profit[k] > 0 && b->fits[k] &&
+                p->sides.of_item[b->item[k]] == x->side)
                 insert(x, (struct joint_item){
                               k, size,
                               (uint32_t)(share * JOINT_GRID * (1 - 1e-12)),
@@ -323,28 +326,29 @@ static bool tables_make(struct joint *x, const struct price *p, uint32_t t,
     return table_fill(x, &x->plain);
 }
 
-/* Of a bin's one device column; false: there are several, or too many devices. */
-static bool devices_of(const struct price *p, uint32_t t, uint32_t *ret_cells,
-                       uint32_t *ret)
+/* Of a side's one device column; false: there are several, or too many devices. */
+static bool devices_of(const struct joint *x, const struct price *p, uint32_t t,
+                       uint32_t *ret_cells, uint32_t *ret)
 {
     const struct view *v = p->v;
     uint32_t dev;
 
     if (p->scalars > v->n_plain || !v->n_plain ||
-        !price_one_device(&p->bin[t], &dev))
+        !price_one_device(p, t, x->side, &dev))
         return false;
     *ret = dev == UINT32_MAX ? 0 : v->devices[(size_t)t * v->n_dev + dev];
     *ret_cells = *ret ? p->cells[dev] : 0;
     return *ret <= JOINT_DEVICES;
 }
 
-bool joint_most(struct joint *x, struct price *p, uint32_t t, double *ret)
+/* Of a side. */
+static bool side_most(struct joint *x, struct price *p, uint32_t t, double *ret)
 {
     uint32_t cells, devices, units = JOINT_GRID;
     const struct joint_table *last = &x->plain;
     bool made;
 
-    if (!devices_of(p, t, &cells, &devices))
+    if (!devices_of(x, p, t, &cells, &devices))
         return false;
     made = tables_make(x, p, t, cells, devices);
     p->work += 4 * (uint64_t)p->bin[t].n + x->compared + x->used / 4 +
@@ -361,5 +365,20 @@ bool joint_most(struct joint *x, struct price *p, uint32_t t, double *ret)
         units -= s->units;
     }
     read_devices(x, devices, units, p->taken);
+    return true;
+}
+
+bool joint_most(struct joint *x, struct price *p, uint32_t t, double *ret)
+{
+    *ret = 0;
+    for (x->side = 0; x->side < p->sides.n; x->side++) {
+        double most;
+
+        if (!side_most(x, p, t, &most)) {
+            memset(p->taken, 0, p->bin[t].n * sizeof *p->taken);
+            return false;
+        }
+        *ret += most;
+    }
     return true;
 }

@@ -103,9 +103,12 @@ static struct price *jointly(struct mixes *x, struct generate *g, uint32_t t,
     if (!b->n_warm) {
         const double *lambda = g->price->bin[t].lambda;
 
-        for (uint32_t c = 1; c < g->v->n_plain; c++)
-            if (lambda[c] > lambda[b->column])
-                b->column = c;
+        for (uint32_t c = 0; c < g->v->n_plain; c++) {
+            uint32_t *exact = &b->column[g->price->sides.of_plain[c]];
+
+            if (lambda[c] > lambda[*exact])
+                *exact = c;
+        }
     }
     had = x->joint->work;
     x->joint->limit = had + end - generate_work(g);

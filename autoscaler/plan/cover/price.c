@@ -115,6 +115,9 @@ static void make_bin(struct price *p, uint32_t t, const uint32_t *sorted,
     b->share = ARENA_ARRAY(a, double, (size_t)n * p->scalars);
     b->fits = ARENA_ARRAY(a, uint32_t, n);
     b->lambda = ARENA_ARRAY(a, double, p->scalars);
+    b->column = ARENA_ARRAY(a, uint32_t, p->sides.n);
+    for (uint32_t c = v->n_plain; c-- > 0;)
+        b->column[p->sides.of_plain[c]] = c;
     for (uint32_t k = 0; k < v->n_items; k++) {
         uint32_t i = sorted[k];
 
@@ -155,6 +158,7 @@ struct price *price_make(const struct view *v)
 
     p->v = v;
     p->limit = UINT64_MAX;
+    sides_make(v, &p->sides);
     choose_cells(p);
     for (uint32_t i = 0; i < v->n_items; i++) {
         uint32_t k, columns = 0;
@@ -192,16 +196,22 @@ struct price *price_make(const struct view *v)
     return p;
 }
 
-bool price_one_device(const struct price_bin *b, uint32_t *ret)
+bool price_one_device(const struct price *p, uint32_t t, uint32_t side,
+                      uint32_t *ret)
 {
+    const struct price_bin *b = &p->bin[t];
+
     *ret = NO_DEVICE;
     for (uint32_t r = 0; r < b->n_runs; r++) {
         uint32_t dev = b->run[r].dev;
 
-        if (dev != NO_DEVICE && *ret != NO_DEVICE && dev != *ret)
+        /* A run on devices is of one side: they have a column. */
+        if (dev == NO_DEVICE ||
+            p->sides.of_item[b->item[b->run[r].first]] != side)
+            continue;
+        if (*ret != NO_DEVICE && dev != *ret)
             return false;
-        if (dev != NO_DEVICE)
-            *ret = dev;
+        *ret = dev;
     }
     return true;
 }
@@ -287,6 +297,20 @@ static void trace(struct price *p, uint32_t stage, uint32_t size, uint32_t row,
     }
 }
 
+/* What one shared device of the column takes, so many times. */
+static void take_shared(struct price *p, const struct price_bin *b, uint32_t d,
+                        uint32_t devices)
+{
+    for (uint32_t r = 0; r < b->n_runs; r++) {
+        const struct price_run *run = &b->run[r];
+
+        if (run->dev != d || run->whole)
+            continue;
+        for (uint32_t k = run->first; k < run->first + run->n; k++)
+            p->taken[k] += p->device_taken[k] * devices;
+    }
+}
+
 /* One device column: K devices of F each, or whole ones in their place. */
 static double device_value(struct price *p, uint32_t t, uint32_t d,
                            uint32_t devices, const struct price_rest *rest)
@@ -314,8 +338,7 @@ static double device_value(struct price *p, uint32_t t, uint32_t d,
                     most = p->profit[k] / b->run[r].whole;
         value = (most > each ? most : each) * (double)devices;
         p->cell_value[d] = value / ((double)devices * cells);
-        for (uint32_t k = 0; k < b->n; k++)
-            p->taken[k] += p->device_taken[k] * devices;
+        take_shared(p, b, d, devices);
         return value;
     }
     memset(p->whole_table, 0, (devices + 1) * sizeof *p->whole_table);
@@ -331,8 +354,7 @@ static double device_value(struct price *p, uint32_t t, uint32_t d,
             best = j;
         }
     trace(p, stage, best, row, 1, p->taken);
-    for (uint32_t k = 0; k < b->n && best < devices; k++)
-        p->taken[k] += p->device_taken[k] * (devices - best);
+    take_shared(p, b, d, devices - best);
     p->cell_value[d] = devices ? value / ((double)devices * cells) : 0;
     return value;
 }
@@ -405,4 +427,19 @@ double price_evaluate(struct price *p, uint32_t t, const double *worth,
     }
     p->work += 2 * b->n;
     return value;
+}
+
+void price_of_sides(const struct price *p, uint32_t t, double *ret)
+{
+    const struct price_bin *b = &p->bin[t];
+    const struct sides *sides = &p->sides;
+
+    memset(ret, 0, sides->n * sizeof *ret);
+    for (uint32_t c = 0; c < p->v->n_plain; c++)
+        ret[sides->of_plain[c]] += b->lambda[c];
+    for (uint32_t q = 0; q < b->n_scarce; q++)
+        ret[sides->of_item[b->item[b->scarce[q]]]] += b->sigma[q] *
+                                                      b->fits[b->scarce[q]];
+    for (uint32_t k = 0; k < b->n; k++)
+        ret[sides->of_item[b->item[k]]] += p->profit[k] * p->taken[k];
 }

@@ -10,7 +10,7 @@
 #ifndef PLAN_COVER_PRICE_H
 #define PLAN_COVER_PRICE_H
 
-#include "view.h"
+#include "sides.h"
 
 enum { PRICE_SCARCE = 24 };
 
@@ -32,8 +32,8 @@ struct price_bin {
     uint32_t *fits; /* how many fit alone, at most the demand */
     struct price_run *run;
     uint32_t n_runs;
-    double *lambda;  /* micros for the whole column; kept warm */
-    uint32_t column; /* with a joint: the exact one; stays once tuned */
+    double *lambda;   /* micros for the whole column; kept warm */
+    uint32_t *column; /* with a joint: the exact one, per side; kept */
     /* Items that several devices would take more of than there are: their
      * count has a multiplier too. */
     uint32_t n_scarce, scarce[PRICE_SCARCE];
@@ -44,6 +44,7 @@ struct price_bin {
 
 struct price {
     const struct view *v;
+    struct sides sides;
     uint32_t scalars; /* plain columns, then devices as sums */
     uint32_t *cells;  /* per device column: cells of a device */
     struct price_bin *bin;
@@ -69,9 +70,10 @@ struct price *price_make(const struct view *v);
  * NULL). */
 struct price *price_make_joint(const struct view *v);
 
-/* The device column of the bin's items, UINT32_MAX: none; false: there are
- * several. */
-bool price_one_device(const struct price_bin *b, uint32_t *ret);
+/* The device column of the bin's items of one side, UINT32_MAX: none; false: there
+ * are several. */
+bool price_one_device(const struct price *p, uint32_t bin, uint32_t side,
+                      uint32_t *ret);
 
 /* Part of a bin: what is left while it is being filled. */
 struct price_rest {
@@ -83,6 +85,9 @@ struct price_rest {
 /* Value of the relaxation at bin.lambda; fills the answer fields. */
 double price_evaluate(struct price *p, uint32_t bin, const double *worth,
                       const struct price_rest *rest);
+
+/* How much of the last value, of the empty bin, is of each side. */
+void price_of_sides(const struct price *p, uint32_t bin, double *ret);
 
 /* Size of the item at place k of the run at the bin's multipliers. */
 static inline double price_size(const struct price *p,

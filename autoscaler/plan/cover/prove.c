@@ -4,8 +4,9 @@
  * Depth first over the items, whole devices first, then large parts, then what
  * needs no device.  A branch is cut when its worth so far and the most that the
  * remaining items can add (reach.h) are together not above the goal.  Copies of
- * an item go to devices by falling free space, so no fill is seen twice.  Only
- * bins whose items need at most one device column are searched.
+ * an item go to devices by falling free space, so no fill is seen twice.  Sides of a
+ * bin (sides.h) are searched one after the other; each may need at most one device
+ * column.
  */
 #include "prove.h"
 
@@ -32,7 +33,9 @@ struct prove {
     struct step *path, *best_path;
     uint32_t depth, best_depth;
     double goal, best;
-    VEC(struct cover_part) part;
+    VEC(struct cover_part) part; /* of all sides */
+    double *most;                /* of each side, when there are several */
+    uint32_t *device;            /* its device column */
     uint64_t nodes, limit_nodes, work;
     bool over;
 };
@@ -44,6 +47,8 @@ struct prove *prove_make(const struct view *v, struct price *price)
 
     x->v = v;
     reach_make(v, price, &x->r);
+    x->most = ARENA_ARRAY(a, double, price->sides.n);
+    x->device = ARENA_ARRAY(a, uint32_t, price->sides.n);
     x->used = ARENA_ARRAY(a, uint32_t, v->n_items);
     x->path = ARENA_ARRAY(a, struct step, MAX_DEPTH);
     x->best_path = ARENA_ARRAY(a, struct step, MAX_DEPTH);
@@ -199,7 +204,6 @@ static void search(struct prove *x, uint32_t k, uint32_t highest, double value)
 /* The best path as parts, one device after the other. */
 static void write_parts(struct prove *x)
 {
-    x->part.n = 0;
     for (uint32_t device = 0; device <= MAX_DEVICES; device++)
         for (uint32_t q = 0; q < x->best_depth; q++) {
             struct step s = x->best_path[q];
@@ -225,6 +229,8 @@ static void begin(struct prove *x, uint32_t t, double above, uint64_t nodes)
     x->other_free = 0;
     for (uint32_t c = 0; c < v->n_plain; c++) {
         x->free[c] = view_has(v, t)[c];
+        if (!reach_column(r, c))
+            continue;
         x->lambda_free += r->b->lambda[c];
         if (c != r->column)
             x->other_free += r->b->lambda[c];
@@ -242,28 +248,77 @@ static void begin(struct prove *x, uint32_t t, double above, uint64_t nodes)
     memset(x->used, 0, v->n_items * sizeof *x->used);
 }
 
+/* Can its sides be searched?  devices: the device column of each. */
+static bool searchable(const struct prove *x, uint32_t t, uint32_t *device)
+{
+    const struct view *v = x->v;
+    const struct price *price = x->r.price;
+
+    if (price->scalars > v->n_plain)
+        return false;
+    for (uint32_t side = 0; side < price->sides.n; side++) {
+        uint32_t dev, c = 0;
+
+        while (c < v->n_plain && price->sides.of_plain[c] != side)
+            c++;
+        if (c == v->n_plain || !price_one_device(price, t, side, &dev) ||
+            (dev != UINT32_MAX &&
+             v->devices[(size_t)t * v->n_dev + dev] > MAX_DEVICES))
+            return false;
+        device[side] = dev;
+    }
+    return true;
+}
+
+/* The most that each side can hold, by the relaxation. */
+static void most_of_sides(struct prove *x, uint32_t t, const double *worth)
+{
+    struct price *price = x->r.price;
+
+    if (price->sides.n > 1) {
+        price_evaluate(price, t, worth, NULL);
+        price_of_sides(price, t, x->most);
+    }
+}
+
+/* What a side must be worth more than, for all to be worth more than `above`: those
+ * before it are worth `had`, those after it the most that they can be. */
+static double goal_of(const struct prove *x, uint32_t side, double above,
+                      double had)
+{
+    for (uint32_t k = side + 1; k < x->r.price->sides.n; k++)
+        above -= x->most[k] * (1 + VIEW_SAFE);
+    return above - had;
+}
+
 bool prove_search(struct prove *x, uint32_t t, const double *worth,
                   double above, uint64_t nodes, double *ret_best,
                   const struct cover_part **ret_part, uint32_t *ret_n)
 {
-    const struct view *v = x->v;
-    const struct price *price = x->r.price;
-    uint32_t dev;
+    const uint32_t sides = x->r.price->sides.n;
+    double had = 0;
+    bool all = true;
 
     *ret_best = above;
     *ret_n = 0;
-    if (price->scalars > v->n_plain || !v->n_plain ||
-        !price_one_device(&price->bin[t], &dev))
+    if (!searchable(x, t, x->device))
         return false;
-    if (dev != UINT32_MAX &&
-        v->devices[(size_t)t * v->n_dev + dev] > MAX_DEVICES)
-        return false;
-    reach_open(&x->r, t, dev, worth, above);
-    begin(x, t, above, nodes);
-    search(x, 0, UINT32_MAX, 0);
-    write_parts(x);
-    *ret_best = x->goal;
+    most_of_sides(x, t, worth);
+    x->part.n = 0;
+    for (uint32_t side = 0; side < sides; side++) {
+        double goal = goal_of(x, side, above, had);
+
+        reach_open(&x->r, t, side, x->device[side], worth, goal);
+        begin(x, t, goal, nodes);
+        search(x, 0, UINT32_MAX, 0);
+        all = all && !x->over;
+        if (x->goal <= goal && goal >= 0)
+            return all; /* no fill that was met is worth so much */
+        had += x->goal > goal ? x->goal : 0;
+        write_parts(x);
+    }
+    *ret_best = had > above ? had : above;
     *ret_part = x->part.v;
-    *ret_n = x->part.n;
-    return !x->over;
+    *ret_n = had > above ? x->part.n : 0;
+    return all;
 }

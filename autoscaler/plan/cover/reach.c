@@ -36,7 +36,8 @@ static void add_place(struct reach *x, uint32_t k, const struct price_run *run,
     const struct price_bin *b = x->b;
     double profit = worth[b->item[k]];
 
-    if (profit <= 0 || !b->fits[k])
+    if (profit <= 0 || !b->fits[k] ||
+        x->price->sides.of_item[b->item[k]] != x->side)
         return;
     for (uint32_t s = 0; s < x->v->n_plain; s++)
         profit -= b->lambda[s] * b->share[(size_t)k * x->price->scalars + s];
@@ -162,7 +163,8 @@ static void drop_hopeless(struct reach *x, double goal)
     uint32_t n = 0, wholes = 0, parts = 0;
 
     for (uint32_t c = 0; c < x->v->n_plain; c++)
-        root += x->b->lambda[c];
+        if (reach_column(x, c))
+            root += x->b->lambda[c];
     root += reach_by_devices(x, 0, x->devices, NULL, 0);
     for (uint32_t k = 0; k < x->n; k++) {
         if (root - loss_of(x, k) <= goal)
@@ -220,9 +222,10 @@ static void make_grid(struct reach *x, double cell_value)
     static const double tries[] = {1, 0.85, 0.7, 0.5, 0.25};
     double best = 1e300, at = 0;
 
-    x->column = 0;
-    for (uint32_t c = 1; c < x->v->n_plain; c++)
-        if (x->b->lambda[c] > x->b->lambda[x->column])
+    x->column = UINT32_MAX;
+    for (uint32_t c = 0; c < x->v->n_plain; c++)
+        if (reach_column(x, c) && (x->column == UINT32_MAX ||
+                                   x->b->lambda[c] > x->b->lambda[x->column]))
             x->column = c;
     for (uint32_t q = 0; q < sizeof tries / sizeof *tries; q++) {
         double bound;
@@ -253,12 +256,13 @@ static double root_cell_value(const struct reach *x)
     return all / ((double)x->devices * x->cells);
 }
 
-void reach_open(struct reach *x, uint32_t t, uint32_t dev, const double *worth,
-                double goal)
+void reach_open(struct reach *x, uint32_t t, uint32_t side, uint32_t dev,
+                const double *worth, double goal)
 {
     const struct view *v = x->v;
 
     x->b = &x->price->bin[t];
+    x->side = side;
     x->devices = dev == UINT32_MAX ? 0 : v->devices[(size_t)t * v->n_dev + dev];
     x->cells = dev == UINT32_MAX ? 1 : x->price->cells[dev];
     order_places(x, worth);

@@ -18,6 +18,7 @@ struct reach {
     const struct view *v;
     struct price *price;
     const struct price_bin *b;
+    uint32_t side;
     uint32_t devices, cells; /* of the bin, of a device */
 
     /* Items in the order of the search: those of whole devices, of parts, of
@@ -41,11 +42,17 @@ struct reach {
 
 void reach_make(const struct view *v, struct price *price, struct reach *ret);
 
-/* Lays out bin t, whose multipliers are tuned to worth.  dev: the device column
- * of its items, UINT32_MAX: none.  Items that cannot be in a fill worth more
+/* Lays out a side of bin t, whose multipliers are tuned to worth.  dev: the device
+ * column of its items, UINT32_MAX: none.  Items that cannot be in a fill worth more
  * than `goal` are left out. */
-void reach_open(struct reach *r, uint32_t t, uint32_t dev, const double *worth,
-                double goal);
+void reach_open(struct reach *r, uint32_t t, uint32_t side, uint32_t dev,
+                const double *worth, double goal);
+
+/* Is the plain column one of the side's? */
+static inline bool reach_column(const struct reach *r, uint32_t c)
+{
+    return r->price->sides.of_plain[c] == r->side;
+}
 
 static inline double *reach_part_row(const struct reach *r, uint32_t k)
 {
