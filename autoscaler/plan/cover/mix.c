@@ -1,8 +1,8 @@
 /*
  * mix.c - see mix.h.
  *
- * It works on a copy of the program, which stays as it was.  Mixes are not kept: the
- * next time a search has more steps, and settles bins that had to be mixed before.
+ * Mixes are not kept: the next time a search has more steps, and settles bins that had
+ * to be mixed before.
  */
 #include "mix.h"
 
@@ -13,13 +13,18 @@
 #define TOO_MUCH 1.0002 /* over its price: worth a column */
 #define FAR 1.02        /* over it: worth the work of the joint bound */
 #define SMOOTH 0.8      /* weight of the best bound's duals */
-#define STEPS 60        /* of tuning the multipliers */
-#define STEPS_JOINT 20  /* of those of the joint bound */
-#define NEAR 1e-4 /* of the value: a bound so near to it is all there is */
+/* While there is work left, so many times the nodes for the next time; with more shapes
+ * the work is of more use to the plan. */
+#define MORE_NODES 4
+#define DEEPER 250
+#define STEPS 60       /* of tuning the multipliers */
+#define STEPS_JOINT 20 /* of those of the joint bound */
+#define NEAR 1e-4      /* of the value: a bound so near to it is all there is */
 
 struct mixes {
     struct lp *lp;       /* the copy */
     uint32_t n;          /* columns that were added to it */
+    bool open;           /* a search came to no end */
     struct price *joint; /* the bounds that take more work; NULL: none yet */
     /* Fills that were met, for the program itself. */
     VEC(struct partial_pattern) met;
@@ -75,6 +80,7 @@ static bool settled(struct mixes *x, struct generate *g, uint32_t t,
     bool all = prove_search(g->prove, t, g->asked, price * TOO_MUCH, nodes,
                             &best, &part, &n);
 
+    x->open = x->open || !all;
     if (all && best * (1 + GENERATE_SAFE) < g->earn[t])
         generate_earns(g, t, best);
     if (!n || !partial_holds(g->v, t, part, n, &g->maker->space))
@@ -193,21 +199,33 @@ static void rounds(struct mixes *x, struct generate *g, uint64_t nodes,
     }
 }
 
-void mix_run(struct generate *g, uint64_t nodes, uint64_t until)
+/* On a copy of the program, which stays as it was. */
+static void rounds_on_copy(struct mixes *x, struct generate *g, uint64_t nodes,
+                           uint64_t until)
 {
     struct lp *own = g->master.lp;
+
+    x->open = false;
+    lp_copy(x->lp, own);
+    g->extra += (uint64_t)lp_rows(own) * lp_rows(own) / 8;
+    g->master.lp = x->lp;
+    rounds(x, g, nodes, until);
+    g->master.lp = own;
+    g->extra += lp_work(x->lp) - lp_work(own);
+}
+
+void mix_run(struct generate *g, uint64_t nodes, uint64_t until)
+{
     struct mixes *x;
 
     if (!g->mixes)
         g->mixes = mixes_make(g);
     x = g->mixes;
-    lp_copy(x->lp, own);
-    g->extra += (uint64_t)lp_rows(own) * lp_rows(own) / 8;
     x->met.n = x->part.n = 0;
-    g->master.lp = x->lp;
-    rounds(x, g, nodes, until);
-    g->master.lp = own;
-    g->extra += lp_work(x->lp) - lp_work(own);
+    do {
+        rounds_on_copy(x, g, nodes, until);
+        nodes *= MORE_NODES;
+    } while (x->open && g->v->n_items <= DEEPER && !generate_over(g, until));
     for (uint32_t k = 0; k < x->met.n; k++)
         master_add(&g->master, x->met.v[k].bin, x->part.v + x->met.v[k].first,
                    x->met.v[k].n);

@@ -13,8 +13,9 @@
 #include "generate.h"
 
 /* Rounds of it until nothing is found or the work is `until`; bins whose
- * relaxation is too weak are searched with up to `nodes` steps, and fills that
- * are met become columns of the program itself.  Notes the bounds. */
+ * relaxation is too weak are searched with up to `nodes` steps, then with more as long
+ * as there is work left, and fills that are met become columns of the program itself.
+ * Notes the bounds. */
 void mix_run(struct generate *g, uint64_t nodes, uint64_t until);
 
 #endif
