@@ -132,14 +132,11 @@ static bool better(const struct candidate *a, const struct candidate *b)
     return bought_of(a) < bought_of(b);
 }
 
-/* Could the best so far be beaten: did it buy something, or leave something
- * that some offer could hold? */
-static bool beatable(const struct candidate *best)
+/* Is something left that some offer could hold? */
+static bool wanting(const struct candidate *best)
 {
     const struct tables *t = best->t;
 
-    if (bought_of(best) > 0)
-        return true;
     for (uint32_t i = 0; i < t->n_groups; i++)
         for (uint32_t a = 0;
              best->left[i] > 0 && t->groups[i].rank != RANK_UNCONFIRMED &&
@@ -149,6 +146,12 @@ static bool beatable(const struct candidate *best)
                 if (tables_could(t, tables_shape(best->t, i, a), k))
                     return true;
     return false;
+}
+
+/* Could the best so far be beaten? */
+static bool beatable(const struct candidate *best)
+{
+    return bought_of(best) > 0 || wanting(best);
 }
 
 static void candidate_try(const struct candidate *base, struct tactics how,
@@ -223,6 +226,39 @@ static void displace(const struct candidate *base, struct candidate *best)
     }
 }
 
+/* Bundles that lie on nodes that it buys. */
+static uint64_t bundles_bought_for(const struct candidate *d)
+{
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < d->classes.n; i++)
+        for (uint32_t k = d->classes.v[i].kind == CLASS_NEW
+                              ? d->classes.v[i].placed
+                              : NONE;
+             k != NONE; k = d->placements.v[k].next)
+            n += (uint64_t)d->classes.v[i].n * d->placements.v[k].count;
+    return n;
+}
+
+/* The first: first fit.  Where much is wanted by several, it is bought for together;
+ * when nothing is left then, one after the other costs more. */
+static struct candidate candidate_first(const struct candidate *base,
+                                        bool stays)
+{
+    const struct tactics plain = {.previous = stays, .ready = stays};
+    struct tactics together = plain;
+    struct candidate best;
+
+    together.together = together_large(base->t);
+    candidate_copy(base, &best);
+    serve_all(&best, together);
+    best.again = best.how;
+    if (together.together &&
+        (wanting(&best) || bundles_bought_for(&best) < TOGETHER_LARGE))
+        candidate_try(base, plain, &best);
+    return best;
+}
+
 /* First fit; from previous placements; with proposed nodes.  Where nothing tells which
  * nodes have work, all begin with previous placements on nodes that are ready: a
  * request stays on those that it counted on.  Small problems, where one node too many
@@ -250,10 +286,10 @@ static struct candidate candidate_best(const struct candidate *base)
     struct candidate best;
     struct left all;
     uint64_t spent;
+    bool large;
 
-    candidate_copy(base, &best);
-    serve_all(&best, (struct tactics){.previous = stays, .ready = stays});
-    best.again = best.how;
+    best = candidate_first(base, stays);
+    large = best.how.together;
     spent = best.work;
     for (unsigned w = 0; w < COUNT(ways); w++) {
         uint64_t before = best.work;
@@ -262,6 +298,8 @@ static struct candidate candidate_best(const struct candidate *base)
             continue;
         if (!beatable(&best))
             break;
+        if (large && (!ways[w].how.together || ways[w].how.previous == stays))
+            continue;
         if (ways[w].how.together && !ways[w].how.proposed &&
             !together_of_use(&best))
             continue;

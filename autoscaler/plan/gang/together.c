@@ -352,6 +352,11 @@ static struct buyer buyer_of(const struct tables *t, uint32_t group)
     return (struct buyer){t->gang_of[group], g->side, g->priority};
 }
 
+static bool differ(struct buyer a, struct buyer b)
+{
+    return a.gang != b.gang || a.side != b.side || a.priority != b.priority;
+}
+
 bool together_of_use(const struct candidate *d)
 {
     bool any = false;
@@ -367,12 +372,29 @@ bool together_of_use(const struct candidate *d)
 
             if (d->t->groups[group].rank > RANK_WORK)
                 continue; /* served afterwards in any case */
-            if (any && (one.gang != first.gang || one.side != first.side ||
-                        one.priority != first.priority))
+            if (any && differ(one, first))
                 return true;
             first = one;
             any = true;
         }
     }
     return false;
+}
+
+bool together_large(const struct tables *t)
+{
+    struct buyer first = {0};
+    uint64_t n = 0;
+    bool several = false;
+
+    for (uint32_t i = 0; i < t->n_groups; i++) {
+        struct buyer one = buyer_of(t, i);
+
+        if (t->groups[i].rank > RANK_WORK)
+            continue;
+        several |= n > 0 && differ(one, first);
+        first = one;
+        n += t->groups[i].count;
+    }
+    return several && n >= TOGETHER_LARGE;
 }

@@ -15,6 +15,10 @@
 /* Requests and work, with one alternative; others, and what is left, are the caller's. */
 void together_serve(struct candidate *d);
 
+/* So much is wanted by several that one after the other is not worth its work. */
+enum { TOGETHER_LARGE = 4000 }; /* bundles */
+bool together_large(const struct tables *t);
+
 /* Does it buy for more than one gang, priority or side? */
 bool together_of_use(const struct candidate *d);
 
