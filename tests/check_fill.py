@@ -319,7 +319,8 @@ class Joint(Fill):
 
     def __init__(self, fill, column):
         self.__dict__.update(fill.__dict__, warm=[], prices=fill.prices[:], scarce=[], scarce_price=[])
-        self.exact = column
+        key = self.keys[column]
+        self.grid, self.units = check_joint.grid_of(self.row[key], [needs.get(key, 0) for _, needs, _ in self.items])
 
     def evaluate(self, worths, prices, scarce_price):
         profit = list(self.profits(worths, prices))
@@ -327,8 +328,8 @@ class Joint(Fill):
             profit[q] -= p
         devices, cells = next(iter(self.device.values()), (0, 0))
         wholes, parts = next(iter(self.of_device.values()), ([], []))
-        value, take = check_joint.most(cells, devices, *([
-            (q, -self.kind[q][2], self.shares[self.exact][q], self.most[q], profit[q]) for q in places]
+        value, take = check_joint.most(cells, devices, self.grid, *([
+            (q, -self.kind[q][2], self.units[q], self.most[q], profit[q]) for q in places]
             for places in (parts, wholes, self.plain)))
         return value + sum(prices) + sum(p * self.most[q] for q, p in zip(self.scarce, scarce_price)), take
 

@@ -4,9 +4,10 @@
  *
  * The Lagrangian of price.c has devices exact and every plain column at a price: where
  * large bundles share a machine it promises up to 1.4 of what any fill is worth.
- * Here a device's best fill is known for each amount of the exact column (on a grid,
- * needs rounded down), devices are added one after the other, then what needs none.
- * The price of the exact column pays for what rounding left out.
+ * Here a device's best fill is known for each amount of the exact column (in what all needs
+ * are multiples of, or on a grid, needs rounded down), devices are added one after the
+ * other, then what needs none.  The price of the exact column pays for what rounding left
+ * out.
  * Private to price.c and joint.c.
  */
 #ifndef PLAN_COVER_JOINT_H

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #define NO_DEVICE UINT32_MAX
-#define MAX_CELLS 200 /* finer parts are rounded down: still a bound */
 #define MAX_WHOLE 128 /* devices in the exact whole-device table */
 
 static uint32_t gcd(uint32_t a, uint32_t b)
@@ -37,8 +36,8 @@ static void choose_cells(struct price *p)
         for (uint32_t i = 0; i < v->n_items; i++)
             g = gcd(g, v->share[(size_t)i * v->n_dev + d].part);
         p->cells[d] = (uint32_t)AMOUNT_ONE / g;
-        if (p->cells[d] > MAX_CELLS)
-            p->cells[d] = MAX_CELLS;
+        if (p->cells[d] > PRICE_CELLS)
+            p->cells[d] = PRICE_CELLS;
         if (p->cells[d] > p->max_cells)
             p->max_cells = p->cells[d];
     }

@@ -12,7 +12,10 @@
 
 #include "sides.h"
 
-enum { PRICE_SCARCE = 24 };
+enum {
+    PRICE_SCARCE = 24,
+    PRICE_CELLS = 200 /* of a device, at most: finer parts are rounded down */
+};
 
 struct joint;
 struct tuner;
