@@ -16,7 +16,7 @@ BUILD = ROOT / os.environ.get("DAVIT_BUILD", "build/release")
 DAVIT = os.environ.get("DAVIT") or str(BUILD / "davit")
 # How long a test waits for what must happen.  It goes on as soon as it has: the
 # end is for what never does, and far off for a machine with other work.
-PATIENCE = 90
+PATIENCE = 180
 
 
 def until(what, seconds=PATIENCE, why="it did not happen", every=0.02):
