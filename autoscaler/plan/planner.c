@@ -241,9 +241,10 @@ static uint64_t bundles_bought_for(const struct candidate *d)
 }
 
 /* The first: first fit.  Where much is wanted by several, it is bought for together;
- * when nothing is left then, one after the other costs more. */
+ * when nothing is left then, those that buy one after the other are not made
+ * (*ret_enough). */
 static struct candidate candidate_first(const struct candidate *base,
-                                        bool stays)
+                                        bool stays, bool *ret_enough)
 {
     const struct tactics plain = {.previous = stays, .ready = stays};
     struct tactics together = plain;
@@ -253,8 +254,9 @@ static struct candidate candidate_first(const struct candidate *base,
     candidate_copy(base, &best);
     serve_all(&best, together);
     best.again = best.how;
-    if (together.together &&
-        (wanting(&best) || bundles_bought_for(&best) < TOGETHER_LARGE))
+    *ret_enough = together.together && !wanting(&best) &&
+                  bundles_bought_for(&best) >= TOGETHER_LARGE;
+    if (together.together && !*ret_enough)
         candidate_try(base, plain, &best);
     return best;
 }
@@ -286,10 +288,9 @@ static struct candidate candidate_best(const struct candidate *base)
     struct candidate best;
     struct left all;
     uint64_t spent;
-    bool large;
+    bool enough;
 
-    best = candidate_first(base, stays);
-    large = best.how.together;
+    best = candidate_first(base, stays, &enough);
     spent = best.work;
     for (unsigned w = 0; w < COUNT(ways); w++) {
         uint64_t before = best.work;
@@ -298,7 +299,10 @@ static struct candidate candidate_best(const struct candidate *base)
             continue;
         if (!beatable(&best))
             break;
-        if (large && (!ways[w].how.together || ways[w].how.previous == stays))
+        if (enough &&
+            (!ways[w].how.together ||
+             (ways[w].how.ready == stays && ways[w].how.previous == stays &&
+              !ways[w].how.proposed)))
             continue;
         if (ways[w].how.together && !ways[w].how.proposed &&
             !together_of_use(&best))
