@@ -110,3 +110,37 @@ bool candidate_matches(const struct candidate *d, uint32_t i, uint32_t shape)
                ? tables_match_offer(d->t, selector, c->offer)
                : tables_match_node(d->t, selector, d->members[c->first]);
 }
+
+/* How far down its alternatives each group had to go, all bundles together. */
+static const uint64_t *lateness(const struct candidate *d)
+{
+    uint64_t *late = ARENA_ARRAY(d->arena, uint64_t, d->t->n_groups);
+
+    for (uint32_t i = 0; i < d->classes.n; i++) {
+        const struct node_class *c = &d->classes.v[i];
+
+        for (uint32_t h = c->n > 0 ? c->placed : NONE; h != NONE;
+             h = d->placements.v[h].next)
+            late[d->placements.v[h].group] += (uint64_t)d->placements.v[h].alt *
+                                              d->placements.v[h].count * c->n;
+    }
+    return late;
+}
+
+bool candidate_later(const struct candidate *a, const struct candidate *b)
+{
+    const struct tables *t = a->t;
+    const uint64_t *x, *y;
+    uint32_t i = 0;
+
+    while (i < t->n_groups && t->groups[i].n_alts == 1)
+        i++;
+    if (i == t->n_groups)
+        return false;
+    x = lateness(a);
+    y = lateness(b);
+    for (; i < t->n_groups; i++)
+        if (x[i] > y[i])
+            return true;
+    return false;
+}

@@ -308,6 +308,18 @@ void pack_groups(struct candidate *d, const uint32_t *groups,
     packed_keep(d, groups, alts, n, before);
 }
 
+void pack_later(struct candidate *d, const uint32_t *groups, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (!fallback_has(d, groups[i]))
+            continue;
+        pack_group(d, groups[i], 0, (struct pack_rule){0});
+        for (uint32_t k = 1; k < d->t->groups[groups[i]].n_alts; k++)
+            if (d->left[groups[i]] > 0 && fallback_may_try(d, groups[i], k))
+                pack_group(d, groups[i], k, (struct pack_rule){.newer = true});
+    }
+}
+
 void pack_spread(struct candidate *d, uint32_t group, uint32_t alt,
                  uint32_t gang, struct pack_rule rule)
 {

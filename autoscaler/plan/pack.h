@@ -23,6 +23,10 @@ void pack_group(struct candidate *d, uint32_t group, uint32_t alt,
 void pack_groups(struct candidate *d, const uint32_t *groups,
                  const uint32_t *alts, uint32_t n, struct pack_rule rule);
 
+/* What was bought for a later alternative of theirs is used before an earlier one,
+ * which may be available again by now, is bought: that is for new demand. */
+void pack_later(struct candidate *d, const uint32_t *groups, uint32_t n);
+
 /* On one class: at most per_node on each node; on at most `nodes` nodes. */
 void pack_on(struct candidate *d, uint32_t class_ix, uint32_t group,
              uint32_t alt, uint32_t per_node, uint32_t nodes);

@@ -139,20 +139,6 @@ static bool any_left(const struct candidate *d, const uint32_t *groups,
     return false;
 }
 
-/* What was bought for a later alternative is used before an earlier one, which
- * may be available again by now, is bought: that is for new demand. */
-static void pack_later(struct candidate *d, const uint32_t *groups, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        if (!fallback_has(d, groups[i]))
-            continue;
-        pack_group(d, groups[i], 0, (struct pack_rule){0});
-        for (uint32_t k = 1; k < d->t->groups[groups[i]].n_alts; k++)
-            if (d->left[groups[i]] > 0 && fallback_may_try(d, groups[i], k))
-                pack_group(d, groups[i], k, (struct pack_rule){.newer = true});
-    }
-}
-
 /* One alternative after the other: nodes that are there, then bought ones. */
 static void serve_choices(struct candidate *d, const uint32_t *groups,
                           uint32_t n, bool pool, bool patient)

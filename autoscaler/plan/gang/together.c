@@ -24,6 +24,17 @@ static enum strategy strategy_of(const struct candidate *d, uint32_t gang)
     return d->t->s->demands[d->t->gangs[gang].demand].strategy;
 }
 
+/* Is there an offer that may be bought for it? */
+static bool buyable(const struct candidate *d, uint32_t group, uint32_t alt)
+{
+    const uint32_t shape = tables_shape(d->t, group, alt);
+
+    for (uint32_t offer = 0; offer < d->t->s->n_offers; offer++)
+        if (tables_may_buy(d->t, shape, offer))
+            return true;
+    return false;
+}
+
 /* One alternative, which some offer could hold, on machines that come alone. */
 static bool may_join(const struct candidate *d, uint32_t gang)
 {
@@ -32,13 +43,8 @@ static bool may_join(const struct candidate *d, uint32_t gang)
     uint32_t *alts = ARENA_ARRAY(d->arena, uint32_t, g->n_groups);
 
     for (uint32_t i = 0; i < g->n_groups; i++) {
-        uint32_t group = g->first_group + i, offer = 0;
-        uint32_t shape = tables_shape(d->t, group, 0);
-
-        groups[i] = group;
-        while (offer < d->t->s->n_offers && !tables_may_buy(d->t, shape, offer))
-            offer++;
-        if (d->t->groups[group].n_alts != 1 || offer == d->t->s->n_offers)
+        groups[i] = g->first_group + i;
+        if (d->t->groups[groups[i]].n_alts != 1 || !buyable(d, groups[i], 0))
             return false;
     }
     return !host_group_gang(d, groups, alts, g->n_groups);
@@ -67,7 +73,8 @@ static uint32_t gangs_there(struct candidate *d, uint32_t first, uint32_t end,
     return g;
 }
 
-/* Likewise of the loose groups with one alternative: what has no room. */
+/* Likewise of the loose groups whose first alternative may be bought (others are served
+ * afterwards): what has no room. */
 static uint32_t loose_there(struct candidate *d, uint32_t first, uint32_t end,
                             int64_t priority, struct set *left)
 {
@@ -75,9 +82,15 @@ static uint32_t loose_there(struct candidate *d, uint32_t first, uint32_t end,
     uint32_t *groups = ARENA_ARRAY(d->arena, uint32_t, end - first), n = 0, k;
     const uint32_t *alts = ARENA_ARRAY(d->arena, uint32_t, end - first);
 
-    for (k = first; k < end && t->groups[t->loose[k]].priority == priority; k++)
-        if (t->groups[t->loose[k]].n_alts == 1 && d->left[t->loose[k]] > 0)
-            groups[n++] = t->loose[k];
+    for (k = first; k < end && t->groups[t->loose[k]].priority == priority;
+         k++) {
+        const uint32_t group = t->loose[k];
+
+        if (d->left[group] > 0 &&
+            (t->groups[group].n_alts == 1 || buyable(d, group, 0)))
+            groups[n++] = group;
+    }
+    pack_later(d, groups, n);
     if (n > 0)
         pack_groups(d, groups, alts, n, (struct pack_rule){0});
     for (uint32_t i = 0; i < n; i++)
@@ -86,34 +99,47 @@ static uint32_t loose_there(struct candidate *d, uint32_t first, uint32_t end,
     return k;
 }
 
-/* The priorities of one side in turn, as they are always served. */
+/* The priorities of what has this rank, from *g and *k on, in turn, as they are always
+ * served; gangs are the side's. */
+static void rank_there(struct candidate *d, enum rank rank, enum side side,
+                       uint32_t *g, uint32_t *k, struct set *gangs,
+                       struct set *loose)
+{
+    const struct tables *t = d->t;
+    uint32_t g_end = *g, k_end = *k;
+
+    while (g_end < t->n_gangs && t->gangs[g_end].side == side &&
+           !t->gangs[g_end].unconfirmed)
+        g_end++;
+    while (k_end < t->n_loose && t->groups[t->loose[k_end]].rank == rank)
+        k_end++;
+    while (*g < g_end || *k < k_end) {
+        int64_t priority = INT64_MIN;
+
+        if (*g < g_end)
+            priority = t->gangs[*g].priority;
+        if (*k < k_end && t->groups[t->loose[*k]].priority > priority)
+            priority = t->groups[t->loose[*k]].priority;
+        *g = gangs_there(d, *g, g_end, priority, gangs);
+        *k = loose_there(d, *k, k_end, priority, loose);
+    }
+}
+
 static void side_there(struct candidate *d, enum side side, struct set *gangs,
                        struct set *loose)
 {
     const struct tables *t = d->t;
-    const uint8_t rank = side == SIDE_TOTAL ? RANK_REQUEST : RANK_WORK;
-    uint32_t g = 0, g_end, k = 0, k_end;
+    uint32_t g = 0, k = 0;
 
     while (g < t->n_gangs && t->gangs[g].side != side)
         g++;
-    for (g_end = g; g_end < t->n_gangs && t->gangs[g_end].side == side &&
-                    !t->gangs[g_end].unconfirmed;
-         g_end++)
-        ;
-    while (k < t->n_loose && t->groups[t->loose[k]].rank != rank)
+    while (k < t->n_loose && t->groups[t->loose[k]].side != side)
         k++;
-    for (k_end = k;
-         k_end < t->n_loose && t->groups[t->loose[k_end]].rank == rank; k_end++)
-        ;
-    while (g < g_end || k < k_end) {
-        int64_t priority = INT64_MIN;
-
-        if (g < g_end)
-            priority = t->gangs[g].priority;
-        if (k < k_end && t->groups[t->loose[k]].priority > priority)
-            priority = t->groups[t->loose[k]].priority;
-        g = gangs_there(d, g, g_end, priority, gangs);
-        k = loose_there(d, k, k_end, priority, loose);
+    if (side == SIDE_TOTAL) {
+        rank_there(d, RANK_REQUEST, side, &g, &k, gangs, loose);
+    } else {
+        rank_there(d, RANK_WORK, side, &g, &k, gangs, loose);
+        rank_there(d, RANK_SPARE, side, &g, &k, gangs, loose);
     }
 }
 
@@ -338,10 +364,10 @@ void together_serve(struct candidate *d)
     place_alone(d, &gangs);
 }
 
-/* Who gets a machine: each gang, and what else has a priority and side. */
+/* Who gets a machine: each gang, and what else has a rank and priority. */
 struct buyer {
     uint32_t gang;
-    enum side side;
+    uint8_t rank;
     int32_t priority;
 };
 
@@ -349,12 +375,12 @@ static struct buyer buyer_of(const struct tables *t, uint32_t group)
 {
     const struct group *g = &t->groups[group];
 
-    return (struct buyer){t->gang_of[group], g->side, g->priority};
+    return (struct buyer){t->gang_of[group], g->rank, g->priority};
 }
 
 static bool differ(struct buyer a, struct buyer b)
 {
-    return a.gang != b.gang || a.side != b.side || a.priority != b.priority;
+    return a.gang != b.gang || a.rank != b.rank || a.priority != b.priority;
 }
 
 bool together_of_use(const struct candidate *d)
@@ -370,7 +396,7 @@ bool together_of_use(const struct candidate *d)
             uint32_t group = d->placements.v[k].group;
             struct buyer one = buyer_of(d->t, group);
 
-            if (d->t->groups[group].rank > RANK_WORK)
+            if (d->t->groups[group].rank > RANK_SPARE)
                 continue; /* served afterwards in any case */
             if (any && differ(one, first))
                 return true;
@@ -390,7 +416,7 @@ bool together_large(const struct tables *t)
     for (uint32_t i = 0; i < t->n_groups; i++) {
         struct buyer one = buyer_of(t, i);
 
-        if (t->groups[i].rank > RANK_WORK)
+        if (t->groups[i].rank > RANK_SPARE)
             continue;
         several |= n > 0 && differ(one, first);
         first = one;

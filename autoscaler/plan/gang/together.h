@@ -12,7 +12,8 @@
 
 #include "../candidate.h"
 
-/* Requests and work, with one alternative; others, and what is left, are the caller's. */
+/* Requests and work, by their first alternatives; later ones, and what is left, are the
+ * caller's. */
 void together_serve(struct candidate *d);
 
 /* So much is wanted by several that one after the other is not worth its work. */

@@ -17,22 +17,6 @@ bool without_awaited(const struct candidate *d, const struct node_class *c)
 
 /* ---- as good? */
 
-/* How far down its alternatives each group had to go, all bundles together. */
-static const uint64_t *lateness(const struct candidate *d)
-{
-    uint64_t *late = ARENA_ARRAY(d->arena, uint64_t, d->t->n_groups);
-
-    for (uint32_t i = 0; i < d->classes.n; i++) {
-        const struct node_class *c = &d->classes.v[i];
-
-        for (uint32_t h = c->n > 0 ? c->placed : NONE; h != NONE;
-             h = d->placements.v[h].next)
-            late[d->placements.v[h].group] += (uint64_t)d->placements.v[h].alt *
-                                              d->placements.v[h].count * c->n;
-    }
-    return late;
-}
-
 /* Would a type have fewer machines than its min, and than it has now?  What
  * goes counts towards its max until it is gone, so the min could not be filled
  * up in the same plan. */
@@ -51,10 +35,10 @@ static bool min_is_broken(const struct candidate *d,
 
 bool without_as_good(const struct candidate *d, const struct candidate *now)
 {
-    const uint64_t *late = lateness(d), *was = lateness(now);
-
+    if (candidate_later(d, now))
+        return false;
     for (uint32_t i = 0; i < d->t->n_groups; i++)
-        if (d->left[i] > now->left[i] || late[i] > was[i])
+        if (d->left[i] > now->left[i])
             return false;
     return !d->broken && !min_is_broken(d, now);
 }
