@@ -10,6 +10,8 @@
  */
 #include "joint.h"
 
+#include "sums.h"
+
 #include <string.h>
 
 enum {
@@ -145,17 +147,6 @@ static void insert(struct joint *x, struct joint_item it)
     x->item[k] = it;
 }
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t t = a % b;
-
-        a = b;
-        b = t;
-    }
-    return a;
-}
-
 /* The grid for the side's exact column. */
 static void choose_grid(struct joint *x, const struct price *p, uint32_t t)
 {
@@ -166,7 +157,7 @@ static void choose_grid(struct joint *x, const struct price *p, uint32_t t)
 
     for (uint32_t k = 0; k < b->n; k++)
         if (p->sides.of_item[b->item[k]] == x->side)
-            unit = gcd(unit, view_need(v, b->item[k])[column]);
+            unit = sums_gcd(unit, view_need(v, b->item[k])[column]);
     x->unit = unit;
     x->grid = JOINT_GRID;
     if (unit == 0 || view_has(v, t)[column] / unit > JOINT_MOST)

@@ -7,23 +7,13 @@
  */
 #include "price.h"
 #include "joint.h"
+#include "sums.h"
 #include "tune.h"
 
 #include <string.h>
 
 #define NO_DEVICE UINT32_MAX
 #define MAX_WHOLE 128 /* devices in the exact whole-device table */
-
-static uint32_t gcd(uint32_t a, uint32_t b)
-{
-    while (b) {
-        uint32_t t = a % b;
-
-        a = b;
-        b = t;
-    }
-    return a;
-}
 
 static void choose_cells(struct price *p)
 {
@@ -34,7 +24,7 @@ static void choose_cells(struct price *p)
         uint32_t g = (uint32_t)AMOUNT_ONE;
 
         for (uint32_t i = 0; i < v->n_items; i++)
-            g = gcd(g, v->share[(size_t)i * v->n_dev + d].part);
+            g = (uint32_t)sums_gcd(g, v->share[(size_t)i * v->n_dev + d].part);
         p->cells[d] = (uint32_t)AMOUNT_ONE / g;
         if (p->cells[d] > PRICE_CELLS)
             p->cells[d] = PRICE_CELLS;

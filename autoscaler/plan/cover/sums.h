@@ -18,6 +18,18 @@ static inline uint32_t sums_columns(const struct view *v)
     return v->n_plain + v->n_dev * SUMS_FUNCTIONS;
 }
 
+/* The largest that both are multiples of; 0 is one of any. */
+static inline int64_t sums_gcd(int64_t a, int64_t b)
+{
+    while (b) {
+        int64_t t = a % b;
+
+        a = b;
+        b = t;
+    }
+    return a;
+}
+
 /* Part of a device under function k: 0 is the part itself. */
 static inline double sums_part(uint32_t part, uint32_t k)
 {
