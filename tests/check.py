@@ -22,7 +22,7 @@ PY = os.environ.get("DAVIT_PYTHON", sys.executable)
 CLOUDS_PY = os.environ.get("DAVIT_CLOUDS_PYTHON", sys.executable)
 KEEPER = [sys.executable, os.path.join(ROOT, "tests/lib/keeper.py")]
 PYTEST = [os.path.join(ROOT, "tests/lib/outcomes.py"), "-q", "-rs"]
-SECOND_TRIES = 12  # more failures than these are no accident: a slow machine starves several servers at once
+SECOND_TRIES = 24  # more failures than these are no accident: a slow machine starves several servers at once, and Ray gives a raylet 30 s
 
 
 class Suite:
