@@ -6,7 +6,8 @@ check.py --fast     what only computes, in lanes of two cores, with fewer worlds
 A skipped test is a failure here: nothing is skipped silently.  So is anything
 that a suite leaves behind (keeper.py).  Where tests run against real servers
 and clocks, one that fails is run once more, alone, when all lanes are done, and
-named at the end.  Ends with `N passed, N failed` alone on a line.
+named at the end.  What failed for good is named at the end too; the last line is
+`N passed, N failed`.
 """
 import json
 import os
@@ -100,6 +101,7 @@ LANES = [
 FAST = [["lint", "sequences", "storm-found", "unit", "fuzz"], ["ray-cases", "ray-cases-random", "prop"], ["catalogue"]]
 FEWER = "100"  # PLAN_WORLDS; 400 in `make check`
 PRINTING = threading.Lock()
+FAILED = re.compile(r".*FAIL|\s*(not ok|broken|bad) ")  # what runners other than pytest say of a test
 
 COUNTS = {
     "passed": re.compile(r"(\d+) passed"),
@@ -147,11 +149,13 @@ class Run:
             results, end = read_outcomes(outcomes)
         ends = [f"{name}: left behind: {what}" for what in kept["left"]]
         self.left = bool(ends)
+        others = [line.strip() for line in self.lines if FAILED.match(line)][-20:]  # what failed and has no second try
         if suite.tests:
             self.passed = sum(o == "passed" for o in results.values())
             self.failed = len(results) - self.passed + bool(ends)
             if end == 1:  # it went to its end: only its tests failed
                 self.failures = [t for t, o in results.items() if o == "failed"]
+            others = [f"{t}: {o}" for t, o in results.items() if o != "passed" and t not in self.failures]
             if end is None:
                 ends.append(f"{name}: broke off")
                 self.failed += 1
@@ -164,6 +168,7 @@ class Run:
         if self.passed + self.failed == 0:
             ends.append(f"{name}: ran no test")
             self.failed = 1
+        self.others = others + ends or ["see above"]
         self.ends = ends + [f"-- {name}: {self.passed} passed, {self.failed} failed, "
                             f"{time.monotonic() - began:.0f} s, {kept['cpu']:.0f} s of CPU"]
 
@@ -192,26 +197,34 @@ def say(lines):
 
 
 def second_try(runs):
-    """Runs once more what deserves it and prints what came of it.  Returns how
-    many of the failed tests passed now, and how many suites are forgiven what
-    they left behind: a test that breaks off may leave things, and it is part of
-    its failure when all that failed there passed now and left nothing."""
+    """Runs once more what deserves it and prints what came of it.  Returns the
+    (suite, test) that passed now, and the suites that are forgiven what they
+    left behind: a test that breaks off may leave things, and it is part of its
+    failure when all that failed there passed now and left nothing."""
     again = [(r.name, t) for r in runs if SUITES[r.name].real for t in r.failures]
     if len(again) > SECOND_TRIES:
         say([f"second try: 0: {len(again)} tests failed, and more than {SECOND_TRIES} are no accident"])
-        return 0, 0
-    told, won, twice = [f"second try: {len(again)}"], 0, set()
+        return set(), []
+    told, won, twice = [f"second try: {len(again)}"], set(), set()
     if again:
         say(["== second try"])
     for name, test in again:
         r = Run(name, SUITES[name], tests=[test])
         say(r.lines + r.ends)
-        won += r.failed == 0
+        won |= set() if r.failed else {(name, test)}
         told.append(f"  {test}: {'failed, then passed: its defect is to be looked for' if r.failed == 0 else 'failed twice'}")
         twice |= {name} if r.failed else set()
     forgiven = sorted({name for name, _ in again} & {r.name for r in runs if r.left} - twice)
     say(told + [f"  {name}: what was left behind was left by a test that failed; the second time nothing was" for name in forgiven])
-    return won, len(forgiven)
+    return won, forgiven
+
+
+def what_failed(r, won, forgiven):
+    """A line for each test of a run that failed for good, and for what failed besides."""
+    tests = [t for t in r.failures if (r.name, t) not in won]
+    if r.failed > len(r.failures) + (r.name in forgiven):
+        tests += r.others
+    return [f"failed: {r.name}: {t}" for t in tests]
 
 
 def main():
@@ -233,8 +246,10 @@ def main():
         say(["check: a lane broke off"])
         runs.append(None)
     won, forgiven = second_try([r for r in runs if r])
-    passed = sum(r.passed for r in runs if r) + won
-    failed = sum(r.failed if r else 1 for r in runs) - won - forgiven
+    passed = sum(r.passed for r in runs if r) + len(won)
+    failed = sum(r.failed if r else 1 for r in runs) - len(won) - len(forgiven)
+    for line in [line for r in runs if r for line in what_failed(r, won, forgiven)]:
+        say([line])
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 

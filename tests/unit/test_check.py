@@ -61,6 +61,15 @@ def test_a_suite_of_any_kind_is_counted(suites, tests_in, capsys):
     assert out[-2:] == ["second try: 0", "4 passed, 0 failed"]
 
 
+def test_what_failed_is_named_at_the_end(suites, tests_in, capsys):
+    suites(a=shell("echo 'ok    x'; echo 'FAIL  y'; echo 1 passed, 1 failed"), b=shell("echo 1 passed; exit 3"), c=shell("echo 2 failed"),
+           d=tests_in("def test_flake(): assert flake('p')\ndef test_bad(): assert not 1\n"))
+    assert check.main() == 1
+    assert capsys.readouterr().out.splitlines()[-5:] == [
+        "failed: a: FAIL  y", "failed: b: b: ended with 3", "failed: c: see above",
+        "failed: d: test_it.py::test_bad", "3 passed, 5 failed"]
+
+
 @pytest.mark.parametrize("text, why", [
     ("exit 0", "ran no test"),
     ("echo 3 passed; exit 3", "ended with 3"),
@@ -108,7 +117,7 @@ def test_what_fails_twice_fails(suites, tests_in, capsys):
 def test_some_suites_have_no_second_try(suites, tests_in, capsys):
     suites(a=tests_in("def test_flake(): assert flake('p')\n", real=False))
     assert check.main() == 1
-    assert capsys.readouterr().out.splitlines()[-2:] == ["second try: 0", "0 passed, 1 failed"]
+    assert capsys.readouterr().out.splitlines()[-3:] == ["second try: 0", "failed: a: test_it.py::test_flake", "0 passed, 1 failed"]
 
 
 def test_every_suite_is_in_one_lane():
@@ -136,18 +145,19 @@ def test_flake(x): assert flake(str(x))
         assert f"second try: {n}\n" in out and out.endswith(f"\n{n} passed, 0 failed\n")
 
 
-@pytest.mark.parametrize("text, passed, failed", [
-    ("import no_such_module\n", 0, 1),
-    ("@pytest.mark.skip\ndef test_a(): pass\ndef test_b(): pass\n", 1, 1),
-    ("def test_a(): pass\ndef test_b(): os._exit(1)\n", 1, 1),
-    ("def test_a(): assert flake('p')\ndef test_b(): os._exit(1)\n", 0, 2),
-    ("def test_a(): assert flake('p')\ndef test_b(): raise KeyboardInterrupt\n", 0, 1),
-    ("pytest.skip(allow_module_level=True)\n", 0, 1),
+@pytest.mark.parametrize("text, passed, named", [
+    ("import no_such_module\n", 0, ["test_it.py: broken"]),
+    ("@pytest.mark.skip\ndef test_a(): pass\ndef test_b(): pass\n", 1, ["test_it.py::test_a: skipped"]),
+    ("def test_a(): pass\ndef test_b(): os._exit(1)\n", 1, ["a: broke off"]),
+    ("def test_a(): assert flake('p')\ndef test_b(): os._exit(1)\n", 0, ["test_it.py::test_a: failed", "a: broke off"]),
+    ("def test_a(): assert flake('p')\ndef test_b(): raise KeyboardInterrupt\n", 0, ["test_it.py::test_a: failed"]),
+    ("pytest.skip(allow_module_level=True)\n", 0, ["test_it.py: skipped"]),
 ])
-def test_no_second_try_for_what_did_not_run(suites, tests_in, capsys, text, passed, failed):
+def test_no_second_try_for_what_did_not_run(suites, tests_in, capsys, text, passed, named):
     suites(a=tests_in(text))
     assert check.main() == 1
-    assert capsys.readouterr().out.splitlines()[-2:] == ["second try: 0", f"{passed} passed, {failed} failed"]
+    assert capsys.readouterr().out.splitlines()[-2 - len(named):] == [
+        "second try: 0", *(f"failed: a: {n}" for n in named), f"{passed} passed, {len(named)} failed"]
 
 
 def test_what_is_left_behind_is_told_and_ended(suites, capsys, monkeypatch, tmp_path):
