@@ -140,7 +140,7 @@ bool candidate_later(const struct candidate *a, const struct candidate *b)
     x = lateness(a);
     y = lateness(b);
     for (; i < t->n_groups; i++)
-        if (x[i] > y[i])
+        if (t->groups[i].rank != RANK_UNCONFIRMED && x[i] > y[i])
             return true;
     return false;
 }

@@ -171,7 +171,7 @@ void candidate_drop(struct candidate *d, uint32_t i);
 bool candidate_matches(const struct candidate *d, uint32_t i, uint32_t shape);
 
 /* Must a group go further down its alternatives in a than in b, all its bundles
- * together? */
+ * together?  Not one that is unconfirmed: it decides nothing. */
 bool candidate_later(const struct candidate *a, const struct candidate *b);
 
 #endif
