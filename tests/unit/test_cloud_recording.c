@@ -331,8 +331,8 @@ static void test_recorded_and_replayed(void **state)
     struct http_exchange dead = {.method = "GET", .url = url};
     assert_int_equal(
         recording_do(t, NULL, w->client, &dead, &w->arena, &w->err), ST_RETRY);
-    char said[432];
-    snprintf(said, sizeof said, "%s", w->err.text);
+    char said[2][432]; /* how long it took is part of it */
+    snprintf(said[0], sizeof said[0], "%s", w->err.text);
     recording_free(t);
 
     /* What a crash left behind is cut off, and the file goes on. */
@@ -342,6 +342,7 @@ static void test_recorded_and_replayed(void **state)
     assert_int_equal(recording_open(w->dir, "gke", &t, &w->err), ST_OK);
     assert_int_equal(
         recording_do(t, NULL, w->client, &dead, &w->arena, &w->err), ST_RETRY);
+    snprintf(said[1], sizeof said[1], "%s", w->err.text);
     recording_free(t);
 
     assert_int_equal(recording_replay(w->dir, "gke", &t, &w->err), ST_OK);
@@ -365,7 +366,7 @@ static void test_recorded_and_replayed(void **state)
     for (int i = 0; i < 3; i++) {
         assert_int_equal(recording_do(t, NULL, NULL, &dead, &w->arena, &w->err),
                          ST_RETRY);
-        assert_non_null(strstr(w->err.text, said));
+        assert_non_null(strstr(w->err.text, said[i > 0]));
     }
     recording_free(t);
 }
