@@ -25,14 +25,14 @@ def made(name):
     rng = random.Random(f"{name} {SEED}")
     types = node_types(rng, 27)
     wanted = {"few": lambda: demands(rng, 100, 48, .33), "limits": lambda: demands(rng, 400, 60, .33),
-              "pods": lambda: demands(rng, 1000, 150, .33), "jit": lambda: jit(rng, 720, .33)}[name]()
+              "pods": lambda: demands(rng, 1000, 150, .33), "shapes": lambda: demands(rng, 8000, 440, .33), "jit": lambda: jit(rng, 720, .33)}[name]()
     case = {"node_types": types, "demands": wanted}
     return limited(case, rng) if name == "limits" else case
 
 
 def cases():
     if not os.environ.get("CASES"):
-        return ["few", "limits", "pods", "jit"]
+        return ["few", "limits", "pods", "shapes", "jit"]
     return [p for p in sorted(glob.glob(os.path.join(os.environ["CASES"], "*.json")))
             if not p.endswith(("best_known.json", ".snapshot.json"))]
 
@@ -53,7 +53,8 @@ def test_it_is_proved(name):
     assert not check_plan.check(s, plan)
     fleet, leaves = plan["fleet"], plan["certificate"]["fleet"]["leaves"]
     print(f"{name}: {fleet['lower_bound']} of {fleet['cost_per_hour']}, {len(leaves)} leaves")
-    assert fleet["lower_bound"] > .9 * fleet["cost_per_hour"]
+    sharp = name == "shapes" and (SEED, BUDGET) == (20261123, "500")  # .9814 without groups of shapes
+    assert fleet["lower_bound"] > (.985 if sharp else .9) * fleet["cost_per_hour"]
 
 
 @pytest.mark.parametrize("name", ["few", "limits"])

@@ -17,9 +17,8 @@
  * the work is of more use to the plan. */
 #define MORE_NODES 4
 #define DEEPER 250
-#define STEPS 60       /* of tuning the multipliers */
-#define STEPS_JOINT 20 /* of those of the joint bound */
-#define NEAR 1e-4      /* of the value: a bound so near to it is all there is */
+#define STEPS 60  /* of tuning the multipliers */
+#define NEAR 1e-4 /* of the value: a bound so near to it is all there is */
 
 struct mixes {
     struct lp *lp;       /* the copy */
@@ -95,7 +94,6 @@ static struct price *jointly(struct mixes *x, struct generate *g, uint32_t t,
                              double enough, uint64_t until)
 {
     const uint64_t end = until < g->stop ? until : g->stop;
-    struct price_bin *b;
     uint64_t had;
     double most;
 
@@ -105,20 +103,9 @@ static struct price *jointly(struct mixes *x, struct generate *g, uint32_t t,
         x->joint = price_make_joint(g->v);
         g->extra += x->joint->work;
     }
-    b = &x->joint->bin[t];
-    if (!b->n_warm) {
-        const double *lambda = g->price->bin[t].lambda;
-
-        for (uint32_t c = 0; c < g->v->n_plain; c++) {
-            uint32_t *exact = &b->column[g->price->sides.of_plain[c]];
-
-            if (lambda[c] > lambda[*exact])
-                *exact = c;
-        }
-    }
     had = x->joint->work;
-    x->joint->limit = had + end - generate_work(g);
-    most = price_tune(x->joint, t, g->asked, NULL, enough, STEPS_JOINT);
+    most = price_tune_joint(x->joint, g->price, t, g->asked, enough,
+                            end - generate_work(g));
     g->extra += x->joint->work - had;
     if (most * (1 + GENERATE_SAFE) >= g->earn[t])
         return NULL;

@@ -13,7 +13,8 @@
 #include <string.h>
 
 #define NO_DEVICE UINT32_MAX
-#define MAX_WHOLE 128 /* devices in the exact whole-device table */
+#define STEPS_JOINT 20 /* of tuning the multipliers of a joint bound */
+#define MAX_WHOLE 128  /* devices in the exact whole-device table */
 
 static void choose_cells(struct price *p)
 {
@@ -211,6 +212,23 @@ struct price *price_make_joint(const struct view *v)
 
     p->joint = joint_make(p);
     return p;
+}
+
+double price_tune_joint(struct price *joint, const struct price *plain,
+                        uint32_t bin, const double *worth, double enough,
+                        uint64_t work)
+{
+    struct price_bin *b = &joint->bin[bin];
+    const double *lambda = plain->bin[bin].lambda;
+
+    for (uint32_t c = 0; !b->n_warm && c < plain->v->n_plain; c++) {
+        uint32_t *exact = &b->column[plain->sides.of_plain[c]];
+
+        if (lambda[c] > lambda[*exact])
+            *exact = c;
+    }
+    joint->limit = joint->work + work;
+    return price_tune(joint, bin, worth, NULL, enough, STEPS_JOINT);
 }
 
 /* Without a branch, which could not be predicted. */

@@ -72,6 +72,11 @@ struct price *price_make(const struct view *v);
  * work, and mostly a bound that is near the best fill.  For whole bins alone (rest
  * NULL). */
 struct price *price_make_joint(const struct view *v);
+/* price_tune() of these, within so much work; at first the column that is dearest on each
+ * side by the plain prices becomes exact. */
+double price_tune_joint(struct price *joint, const struct price *plain,
+                        uint32_t bin, const double *worth, double enough,
+                        uint64_t work);
 
 /* The device column of the bin's items of one side, UINT32_MAX: none; false: there
  * are several. */

@@ -69,10 +69,12 @@ uint32_t *view_bin_numbers(const struct view *v);
 /* Items by the bins that they fit. */
 void view_classes(const struct view *v, struct alike *ret);
 /* Items that fit the same bins and need about the same.  Bits of an amount, as a
- * double, that are left out: none, all but its power of two and the half, all but the
- * power, all. */
+ * double, that are left out: none, all but its power of two and eighths, quarters or the
+ * half of it, all but the power, all. */
 enum view_leave {
     VIEW_LEAVE_NONE = 0,
+    VIEW_LEAVE_EIGHTH = 49,
+    VIEW_LEAVE_QUARTER = 50,
     VIEW_LEAVE_HALF = 51,
     VIEW_LEAVE_POWER = 52,
     VIEW_LEAVE_ALL = 63

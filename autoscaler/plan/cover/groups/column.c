@@ -4,13 +4,14 @@
  * A quick fill that pays is taken as it is.  Then the bin is searched: its relaxation
  * is weak where one device lies beside much of the rest (5 to 10 % in bins of one
  * device).  Where a search comes to no end the mix of the relaxation's answers is the
- * column.
+ * column, later that of the joint bound.
  */
 #include "inside.h"
 
 #include <string.h>
 
 #define TOO_MUCH 1.0002 /* over its price: worth a column */
+#define FAR 1.01        /* over it: worth the work of the joint bound */
 #define FIRST 0.9       /* of it: at first */
 #define STEPS 60        /* of tuning the multipliers */
 /* After so many searches that come to no end none is tried. */
@@ -28,25 +29,55 @@ static double seats_of(const struct groups *x, const struct values *w,
     return sum;
 }
 
-/* amount[] as a column. */
-static void add(struct groups *x, uint32_t t)
+/* row_amount[] as a column. */
+static void add_rows(struct groups *x, uint32_t t)
 {
-    const struct view *v = x->v;
-    double price = (double)v->price[t];
+    const double price = (double)x->v->price[t];
     const struct lp_entry *entry;
     uint32_t n;
 
-    memset(x->row_amount, 0, x->rows.n_items * sizeof *x->row_amount);
-    for (uint32_t i = 0; i < v->n_items; i++)
-        if (x->amount[i] > 0)
-            x->row_amount[x->group.class_of[i]] +=
-                x->part[i] *
-                (x->amount[i] < v->count[i] ? x->amount[i] : v->count[i]);
     for (uint32_t k = 0; k < x->n_sets; k++)
         x->row_amount[x->group.n + k] = (x->counts[t] >> k & 1) ? 1 : 0;
     entry = master_entries(&x->master, t, x->row_amount, &n);
     lp_add(x->master.lp, price, price, entry, n);
-    x->work += v->n_items + 4 * (uint64_t)n;
+    x->work += 4 * (uint64_t)n;
+}
+
+static void add_met(struct groups *x, const struct met *m)
+{
+    memset(x->row_amount, 0, x->rows.n_items * sizeof *x->row_amount);
+    for (uint32_t k = 0; k < m->n; k++) {
+        struct amount a = x->some.v[m->first + k];
+
+        x->row_amount[x->group.class_of[a.item]] += x->part[a.item] *
+                                                    (double)a.amount;
+    }
+    add_rows(x, m->bin);
+    x->work += 2 * (uint64_t)m->n + x->rows.n_items / 4;
+}
+
+void groups_add_met(struct groups *x)
+{
+    for (uint32_t k = 0; k < x->met.n; k++)
+        add_met(x, &x->met.v[k]);
+}
+
+/* amount[] as a column. */
+static void add(struct groups *x, uint32_t t, bool mixed)
+{
+    const struct view *v = x->v;
+    struct met m = {t, x->some.n, 0, mixed};
+
+    for (uint32_t i = 0; i < v->n_items; i++)
+        if (x->amount[i] > 0)
+            VEC_PUSH(v->arena, &x->some,
+                     ((struct amount){i, (float)(x->amount[i] < v->count[i]
+                                                     ? x->amount[i]
+                                                     : v->count[i])}));
+    m.n = x->some.n - m.first;
+    VEC_PUSH(v->arena, &x->met, m);
+    add_met(x, &m);
+    x->work += v->n_items;
 }
 
 static double own_worth(const struct groups *x, const struct cover_part *part,
@@ -65,7 +96,7 @@ void groups_add_parts(struct groups *x, uint32_t t,
     memset(x->amount, 0, x->v->n_items * sizeof *x->amount);
     for (uint32_t k = 0; k < n; k++)
         x->amount[part[k].item] += part[k].count;
-    add(x, t);
+    add(x, t, false);
 }
 
 /* A quick fill, if it is worth more than `price`, and more than own_price by the
@@ -122,13 +153,32 @@ static bool settled(struct groups *x, uint32_t t, double price,
     return true;
 }
 
-/* The mix of the relaxation's answers as amount[]; its own worth. */
-static double mix(struct groups *x, uint32_t t)
+/* The bin's joint bound, where that is less than the plain one: its prices.  NULL: it
+ * is not, or there is no work left. */
+static const struct price *jointly(struct groups *x, uint32_t t, double enough)
 {
-    const struct price_bin *b = &x->price->bin[t];
+    uint64_t work = groups_work(x);
+    double most;
+
+    if (work >= x->until)
+        return NULL;
+    if (!x->joint)
+        x->joint = price_make_joint(x->v);
+    most = price_tune_joint(x->joint, x->price, t, x->asked.item, enough,
+                            x->until - work);
+    if (most >= x->earn[t])
+        return NULL;
+    x->earn[t] = most;
+    return x->joint;
+}
+
+/* The mix of the relaxation's answers as amount[]; its own worth. */
+static double mix(struct groups *x, const struct price *price, uint32_t t)
+{
+    const struct price_bin *b = &price->bin[t];
     double *some = x->trial.item, worth = 0;
 
-    price_mix(x->price, t, some);
+    price_mix(price, t, some);
     memset(x->amount, 0, x->v->n_items * sizeof *x->amount);
     for (uint32_t k = 0; k < b->n; k++) {
         uint32_t i = b->item[k];
@@ -138,6 +188,20 @@ static double mix(struct groups *x, uint32_t t)
     }
     x->work += 3 * (uint64_t)b->n;
     return worth;
+}
+
+/* A mix as a column, if it pays: of the joint bound where that is less. */
+static bool mixed(struct groups *x, uint32_t t, double price, double own_price)
+{
+    const struct price *by = NULL;
+
+    if (x->deep && x->earn[t] > price * FAR)
+        by = jointly(x, t, price * (1 - 1e-6));
+    if (x->earn[t] <= price * TOO_MUCH ||
+        mix(x, by ? by : x->price, t) <= own_price * TOO_MUCH)
+        return false;
+    add(x, t, true);
+    return true;
 }
 
 /* Of the bin's resources, when its seats are paid; earn[] is without seats. */
@@ -153,8 +217,8 @@ static bool price_rest(struct groups *x, uint32_t t, double price, bool always)
         quick(x, t, price * FIRST, 0);
         if (devices(x->v, t) == 1)
             return true;
-        mix(x, t);
-        add(x, t);
+        mix(x, x->price, t);
+        add(x, t, true);
         return true;
     }
     if (limited <= 0 || x->earn[t] <= price * TOO_MUCH)
@@ -163,10 +227,7 @@ static bool price_rest(struct groups *x, uint32_t t, double price, bool always)
         return true;
     if (settled(x, t, price, own_price, &added))
         return added;
-    if (mix(x, t) <= own_price * TOO_MUCH)
-        return false;
-    add(x, t);
-    return true;
+    return mixed(x, t, price, own_price);
 }
 
 bool groups_price_bin(struct groups *x, uint32_t t, bool always)

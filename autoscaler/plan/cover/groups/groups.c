@@ -2,19 +2,22 @@
  * groups.c - see groups.h.
  *
  * Rounds of solving the program and pricing each bin, with worths between the best
- * known and the program's own; when that finds nothing, with the program's own.
+ * known and the program's own; when that finds nothing, with the program's own.  Then
+ * groups become finer, and from the best worths a new program has all columns that were
+ * met; once groups are many, or can't be finer, bins have their joint bounds (joint.h).
  */
 #include "inside.h"
 
 #include <string.h>
 
-#define SMOOTH 0.9  /* weight of the best worths */
-#define LITTLE 2e-5 /* of the bound: less is no gain */
+#define SMOOTH 0.9   /* weight of the best worths */
+#define LITTLE 2e-5  /* of the bound: less is no gain */
+enum { MANY = 150 }; /* groups */
 
 uint64_t groups_work(const struct groups *x)
 {
     return lp_work(x->master.lp) + x->price->work + x->maker->work +
-           prove_work(x->prove) + x->work;
+           prove_work(x->prove) + x->work + (x->joint ? x->joint->work : 0);
 }
 
 static bool over(const struct groups *x)
@@ -28,7 +31,7 @@ static bool solve(struct groups *x)
 
     while (end == LP_STOPPED && !over(x))
         end = lp_primal(x->master.lp, 100);
-    x->done |= end == LP_BROKEN;
+    x->ended |= end == LP_BROKEN;
     return end == LP_OPTIMAL;
 }
 
@@ -93,13 +96,31 @@ static bool round_run(struct groups *x)
     return true;
 }
 
+/* With groups as they are there is no more to find. */
+static void finer(struct groups *x)
+{
+    x->done = x->exact = false;
+    if (!x->deep && (x->group.n >= MANY || !groups_divide(x))) {
+        groups_deepen(x);
+        x->deep = true;
+    } else if (x->deep) {
+        x->ended = !groups_divide(x);
+    }
+}
+
 void groups_run(struct groups *x, uint64_t steps)
 {
     x->until = groups_work(x) + steps;
     if (!x->begun)
         seats_add(x);
-    while (!x->done && round_run(x))
-        ;
+    while (!x->ended && round_run(x))
+        if (x->done)
+            finer(x);
+}
+
+const double *groups_worths(const struct groups *x)
+{
+    return x->best.item;
 }
 
 double groups_best(const struct groups *x, struct cover_proof *ret)

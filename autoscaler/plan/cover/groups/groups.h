@@ -7,7 +7,7 @@
  * linear program with a row a group.  Its columns hold the items themselves, each no
  * more often than it is asked for: mixes of the relaxation's answers, or fills (mix.h
  * does the same with a row an item).  So no worth that it tries is rounded, and
- * whatever it ends with is a bound.
+ * whatever it ends with is a bound.  Groups are few at first, and finer step by step.
  * Private to plan/cover/.
  */
 #ifndef PLAN_COVER_GROUPS_GROUPS_H
@@ -29,10 +29,16 @@ struct groups *groups_make(const struct view *v, double bound,
 /* The plan's fills become columns. */
 void groups_feed(struct groups *x, const struct partial *plan);
 
+/* A fill becomes a column. */
+void groups_add_parts(struct groups *x, uint32_t t,
+                      const struct cover_part *part, uint32_t n);
+
 /* Goes on, soon after `steps` counted steps it stops. */
 void groups_run(struct groups *x, uint64_t steps);
 
 uint64_t groups_work(const struct groups *x);
+/* The worths that prove the best, per item. */
+const double *groups_worths(const struct groups *x);
 /* The best so far (micros an hour) and its proof. */
 double groups_best(const struct groups *x, struct cover_proof *ret);
 

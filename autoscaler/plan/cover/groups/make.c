@@ -3,17 +3,23 @@
  */
 #include "inside.h"
 
-/* Nodes of a search: in bins of one device, in others. */
-enum { NODES_ONE = 400000, NODES = 10000 };
-/* More groups than this make the program slow. */
-enum { MOST_GROUPS = 250, FEW_GROUPS = 120 };
+#include "../generate.h"
+
+#include <string.h>
+
+/* Nodes of a search: in bins of one device, in others; with joint bounds so many times
+ * that, as a search settles what they do not. */
+enum { NODES_ONE = 400000, NODES = 10000, MORE_ONE = 2, MORE = 4 };
+/* At first; of more the program is slow. */
+enum { FEW_GROUPS = 120, MOST_GROUPS = GENERATE_ROWS };
 /* From the roughest to the finest. */
 static const struct view_rough ROUGH[] = {
-    {VIEW_LEAVE_POWER, VIEW_LEAVE_ALL},
-    {VIEW_LEAVE_NONE, VIEW_LEAVE_ALL},
-    {VIEW_LEAVE_NONE, VIEW_LEAVE_POWER},
-    {VIEW_LEAVE_NONE, VIEW_LEAVE_HALF},
+    {VIEW_LEAVE_POWER, VIEW_LEAVE_ALL},    {VIEW_LEAVE_NONE, VIEW_LEAVE_ALL},
+    {VIEW_LEAVE_NONE, VIEW_LEAVE_POWER},   {VIEW_LEAVE_NONE, VIEW_LEAVE_HALF},
+    {VIEW_LEAVE_NONE, VIEW_LEAVE_QUARTER}, {VIEW_LEAVE_NONE, VIEW_LEAVE_EIGHTH},
+    {VIEW_LEAVE_NONE, VIEW_LEAVE_NONE},
 };
+enum { LEVELS = sizeof ROUGH / sizeof *ROUGH };
 
 static void divide(struct groups *x, struct view_rough rough, struct alike *ret)
 {
@@ -22,18 +28,37 @@ static void divide(struct groups *x, struct view_rough rough, struct alike *ret)
 }
 
 /* The finest that are few; false: even the roughest are too many. */
-static bool groups_find(struct groups *x)
+static bool first_level(struct groups *x)
 {
     struct alike finer;
 
     divide(x, ROUGH[0], &x->group);
-    for (size_t k = 1; k < sizeof ROUGH / sizeof *ROUGH; k++) {
-        divide(x, ROUGH[k], &finer);
+    while (x->level + 1 < LEVELS) {
+        divide(x, ROUGH[x->level + 1], &finer);
         if (finer.n > FEW_GROUPS)
             break;
         x->group = finer;
+        x->level++;
     }
     return x->group.n <= MOST_GROUPS;
+}
+
+/* Finer ones, which are not too many; false: there are none. */
+static bool next_level(struct groups *x)
+{
+    struct alike finer;
+
+    while (++x->level < LEVELS) {
+        divide(x, ROUGH[x->level], &finer);
+        if (finer.n <= x->group.n)
+            continue;
+        if (finer.n > MOST_GROUPS)
+            x->level = LEVELS; /* more are more still */
+        else
+            x->group = finer;
+        return finer.n <= MOST_GROUPS;
+    }
+    return false;
 }
 
 static void parts_make(struct groups *x)
@@ -105,6 +130,42 @@ static void rows_make(struct groups *x)
     x->work += (uint64_t)v->n_bins * v->n_items / 2;
 }
 
+static void program_make(struct groups *x)
+{
+    parts_make(x);
+    rows_make(x);
+    master_make(&x->rows, NULL, 0, &x->master);
+    x->row_amount = ARENA_ARRAY(x->v->arena, double, x->rows.n_items);
+}
+
+bool groups_divide(struct groups *x)
+{
+    uint64_t had = lp_work(x->master.lp);
+
+    if (!next_level(x))
+        return false;
+    program_make(x);
+    x->work += had;
+    groups_add_met(x);
+    return true;
+}
+
+void groups_deepen(struct groups *x)
+{
+    uint32_t n = 0;
+
+    for (uint32_t k = 0; k < x->met.n; k++)
+        if (!x->met.v[k].mixed)
+            x->met.v[n++] = x->met.v[k];
+    x->met.n = n;
+    memset(x->failed, 0, x->v->n_bins * sizeof *x->failed);
+    x->nodes *= 4;
+    x->nodes_one *= 2;
+    x->work += lp_work(x->master.lp);
+    program_make(x);
+    groups_add_met(x);
+}
+
 static void values_make(const struct groups *x, struct values *ret)
 {
     ret->item = ARENA_ARRAY(x->v->arena, double, x->v->n_items);
@@ -129,12 +190,10 @@ struct groups *groups_make(const struct view *v, double bound,
         x->best.item[i] = proof->worth[v->item_of[i]];
     for (uint32_t k = 0; k < x->n_sets; k++)
         x->best.set[k] = x->least[k].worth;
-    if (!groups_find(x))
+    if (!first_level(x))
         return NULL;
     x->part = ARENA_ARRAY(a, double, v->n_items);
-    parts_make(x);
-    rows_make(x);
-    master_make(&x->rows, NULL, 0, &x->master);
+    program_make(x);
     x->price = price_make(v);
     x->prove = prove_make(v, x->price);
     x->maker = column_make(v, x->price);
@@ -144,7 +203,6 @@ struct groups *groups_make(const struct view *v, double bound,
     x->earn = ARENA_ARRAY(a, double, v->n_bins);
     x->ratio = ARENA_ARRAY(a, double, v->n_bins);
     x->amount = ARENA_ARRAY(a, double, v->n_items);
-    x->row_amount = ARENA_ARRAY(a, double, x->rows.n_items);
     x->work += (uint64_t)v->n_items * v->n_bins;
     return x;
 }

@@ -4,13 +4,13 @@
  * More budget is never worse, by construction: the budget only says when the
  * work ends, nothing that is done before depends on it.  The work is divided
  * into stages that end at fixed marks.  In each, for eight tenths of it but no
- * longer than 400 ms, and so that half of it or 40 ms are left for the bound, the worst
+ * longer than 400 ms (of many shapes longer), and so that half of it or 40 ms are left for the bound, the worst
  * bins are bought anew, and the linear program of all good fills that this met is
  * solved and dived into, in turn; where that is too short for a dive, for half of it,
  * and where it is too short for the program, they are only bought anew, for three
  * tenths.  Of the rest column generation goes on for four tenths, a fifth (a quarter
  * when the program is solved) goes to proving its bound, or a tenth and half of the
- * stage (proof.c); dives may use it up to 17/20, ruin and recreate has what is left.
+ * stage (proof.c), or of many shapes nine tenths in all; dives may use it up to 17/20, ruin and recreate has what is left.
  * With too many shapes for the linear program three tenths go to the bound, seven in
  * a stage too short for ruin and recreate, which has the rest and goes warmer there.
  */

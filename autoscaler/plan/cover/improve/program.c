@@ -19,6 +19,8 @@
 #define ROUNDS_SHORT \
     5 /* where there is time for one round, and no dive in it */
 #define ROUNDS_MOST (400 * COVER_STEPS_PER_MS)
+#define ROUNDS_LONG \
+    UINT64_C(4000) /* or these, times the square of the shapes */
 /* The bound needs so much of a stage, but no more than half of it. */
 #define ROUNDS_LEAVE (40 * COVER_STEPS_PER_MS)
 /* In a stage of less than so many steps, times the square of the shapes, the
@@ -114,13 +116,16 @@ static void rounds(struct improve *x, uint64_t anew, uint64_t end)
 }
 
 /* How much of a stage rounds may take. */
-static uint64_t rounds_most(uint64_t stage, bool well)
+static uint64_t rounds_most(uint64_t stage, bool well, uint64_t shapes)
 {
     uint64_t most = stage * (well ? ROUNDS_TENTHS : ROUNDS_SHORT) / 10;
+    uint64_t longest = ROUNDS_LONG * shapes * shapes;
 
+    if (longest < ROUNDS_MOST)
+        longest = ROUNDS_MOST;
     if (most + ROUNDS_LEAVE > stage)
         most = stage > 2 * ROUNDS_LEAVE ? stage - ROUNDS_LEAVE : stage / 2;
-    return most < ROUNDS_MOST ? most : ROUNDS_MOST;
+    return most < longest ? most : longest;
 }
 
 void improve_by_program(struct improve *x, uint64_t stage, uint64_t end)
@@ -131,7 +136,7 @@ void improve_by_program(struct improve *x, uint64_t stage, uint64_t end)
 
     anew = anew < most ? anew : most;
     if (stage >= ROUNDS_FROM * n * n)
-        rounds(x, anew, improve_work(x) + rounds_most(stage, well));
+        rounds(x, anew, improve_work(x) + rounds_most(stage, well, n));
     else
         improve_anew(x, anew);
     if (improve_left(x) > 0 && improve_work(x) < end)

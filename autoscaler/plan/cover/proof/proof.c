@@ -5,16 +5,19 @@
 
 #include "../bound.h"
 #include "../exact/exact.h"
+#include "../groups/groups.h"
 #include "../mix.h"
 #include "../seats/seated.h"
 #include "branch.h"
 
 #include <string.h>
 
-/* Of a stage, for column generation, and for the program whose value is proved; when the
- * other is solved; in the first stage with seats, which finds more columns that way. */
+/* Of a stage, for groups of many shapes; for column generation, which has little beside
+ * those, and in the first stage with seats, which finds more columns that way; for the
+ * program whose value is proved, and when the other is solved. */
+#define GROUPS_TENTHS 8
 #define GENERATE_TENTHS 4
-#define GENERATE_TENTHS_SEATS 1
+#define GENERATE_TENTHS_LITTLE 1
 #define MIX_PART 5
 #define MIX_PART_DONE 4
 #define MIX_PART_SEATS 2
@@ -104,6 +107,48 @@ static void by_all(struct generate *g, uint64_t stage, uint64_t end)
         by_exact(g, end / EXACT_PART);
 }
 
+/* The fills that the program buys are columns for groups too. */
+static void groups_feed_program(struct groups *x, const struct master *m)
+{
+    double amount;
+
+    for (uint32_t k = 0; k < lp_rows(m->lp); k++) {
+        uint32_t column = lp_basic(m->lp, k, &amount);
+        const struct partial_pattern *c;
+
+        if (column >= m->column.n || !m->column.v[column].n)
+            continue;
+        c = &m->column.v[column];
+        groups_add_parts(x, c->bin, m->part.v + c->first, c->n);
+    }
+}
+
+/* Of many shapes groups prove more than the program, as long as that is not solved, and
+ * their worths are where its columns are looked for. */
+static void by_groups(struct generate *g, uint64_t steps)
+{
+    struct cover_proof proof;
+    uint64_t had = 0;
+
+    if (generate_stopped(g))
+        return;
+    if (!g->groups) {
+        double bound = proof_best(g, &proof);
+
+        if (bound <= 0 || !proof.worth ||
+            !(g->groups = groups_make(g->v, bound, &proof)))
+            return;
+    } else {
+        had = groups_work(g->groups);
+    }
+    groups_feed_program(g->groups, &g->master);
+    if (steps > g->stop - generate_work(g))
+        steps = g->stop - generate_work(g);
+    groups_run(g->groups, steps);
+    g->extra += groups_work(g->groups) - had;
+    generate_centre(g, groups_worths(g->groups), groups_best(g->groups, NULL));
+}
+
 /* How many of each bin the program buys. */
 static const double *used(const struct generate *g)
 {
@@ -169,15 +214,27 @@ static uint64_t mix_part(const struct generate *g, uint64_t end, bool seats)
     return g->done ? MIX_PART_DONE : MIX_PART;
 }
 
+/* From the best that prices prove, not from less: worths keep their proportions. */
+static bool by_groups_now(const struct generate *g, uint64_t end)
+{
+    return g->whole && !g->missing && !g->done &&
+           g->v->n_items > SEATS_SHAPES && (g->settled || end > EXACT_FROM);
+}
+
 void proof_stage(struct generate *g, uint64_t stage, uint64_t end)
 {
     const bool first = !g->done && end <= FIRST_UNTIL;
     const bool seats = !g->seats && small(g, end, SEATS_FROM);
-    uint64_t nodes = end / 20000 + 1000, tenths, until;
+    uint64_t nodes = end / 20000 + 1000, tenths = GENERATE_TENTHS, until;
+    bool groups;
 
     if (first)
         by_all(g, stage, end);
-    tenths = seats ? GENERATE_TENTHS_SEATS : GENERATE_TENTHS;
+    groups = by_groups_now(g, end);
+    if (groups)
+        by_groups(g, stage * GROUPS_TENTHS / 10);
+    if (groups || seats)
+        tenths = GENERATE_TENTHS_LITTLE;
     g->done = generate_run(g, g->v->count,
                            generate_work(g) + stage * tenths / 10, 1e-4,
                            UINT32_MAX, true);
@@ -185,7 +242,8 @@ void proof_stage(struct generate *g, uint64_t stage, uint64_t end)
     if (!first && !g->done) /* else they prove no more than the program does */
         by_all(g, stage, end);
     if (!small(g, end, SEATS_FROM)) {
-        mix_run(g, nodes, until);
+        if (!groups || g->done)
+            mix_run(g, nodes, until);
         return;
     }
     seats_look(g);
@@ -234,6 +292,8 @@ double proof_best(const struct generate *g, struct cover_proof *ret)
 {
     double whole = undivided(g, ret);
 
+    if (g->groups && groups_best(g->groups, NULL) > whole)
+        whole = groups_best(g->groups, ret);
     if (g->branch && branch_bound(g->branch) > whole) {
         whole = branch_bound(g->branch);
         if (ret)

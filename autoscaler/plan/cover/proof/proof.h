@@ -1,6 +1,6 @@
 /*
  * proof.h - the valid lower bound of a column generation, stage by stage: by the
- * program, prices of resources, seats, and a branch on numbers of bins.
+ * program, prices of resources, groups of shapes, seats, and a branch on numbers of bins.
  *
  * Private to plan/cover/.
  */
