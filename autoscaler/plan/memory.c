@@ -3,7 +3,8 @@
  *
  * Problems that differ in counts alone are of one kind; it has their layout, and
  * answers by counts.  A kind and an answer have an arena each and go when a whole
- * plan has not asked for them.
+ * plan has not asked for them; kinds, and answers to problems with rounded counts, when
+ * many have not: counts go to and fro over a step of those.
  */
 #include "memory.h"
 
@@ -12,6 +13,9 @@
 #include "../base/hash.h"
 
 #define MOST_BYTES ((size_t)16 << 20)
+#define MUCH \
+    (MOST_BYTES / 2) /* no room for what the last plan did not ask for */
+#define MANY_PLANS 64
 #define MOST_SCRATCH ((size_t)4 << 20)
 
 enum what { FIRST, IMPROVED, BOUND, DUALS, BASE /* + its number */ };
@@ -54,14 +58,20 @@ static void arena_free(struct arena arena)
     arena_done(&arena); /* what called us lay in it */
 }
 
-/* Those that no plan since `plan` has asked for. */
+static bool rounded(const struct memory_answer *a)
+{
+    return a->what >= DUALS;
+}
+
+/* Those that no plan since `plan` has asked for, nor one of `more` before if they are
+ * rounded. */
 static void answers_forget(struct memory *m, struct memory_answer **at,
-                           uint64_t plan)
+                           uint64_t plan, uint64_t more)
 {
     while (*at) {
         struct memory_answer *a = *at;
 
-        if (a->plan >= plan) {
+        if (a->plan + (rounded(a) ? more : 0) >= plan) {
             m->bytes += a->arena.used;
             at = &a->next;
             continue;
@@ -71,7 +81,7 @@ static void answers_forget(struct memory *m, struct memory_answer **at,
     }
 }
 
-static void forget(struct memory *m, uint64_t plan)
+static void forget(struct memory *m, uint64_t plan, uint64_t more)
 {
     struct memory_kind **at = &m->first;
 
@@ -79,8 +89,8 @@ static void forget(struct memory *m, uint64_t plan)
     while (*at) {
         struct memory_kind *kind = *at;
 
-        answers_forget(m, &kind->answers, plan);
-        if (kind->plan >= plan) {
+        answers_forget(m, &kind->answers, plan, more);
+        if (kind->plan + more >= plan) {
             m->bytes += kind->arena.used;
             at = &kind->next;
             continue;
@@ -106,13 +116,16 @@ static void scratch_begin(struct memory *m)
 
 void memory_begin(struct memory *m)
 {
-    forget(m, m->plan++);
+    forget(m, m->plan, MANY_PLANS);
+    if (m->bytes > MUCH)
+        forget(m, m->plan, 0);
+    m->plan++;
     scratch_begin(m);
 }
 
 void memory_done(struct memory *m)
 {
-    forget(m, UINT64_MAX);
+    forget(m, UINT64_MAX, 0);
     start_done(&m->start);
     arena_done(&m->scratch);
     *m = (struct memory){0};

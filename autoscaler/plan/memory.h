@@ -9,7 +9,9 @@
  * from answers to problems with rounded counts, so that a bundle more or less
  * finds those here.
  *
- * Kept is what the last plan asked for and what this one does, up to 16 MiB.
+ * Kept is what the last plan asked for and what this one does, up to 16 MiB; up to half
+ * of that also answers to problems with rounded counts that one of the last 64 plans
+ * asked for.
  * All of it may be thrown away at any time.  Thread: one plan at a time; the
  * owner zeroes it at first and ends it with memory_done().
  */
@@ -32,7 +34,7 @@ struct memory {
         known; /* questions, and those that were answered from here */
 };
 
-/* A new plan begins: what the last one did not ask for is forgotten. */
+/* A new plan begins: what the last ones did not ask for is forgotten. */
 void memory_begin(struct memory *m);
 void memory_done(struct memory *m);
 
