@@ -116,13 +116,14 @@ static void rounds(struct improve *x, uint64_t anew, uint64_t end)
 }
 
 /* How much of a stage rounds may take. */
-static uint64_t rounds_most(uint64_t stage, bool well, uint64_t shapes)
+static uint64_t rounds_most(const struct improve *x, uint64_t stage, bool well)
 {
+    const uint64_t n = x->v.n_items;
     uint64_t most = stage * (well ? ROUNDS_TENTHS : ROUNDS_SHORT) / 10;
-    uint64_t longest = ROUNDS_LONG * shapes * shapes;
+    uint64_t longest = ROUNDS_MOST;
 
-    if (longest < ROUNDS_MOST)
-        longest = ROUNDS_MOST;
+    if (ROUNDS_LONG * n * n > longest && proof_far(&x->g))
+        longest = ROUNDS_LONG * n * n;
     if (most + ROUNDS_LEAVE > stage)
         most = stage > 2 * ROUNDS_LEAVE ? stage - ROUNDS_LEAVE : stage / 2;
     return most < longest ? most : longest;
@@ -136,7 +137,7 @@ void improve_by_program(struct improve *x, uint64_t stage, uint64_t end)
 
     anew = anew < most ? anew : most;
     if (stage >= ROUNDS_FROM * n * n)
-        rounds(x, anew, improve_work(x) + rounds_most(stage, well, n));
+        rounds(x, anew, improve_work(x) + rounds_most(x, stage, well));
     else
         improve_anew(x, anew);
     if (improve_left(x) > 0 && improve_work(x) < end)

@@ -16,6 +16,7 @@
  * those, and in the first stage with seats, which finds more columns that way; for the
  * program whose value is proved, and when the other is solved. */
 #define GROUPS_TENTHS 8
+#define GROUPS_TENTHS_FIRST 5 /* beside column generation, which begins there */
 #define GENERATE_TENTHS 4
 #define GENERATE_TENTHS_LITTLE 1
 #define MIX_PART 5
@@ -38,6 +39,8 @@
 /* In stages that end here column generation is far from its best: prices of all
  * resources prove more, and have their turn first. */
 #define FIRST_UNTIL (100 * COVER_STEPS_PER_MS)
+/* Of the program's value: so far from it, column generation is far from its end. */
+#define FAR 0.0125
 /* Seats: from stages on that end at so many steps, times the square of the
  * shapes, and for so many shapes at most. */
 #define SEATS_FROM UINT64_C(9000)
@@ -214,11 +217,13 @@ static uint64_t mix_part(const struct generate *g, uint64_t end, bool seats)
     return g->done ? MIX_PART_DONE : MIX_PART;
 }
 
-/* From the best that prices prove, not from less: worths keep their proportions. */
-static bool by_groups_now(const struct generate *g, uint64_t end)
+bool proof_far(const struct generate *g)
 {
+    const double value = lp_value(g->master.lp); /* 0: not begun */
+
     return g->whole && !g->missing && !g->done &&
-           g->v->n_items > SEATS_SHAPES && (g->settled || end > EXACT_FROM);
+           g->v->n_items > SEATS_SHAPES &&
+           (value <= 0 || proof_best(g, NULL) < value * (1 - FAR));
 }
 
 void proof_stage(struct generate *g, uint64_t stage, uint64_t end)
@@ -230,10 +235,12 @@ void proof_stage(struct generate *g, uint64_t stage, uint64_t end)
 
     if (first)
         by_all(g, stage, end);
-    groups = by_groups_now(g, end);
+    /* From the best that prices prove: worths keep their proportions. */
+    groups = proof_far(g) && (g->settled || end > EXACT_FROM);
     if (groups)
-        by_groups(g, stage * GROUPS_TENTHS / 10);
-    if (groups || seats)
+        by_groups(g,
+                  stage * (first ? GROUPS_TENTHS_FIRST : GROUPS_TENTHS) / 10);
+    if ((groups && !first) || seats)
         tenths = GENERATE_TENTHS_LITTLE;
     g->done = generate_run(g, g->v->count,
                            generate_work(g) + stage * tenths / 10, 1e-4,

@@ -13,6 +13,10 @@
  * steps from now on, up to `end` in all. */
 void proof_stage(struct generate *g, uint64_t stage, uint64_t end);
 
+/* Are there many shapes, and what is proved far from what the program buys for?  Then
+ * it is not solved soon. */
+bool proof_far(const struct generate *g);
+
 /* After the last stage. */
 void proof_done(struct generate *g);
 
