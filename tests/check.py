@@ -23,7 +23,7 @@ PY = os.environ.get("DAVIT_PYTHON", sys.executable)
 CLOUDS_PY = os.environ.get("DAVIT_CLOUDS_PYTHON", sys.executable)
 KEEPER = [sys.executable, os.path.join(ROOT, "tests/lib/keeper.py")]
 PYTEST = [os.path.join(ROOT, "tests/lib/outcomes.py"), "-q", "-rs"]
-SECOND_TRIES = 24  # more failures than these are no accident: a slow machine starves several servers at once, and Ray gives a raylet 30 s
+SECOND_TRIES = 24  # more failures than these are no accident: a slow machine starves several servers at once
 
 
 class Suite:
@@ -89,7 +89,7 @@ SUITES = {
 
 # Lanes side by side.  The first two compute, with what the others leave of the two
 # cores; the others, of about equal length, wait for servers half of the time.  More
-# of them would end no sooner, and starve one another: Ray gives a raylet 30 s.
+# of them would end no sooner, and starve one another.
 LANES = [
     ["lint", "sequences", "storm-found", "storm", "catalogue", "simulate", "ray-cases", "ray-cases-random", "prop"],
     ["unit", "fuzz", "fuzz-guided", "exec"],

@@ -39,10 +39,12 @@ struct generate {
     struct branch *branch; /* NULL: none yet */
     struct groups *groups; /* NULL: none yet */
     bool done;             /* the program is solved, by proof_stage() */
-    bool settled;          /* exact: there is no better one */
-    bool whole;            /* no item is left out: seats may be used */
-    double enough;         /* a bound of no use beyond: what a plan costs */
-    double *worth;         /* duals of the items */
+    double value;  /* proof.c's: of the program, 0: not begun; not of what a
+                            * dive has left */
+    bool settled;  /* exact: there is no better one */
+    bool whole;    /* no item is left out: seats may be used */
+    double enough; /* a bound of no use beyond: what a plan costs */
+    double *worth; /* duals of the items */
     bool centred;
     double centre_bound;
     double *centre; /* the duals of the best bound without a search */

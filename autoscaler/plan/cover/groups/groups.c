@@ -67,6 +67,21 @@ void groups_feed(struct groups *x, const struct partial *plan)
     }
 }
 
+void groups_feed_program(struct groups *x, const struct master *m)
+{
+    double amount;
+
+    for (uint32_t k = 0; k < lp_rows(m->lp); k++) {
+        uint32_t column = lp_basic(m->lp, k, &amount);
+        const struct partial_pattern *c;
+
+        if (column >= m->column.n || !m->column.v[column].n)
+            continue;
+        c = &m->column.v[column];
+        groups_add_parts(x, c->bin, m->part.v + c->first, c->n);
+    }
+}
+
 /* A seat alone, where a bin has one. */
 static void seats_add(struct groups *x)
 {

@@ -13,7 +13,7 @@
 #ifndef PLAN_COVER_GROUPS_GROUPS_H
 #define PLAN_COVER_GROUPS_GROUPS_H
 
-#include "../partial.h"
+#include "../master.h"
 
 /* So many steps an item are for prices of resources, before groups are worth
  * theirs. */
@@ -26,12 +26,9 @@ struct groups;
 struct groups *groups_make(const struct view *v, double bound,
                            const struct cover_proof *proof);
 
-/* The plan's fills become columns. */
+/* The plan's fills become columns; those that a program of the items buys. */
 void groups_feed(struct groups *x, const struct partial *plan);
-
-/* A fill becomes a column. */
-void groups_add_parts(struct groups *x, uint32_t t,
-                      const struct cover_part *part, uint32_t n);
+void groups_feed_program(struct groups *x, const struct master *m);
 
 /* Goes on, soon after `steps` counted steps it stops. */
 void groups_run(struct groups *x, uint64_t steps);

@@ -7,7 +7,6 @@
 #define PLAN_COVER_GROUPS_INSIDE_H
 
 #include "../column.h"
-#include "../master.h"
 #include "../prove.h"
 #include "groups.h"
 
@@ -66,7 +65,9 @@ bool groups_divide(struct groups *x);
 /* The same groups, and of the columns the fills alone. */
 void groups_deepen(struct groups *x);
 
-/* column.c: all columns that were met, for a new program. */
+/* column.c: a fill as a column of the program; all columns that were met, for a new program. */
+void groups_add_parts(struct groups *x, uint32_t t,
+                      const struct cover_part *part, uint32_t n);
 void groups_add_met(struct groups *x);
 /* An upper bound of what bin t can earn with the worths asked with, into earn[]; a
  * column if that is more than it costs, or if `always`.  True: there is one. */

@@ -110,22 +110,6 @@ static void by_all(struct generate *g, uint64_t stage, uint64_t end)
         by_exact(g, end / EXACT_PART);
 }
 
-/* The fills that the program buys are columns for groups too. */
-static void groups_feed_program(struct groups *x, const struct master *m)
-{
-    double amount;
-
-    for (uint32_t k = 0; k < lp_rows(m->lp); k++) {
-        uint32_t column = lp_basic(m->lp, k, &amount);
-        const struct partial_pattern *c;
-
-        if (column >= m->column.n || !m->column.v[column].n)
-            continue;
-        c = &m->column.v[column];
-        groups_add_parts(x, c->bin, m->part.v + c->first, c->n);
-    }
-}
-
 /* Of many shapes groups prove more than the program, as long as that is not solved, and
  * their worths are where its columns are looked for. */
 static void by_groups(struct generate *g, uint64_t steps)
@@ -219,11 +203,9 @@ static uint64_t mix_part(const struct generate *g, uint64_t end, bool seats)
 
 bool proof_far(const struct generate *g)
 {
-    const double value = lp_value(g->master.lp); /* 0: not begun */
-
     return g->whole && !g->missing && !g->done &&
            g->v->n_items > SEATS_SHAPES &&
-           (value <= 0 || proof_best(g, NULL) < value * (1 - FAR));
+           (g->value <= 0 || proof_best(g, NULL) < g->value * (1 - FAR));
 }
 
 void proof_stage(struct generate *g, uint64_t stage, uint64_t end)
@@ -235,6 +217,7 @@ void proof_stage(struct generate *g, uint64_t stage, uint64_t end)
 
     if (first)
         by_all(g, stage, end);
+    g->value = lp_value(g->master.lp);
     /* From the best that prices prove: worths keep their proportions. */
     groups = proof_far(g) && (g->settled || end > EXACT_FROM);
     if (groups)
@@ -245,6 +228,7 @@ void proof_stage(struct generate *g, uint64_t stage, uint64_t end)
     g->done = generate_run(g, g->v->count,
                            generate_work(g) + stage * tenths / 10, 1e-4,
                            UINT32_MAX, true);
+    g->value = lp_value(g->master.lp);
     until = generate_work(g) + stage / mix_part(g, end, seats);
     if (!first && !g->done) /* else they prove no more than the program does */
         by_all(g, stage, end);
