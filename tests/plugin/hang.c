@@ -1,8 +1,11 @@
 /*
- * hang.c - list() sleeps for "arg" milliseconds whatever its deadline says, and
- * uses its sink afterwards, when the daemon has long given up on it.
+ * hang.c - list() hangs as long as the file "arg" is there, whatever its deadline
+ * says, and adds a byte to it before; it uses its sink afterwards, when the
+ * daemon has long given up on it.
  */
+#include <fcntl.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "misfit.h"
 
@@ -10,10 +13,12 @@ static int hang_list(void *self, struct davit_call *c, struct davit_sink *s,
                      put_machine *put, struct davit_error *e)
 {
     const struct misfit *m = self;
-    long ms = strtol(m->arg, NULL, 10);
-    struct timespec t = {ms / 1000, ms % 1000 * 1000000};
+    int file = open(m->arg, O_WRONLY | O_APPEND);
     (void)e;
-    nanosleep(&t, NULL);
+    if (file >= 0 && (write(file, "x", 1) != 1 || close(file) != 0))
+        abort();
+    for (int i = 0; i < 90000 && access(m->arg, F_OK) == 0; i++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     struct davit_machine late = {.size = sizeof late,
                                  .id = "late-1",
                                  .request_id = "",

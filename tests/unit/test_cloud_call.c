@@ -4,6 +4,7 @@
  */
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "cloud_rig.h"
@@ -168,38 +169,15 @@ static void test_offers_lies(void **state)
 
 /* ---- time */
 
-static void test_hang(void **state)
-{
-    (void)state;
-    struct rig r;
-    rig_misfit(&r, "hang", "", "4200");
-    struct call *c[6];
-    /* More hang than there are workers: the pool replaces the stuck ones. */
-    for (int i = 0; i < 6; i++) {
-        c[i] = call_new(r.p, CALL_LIST, 1);
-        call_submit(r.workers, c[i], 1000);
-    }
-    uint32_t abandoned = 0, late = 0;
-    for (int i = 0; i < 6; i++) {
-        struct call *got = rig_take(&r);
-        assert_int_not_equal(got->status, ST_OK);
-        abandoned += got->job.abandoned;
-        late += strstr(got->err.text, "no free worker") ? 1 : 0;
-        call_free(got);
-    }
-    assert_true(abandoned >= 4);
-    assert_int_equal(abandoned + late, 6);
-    assert_int_equal(provider_calls_running(r.p), 0);
-    rig_done(&r);
-}
-
+static atomic_llong later_us;  /* than it is, on every clock */
 static atomic_llong asleep_us; /* the computer, in all */
 
 static int64_t clock_us(clockid_t id)
 {
     struct timespec t;
     clock_gettime(id, &t);
-    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000 +
+           atomic_load(&later_us);
 }
 
 static int64_t its_wall_us(void *arg)
@@ -226,6 +204,67 @@ static void its_sleep_ms(void *arg, int64_t ms)
     rig_sleep((int)ms);
 }
 
+static const struct clock its_clock = {its_wall_us, its_mono_us, its_boot_us,
+                                       its_sleep_ms, NULL};
+
+/* A provider whose lists hang until hung_go(). */
+static void rig_hung(struct rig *r, char *file)
+{
+    scratch_path_n(file, sizeof r->dir, "davit-hang-XXXXXX");
+    int f = mkstemp(file);
+    assert_true(f >= 0 && close(f) == 0);
+    rig_misfit(r, "hang", "", file);
+}
+
+/* Waits until so many have begun to hang. */
+static void hung_wait(const char *file, off_t want)
+{
+    struct stat s;
+    for (int i = 0; i < 90000; i++, rig_sleep(1))
+        if (stat(file, &s) == 0 && s.st_size >= want) {
+            assert_int_equal(s.st_size, want);
+            return;
+        }
+    fail_msg("not %lld calls hang after 90 s", (long long)want);
+}
+
+static void hung_go(const char *file)
+{
+    assert_int_equal(unlink(file), 0);
+}
+
+static void test_hang(void **state)
+{
+    (void)state;
+    struct rig r;
+    char file[sizeof r.dir];
+    clock_install(&its_clock);
+    rig_hung(&r, file);
+    /* More hang than there are workers: the pool replaces the stuck ones. */
+    for (int i = 0; i < 6; i++)
+        call_submit(r.workers, call_new(r.p, CALL_LIST, 1),
+                    i < 5 ? 60000 : 600000);
+    hung_wait(file, 4);
+    atomic_fetch_add(&later_us, 70ll * 1000000);
+    struct call *got = rig_take(&r);
+    assert_has(got->err.text, "no free worker");
+    assert_false(got->job.abandoned);
+    call_free(got);
+    hung_wait(file, 5);
+    atomic_fetch_add(&later_us, 600ll * 1000000);
+    assert_int_equal(workers_check(r.workers, clock_mono_ms()), 5);
+    hung_go(file);
+    for (int i = 0; i < 5; i++) {
+        got = rig_take(&r);
+        assert_int_not_equal(got->status, ST_OK);
+        assert_true(got->job.abandoned);
+        call_free(got);
+    }
+    assert_int_equal(provider_calls_running(r.p), 0);
+    rig_done(&r);
+    clock_install(NULL);
+}
+
 static struct call *change_new(struct rig *r, enum call_op op)
 {
     struct call *c = call_new(r->p, op, 1);
@@ -243,20 +282,20 @@ static struct call *change_new(struct rig *r, enum call_op op)
  * leave after it; what only looks does. */
 static void test_overslept(void **state)
 {
-    static const struct clock clock = {its_wall_us, its_mono_us, its_boot_us,
-                                       its_sleep_ms, NULL};
     (void)state;
     struct rig r;
+    char file[sizeof r.dir];
     uint32_t changes = 0, looks = 0;
-    clock_install(&clock);
-    rig_misfit(&r, "hang", "", "700");
+    clock_install(&its_clock);
+    rig_hung(&r, file);
     for (int i = 0; i < 4; i++) /* all workers */
         call_submit(r.workers, call_new(r.p, CALL_LIST, 1), 60000);
-    rig_sleep(200);
+    hung_wait(file, 4);
     call_submit(r.workers, change_new(&r, CALL_TERMINATE), 60000);
     call_submit(r.workers, change_new(&r, CALL_LAUNCH), 60000);
     call_submit(r.workers, call_new(r.p, CALL_LIST, 1), 60000);
     atomic_store(&asleep_us, 3600ll * 1000000);
+    hung_go(file);
     for (int i = 0; i < 7; i++) {
         struct call *got = rig_take(&r);
         bool slept = strstr(got->err.text, "fell asleep") != NULL;
@@ -280,11 +319,14 @@ static void test_dropped(void **state)
 {
     (void)state;
     struct rig r;
-    rig_misfit(&r, "hang", "", "1500");
+    char file[sizeof r.dir];
+    rig_hung(&r, file);
     for (int i = 0; i < 6; i++)
         call_submit(r.workers, call_new(r.p, CALL_LIST, 1), 60000);
-    rig_sleep(300); /* four of them run */
-    workers_free(r.workers, 10000);
+    hung_wait(file, 4);
+    assert_false(workers_free(r.workers, 0)); /* four of them run */
+    hung_go(file);
+    assert_true(workers_free(r.workers, 60000));
     uint32_t dropped = 0, ran = 0;
     for (struct mail *m = mailbox_take(&r.box), *next; m; m = next) {
         struct call *c = (struct call *)m;
