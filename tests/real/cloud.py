@@ -157,7 +157,8 @@ class Cloud:
             m.whole, m.blame = False, self.fault("joins without its GPU")
         return m
 
-    def terminate(self, ids, fault):
+    def terminate(self, ids, fault, at):
+        """at: when the daemon said so, monotonic."""
         lines = []
         with self.lock:
             for i in ids:
@@ -165,7 +166,7 @@ class Cloud:
                 status = "OK" if m and m.alive() else "NOT_FOUND"
                 if status == "OK" and m.cause is None:
                     late = fault == "late" and self.fault("ends late")
-                    self.judge.asked_to_end(m)
+                    self.judge.asked_to_end(m, at)
                     m.phase, m.cause = "stopping", "asked"
                     threading.Timer(self.chance.uniform(3, 6) if late else self.chance.uniform(*END), self.end, [m, "asked"]).start()
                 lines.append({"ended": {"id": i, "status": status}})
@@ -181,8 +182,9 @@ class Program:
     def serve(self):
         try:
             with self.s, self.s.makefile("r") as lines:
-                for text in lines:
-                    threading.Thread(target=self.answer, args=(json.loads(text),), daemon=True).start()
+                for line in lines:
+                    at, text = line.split(" ", 1)
+                    threading.Thread(target=self.answer, args=({"at": float(at), **json.loads(text)},), daemon=True).start()
         except OSError:
             pass
 
@@ -246,7 +248,7 @@ class Program:
         if op == "launch":
             return c.launch(r, self.provider, fault)
         if op == "terminate":
-            return c.terminate(r["ids"], fault)
+            return c.terminate(r["ids"], fault, r["at"])
         return [{"offer": {"type": t, "price": p}} for t, p in c.options["providers"][self.provider].items()], {"status": "OK"}
 
     def tell(self, r, lines, end, fault):

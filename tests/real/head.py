@@ -3,6 +3,7 @@
 Each machine of the cloud is a node that holds one task.  Drains follow Ray's rules: an idle node
 agrees and ends; one that must go takes no more work and ends when its task has.
 """
+import collections
 import threading
 import time
 
@@ -22,6 +23,8 @@ class Head(Gcs):
         super().__init__()
         self.cloud = cloud
         self.waiting, self.running, self.done, self.lost = [], {}, 0, 0
+        self.joined = {}                # name: when, monotonic
+        self.views = collections.deque(maxlen=1000)     # when the daemon was told how things are
         self.fault = None               # "silent", "broken", "lost drains"
         self.preempted = set()          # agreed to go, when their work is done
 
@@ -43,6 +46,7 @@ class Head(Gcs):
             now = time.monotonic()
             for m in self.cloud.machines.values():
                 if m.alive() and m.joins and m.phase is None and now >= m.up and m.id not in self.nodes:
+                    self.joined[m.id] = now
                     self.join(m.id, m.kind, {**UNITS[self.kind_of(m.id)], **({} if m.whole else {"GPU": 0})})
                 elif not m.alive() and m.id in self.alive() and now > m.ended + 0.3:
                     self.leave(m.id)
@@ -90,7 +94,9 @@ class Head(Gcs):
 
     def read(self, data):
         self.trouble()
-        return super().read(data)
+        with self.lock:
+            self.views.append(time.monotonic())
+            return super().read(data)
 
     def drain(self, data):
         self.trouble()

@@ -9,6 +9,8 @@ import time
 LOOK_BACK = 10      # seconds: what is decided on arrives at the cloud so late
 SLOW_BACK = 60      # the same after a provider program died: it is started again that late
 NEVER_JOINS = 8     # limits.start_timeout
+LEAVES = 1          # seconds: so long a call for an end is under way in the daemon itself
+STALE = 10          # the oldest view on which it ends anything
 
 
 class Judge:
@@ -54,13 +56,30 @@ class Judge:
 
     # ---- law 1
 
-    def asked_to_end(self, m):
+    def asked_to_end(self, m, at):
         """With the cloud's lock; is its node known to the head, and did it agree?"""
         with self.head.lock:
+            asked = m.id in self.head.drained_at
+            if not asked and not self.could_know(m, at):
+                return
             if m.id in self.head.running:
-                self.says(1, f"{m.id} was ended with a task on it")
-            elif m.id in self.head.alive() and m.id not in self.head.drained_at:
-                self.says(1, f"{m.id} was ended, and its node not asked")
+                self.says(1, f"{m.id} was ended with a task on it: {self.story(m, at)}")
+            elif m.id in self.head.alive() and not asked:
+                self.says(1, f"{m.id} was ended, and its node not asked: {self.story(m, at)}")
+
+    def could_know(self, m, at):
+        """Nobody can call back a request that has left, for a node that joined a moment before or since.
+        The daemon knows of those in the last view that it had a moment before the call left it, then,
+        and must have had one since the last is stale."""
+        last = max((v for v in self.head.views if v <= at - LEAVES), default=0)
+        fresh = any(at - STALE <= v <= at for v in self.head.views)
+        return not fresh or self.head.joined.get(m.id, at) <= last
+
+    def story(self, m, at):
+        ago = time.monotonic() - at
+        views = [f"{v - at:.2f}" for v in self.head.views if at - 5 < v][-20:]
+        return (f"its node joined {at - self.head.joined.get(m.id, at):.2f} s before the call left, which came in after {ago:.2f} s; "
+                f"views by then, seconds: {' '.join(views)}")
 
     # ---- laws 3 and 5
 
