@@ -165,6 +165,8 @@ static void test_cut_at_any_moment(void **state)
 
     (void)state;
     for (int k = 0; k < CASES; k++) {
+        int cheap = k % 2 * DIVES / 2; /* the first are cheap */
+
         problem(&seed);
         begin();
         for (int d = 0; d < DIVES; d++) {
@@ -177,7 +179,9 @@ static void test_cut_at_any_moment(void **state)
             until = now + next(&seed) % 3 * (next(&seed) % 30000);
             if (next(&seed) % 4 == 0)
                 until = UINT64_MAX;
-            if (next(&seed) % 3)
+            if (d < cheap)
+                dive_cheaply(&t.dive, until, &t.best);
+            else if (next(&seed) % 3)
                 dive_by_pool(&t.dive, until, &t.best);
             else
                 dive_run(&t.dive, until, 0.96, 10, &t.best);
@@ -189,6 +193,36 @@ static void test_cut_at_any_moment(void **state)
         }
         arena_done(&t.arena);
     }
+}
+
+/* What no column covers is left to the greedy; in the end all is covered, and the
+ * program is what it would have been. */
+static void test_cheap(void **state)
+{
+    uint64_t seed = 23;
+    int cheaper = 0;
+
+    (void)state;
+    for (int k = 0; k < CASES; k++) {
+        double whole;
+
+        problem(&seed);
+        begin();
+        buy_anew();
+        whole = fresh();
+        master_cheapen(&t.g.master, t.worth, 0.9);
+        assert_true(t.g.master.is_cheap);
+        while (lp_primal(t.g.master.lp, 1000) == LP_STOPPED)
+            ;
+        assert_true(lp_value(t.g.master.lp) <= whole * (1 + 1e-6) + 1);
+        cheaper += lp_value(t.g.master.lp) < whole * 0.99;
+        assert_true(generate_cover(&t.g, UINT64_MAX));
+        assert_false(t.g.master.is_cheap);
+        assert_true(generate_solve(&t.g, UINT64_MAX));
+        near_to(lp_value(t.g.master.lp), whole);
+        arena_done(&t.arena);
+    }
+    assert_true(cheaper > CASES / 3);
 }
 
 /* Each number that was made whole makes the program dearer, and none is asked for
@@ -230,6 +264,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cut_at_any_moment),
+        cmocka_unit_test(test_cheap),
         cmocka_unit_test(test_numbers),
     };
 

@@ -178,6 +178,29 @@ static void test_other_rhs(void **state)
     }
 }
 
+static void test_other_costs(void **state)
+{
+    uint64_t seed = 7;
+
+    (void)state;
+    for (int k = 0; k < 300; k++) {
+        struct arena arena = {0};
+        struct small s;
+        struct lp *lp;
+
+        make(&s, &seed);
+        lp = build(&arena, &s);
+        for (int turn = 0; turn < 3; turn++) {
+            for (uint32_t j = 0; j < ROWS; j++)
+                s.cost[j] = next(&seed) % 40;
+            lp_set_costs(lp, s.cost, ROWS);
+            assert_int_equal(lp_primal(lp, 1000), LP_OPTIMAL);
+            near_to(lp_value(lp), brute(&s));
+        }
+        arena_done(&arena);
+    }
+}
+
 /* Bases that were kept are those of their own right-hand sides again. */
 static void test_kept_basis(void **state)
 {
@@ -310,9 +333,10 @@ static void test_stop(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_optimum),    cmocka_unit_test(test_other_rhs),
-        cmocka_unit_test(test_kept_basis), cmocka_unit_test(test_later_column),
-        cmocka_unit_test(test_long),       cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_optimum),      cmocka_unit_test(test_other_rhs),
+        cmocka_unit_test(test_other_costs),  cmocka_unit_test(test_kept_basis),
+        cmocka_unit_test(test_later_column), cmocka_unit_test(test_long),
+        cmocka_unit_test(test_stop),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

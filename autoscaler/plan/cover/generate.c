@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define SMOOTH 0.8 /* weight of the centre */
+#define DEARER 1.1 /* in each step: what is not covered */
 #define DULL 0.98  /* bins that earn less of their price are left out */
 
 void generate_make(const struct view *v, const uint32_t *number,
@@ -137,13 +138,30 @@ struct lp *generate_program(const struct generate *g)
     return lp;
 }
 
-bool generate_solve(struct generate *g, uint64_t until)
+static bool pivots(struct generate *g, uint64_t until)
 {
     enum lp_end end = LP_STOPPED;
 
     while (end == LP_STOPPED && !generate_over(g, until))
         end = lp_primal(generate_program(g), 100);
     return end == LP_OPTIMAL;
+}
+
+bool generate_solve(struct generate *g, uint64_t until)
+{
+    master_dear(&g->master);
+    return pivots(g, until);
+}
+
+bool generate_cover(struct generate *g, uint64_t until)
+{
+    while (g->master.is_cheap) {
+        if (!pivots(g, until))
+            return false;
+        if (!master_dearer(&g->master, DEARER))
+            master_dear(&g->master);
+    }
+    return true;
 }
 
 /* The bound of the first duals, which are weights that a greedy learnt: the
@@ -238,6 +256,7 @@ bool generate_run(struct generate *g, const uint32_t *left, uint64_t until,
         if (!added || (with_bound && g->bound >= z * (1 - gap)))
             return true;
     }
-    generate_solve(g, until);
+    if (rounds)
+        generate_solve(g, until);
     return false;
 }

@@ -137,7 +137,8 @@ static void add_artificial(struct master *m, uint32_t row, double dear)
     struct lp_entry e = {row, 1};
     struct partial_pattern none = {0, 0, 0, 0};
 
-    lp_add(m->lp, 10 * dear, 10 * dear, &e, 1);
+    m->dear[row] = 10 * dear;
+    lp_add(m->lp, m->dear[row], m->dear[row], &e, 1);
     VEC_PUSH(m->v->arena, &m->column, none);
 }
 
@@ -180,11 +181,49 @@ void master_make(const struct view *v, const uint32_t *number,
     make_limits(m);
     m->rhs = ARENA_ARRAY(v->arena, double,
                          m->first_limit + m->n_limits + n_numbers);
+    m->dear = ARENA_ARRAY(v->arena, double, v->n_items + n_numbers);
+    m->cheap = ARENA_ARRAY(v->arena, double, v->n_items);
     m->place = ARENA_ARRAY(v->arena, uint32_t, v->n_items);
     partial_make(v, &none);
     set_rhs(m, &none);
     m->lp = master_rows(m);
     add_artificials(m);
+}
+
+void master_cheapen(struct master *m, const double *worth, double times)
+{
+    for (uint32_t i = 0; i < m->v->n_items; i++)
+        m->cheap[i] = times * worth[i] < m->dear[i] ? times * worth[i]
+                                                    : m->dear[i];
+    lp_set_costs(m->lp, m->cheap, m->v->n_items);
+    m->is_cheap = true;
+}
+
+bool master_dearer(struct master *m, double times)
+{
+    bool any = false;
+
+    for (uint32_t k = 0; k < lp_rows(m->lp); k++) {
+        double amount;
+        uint32_t i = lp_basic(m->lp, k, &amount);
+
+        if (i >= m->v->n_items || amount < LEAST_AMOUNT ||
+            m->cheap[i] >= m->dear[i])
+            continue;
+        m->cheap[i] = times * m->cheap[i] < m->dear[i] ? times * m->cheap[i]
+                                                       : m->dear[i];
+        any = true;
+    }
+    if (any)
+        lp_set_costs(m->lp, m->cheap, m->v->n_items);
+    return any;
+}
+
+void master_dear(struct master *m)
+{
+    if (m->is_cheap)
+        lp_set_costs(m->lp, m->dear, m->v->n_items);
+    m->is_cheap = false;
 }
 
 struct lp *master_rows(const struct master *m)

@@ -29,6 +29,9 @@ struct master {
     bool own_limits; /* some bin has one of its own */
     double *limit;   /* rhs of the limit rows */
     double *rhs;
+    double *dear;  /* what the artificial columns cost, */
+    double *cheap; /* and of the items when others are to stand for them */
+    bool is_cheap;
     struct master_number *number;
     uint32_t n_numbers;
     /* Exchanges: LP columns first_exchange..., from item to item. */
@@ -52,6 +55,14 @@ const struct lp_entry *master_entries(struct master *m, uint32_t bin,
                                       const double *amount, uint32_t *ret_n);
 void master_add_exchanges(struct master *m, const double *worth);
 void master_add_partial(struct master *m, const struct partial *d);
+/* What no pattern covers of an item costs `times` its worth: a greedy is to place it.
+ * From then on no pattern that is worth less by these is of use to the program. */
+void master_cheapen(struct master *m, const double *worth, double times);
+/* Of what it does not cover now it costs so many times as much; false: there is no
+ * such item. */
+bool master_dearer(struct master *m, double times);
+/* It is as dear as ever. */
+void master_dear(struct master *m);
 /* Demand, limits and numbers to what the partial solution has left. */
 void master_residual(struct master *m, const struct partial *d);
 

@@ -191,6 +191,7 @@ static void rounds_on_copy(struct mixes *x, struct generate *g, uint64_t nodes,
                            uint64_t until)
 {
     struct lp *own = g->master.lp;
+    const bool cheap = g->master.is_cheap;
 
     x->open = false;
     lp_copy(x->lp, own);
@@ -198,6 +199,7 @@ static void rounds_on_copy(struct mixes *x, struct generate *g, uint64_t nodes,
     g->master.lp = x->lp;
     rounds(x, g, nodes, until);
     g->master.lp = own;
+    g->master.is_cheap = cheap;
     g->extra += lp_work(x->lp) - lp_work(own);
 }
 

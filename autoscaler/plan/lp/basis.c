@@ -143,8 +143,8 @@ void basis_recompute(struct lp *lp)
     lp->work += (uint64_t)m * m / 2;
 }
 
-/* The caller's first columns are dear: a slack is measured by a tenth of what
- * they cost on average. */
+/* The caller's first columns are dear: a slack is measured by a tenth of their
+ * scale on average. */
 void basis_start(struct lp *lp)
 {
     uint32_t m = lp->m;
@@ -165,7 +165,7 @@ void basis_start(struct lp *lp)
     basis_recompute(lp);
     lp->mean_scale = 0;
     for (uint32_t r = 0; r < lp->n_cover; r++)
-        lp->mean_scale += lp->y[r] / 10 / lp->n_cover;
+        lp->mean_scale += lp->col.v[r].scale / 10 / lp->n_cover;
     lp->started = true;
 }
 

@@ -85,6 +85,14 @@ void lp_set_rhs(struct lp *lp, const double *rhs)
         basis_recompute(lp);
 }
 
+void lp_set_costs(struct lp *lp, const double *cost, uint32_t n)
+{
+    for (uint32_t j = 0; j < n; j++)
+        lp->col.v[j].cost = cost[j];
+    if (lp->started)
+        basis_recompute(lp);
+}
+
 void lp_keep(struct lp *lp, enum lp_kept as)
 {
     const size_t m = lp->m;

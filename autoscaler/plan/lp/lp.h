@@ -59,6 +59,8 @@ void lp_restart(struct lp *lp);
  * what `from` is, basis and counted steps too. */
 void lp_copy(struct lp *to, const struct lp *from);
 void lp_set_rhs(struct lp *lp, const double *rhs);
+/* Other costs of the first n columns; the basis stays. */
+void lp_set_costs(struct lp *lp, const double *cost, uint32_t n);
 
 double lp_value(const struct lp *lp);
 /* Per row: >= 0 of a cover row, <= 0 of a limit row at an optimum. */

@@ -5,9 +5,14 @@
  * cost, what is left is bought by the greedy at each step, and bought anew again
  * and again.  When that gets no cheaper from one step to the next the dive ends: its
  * last steps, with few items left, cost more than they gain.
+ *
+ * Of many shapes the program takes long to solve, and most of that to cover the last of
+ * the items.  So what it does not cover is cheap at first, and a dive of one step is
+ * made from what it has become when its time is over.
  */
 #include "inside.h"
 
+#include "../proof/proof.h"
 #include "../rebuy.h"
 
 #include <string.h>
@@ -27,6 +32,10 @@ enum { ROUNDS = 30, ROUNDS_NUMBER = 3 };
 #define REST_WORK UINT64_C(20000)
 #define REST_PART 8 /* of the work that is left, no more than this part */
 enum { REST_USELESS = 40 };
+/* Of many shapes: the time for so many more programs as took the first is left, or
+ * numbers stay open; the program's part of a cheap dive. */
+#define NUMBERS_PROGRAMS 8
+#define SOLVED_TENTHS 6
 
 /* The greedy buys what is left; what it buys joins the pool. */
 static void complete(struct dive *x, struct partial *best)
@@ -46,11 +55,18 @@ static void complete(struct dive *x, struct partial *best)
         partial_copy(best, &x->rest);
 }
 
+/* Of the work that is left up to `until`, one part of so many. */
+static uint64_t part_of(const struct dive *x, uint64_t until, uint64_t parts)
+{
+    uint64_t work = generate_work(x->g);
+
+    return until > work ? (until - work) / parts : 0;
+}
+
 /* The trial's patterns that the program has not bought are bought anew. */
-static void better_rest(struct dive *x, uint64_t until, struct partial *best)
+static void better_rest(struct dive *x, uint64_t part, struct partial *best)
 {
     uint64_t work = generate_work(x->g), most = REST_WORK * x->partial.n_left;
-    uint64_t part = until > work ? (until - work) / REST_PART : 0;
 
     struct rebuy rebuy = {
         .greedy = x->again,
@@ -107,19 +123,34 @@ static bool improves(const struct dive *x, uint64_t *n_left, int64_t *cost)
     return true;
 }
 
+/* Each number asks for more programs; of many shapes that may be all that there is
+ * time for. */
+static bool has_time_for_numbers(const struct dive *x, uint64_t solving,
+                                 uint64_t until)
+{
+    uint64_t work = generate_work(x->g);
+
+    return x->v->n_items <= PROOF_FEW ||
+           (until > work && NUMBERS_PROGRAMS * solving <= until - work);
+}
+
 void dive_by_pool(struct dive *x, uint64_t until, struct partial *best)
 {
     uint64_t n_left = UINT64_MAX, had_left = best->n_left;
     int64_t cost = INT64_MAX, had_cost = best->cost;
     const double steps = x->useless ? STEPS_ELSE : STEPS;
+    uint64_t took;
     bool solved;
 
     x->useless = false;
     dive_undo(x);
     partial_clear(&x->partial);
     x->worthy = WORTHY;
+    took = generate_work(x->g);
     solved = solve(x, until, ROUNDS);
-    while (solved && numbers_fix(x, until))
+    took = generate_work(x->g) - took;
+    while (solved && has_time_for_numbers(x, took, until) &&
+           numbers_fix(x, until))
         solved = solve(x, until, ROUNDS_NUMBER);
     dive_keep(x);
     while (solved && x->partial.n_left && !generate_over(x->g, until)) {
@@ -130,11 +161,52 @@ void dive_by_pool(struct dive *x, uint64_t until, struct partial *best)
             break;
         complete(x, best);
         if (little_left(x, total) && !generate_stopped(x->g)) {
-            better_rest(x, until, best);
+            better_rest(x, part_of(x, until, REST_PART), best);
             x->useless = best->n_left == had_left && best->cost == had_cost;
             if (!improves(x, &n_left, &cost))
                 return;
         }
         solved = dive_follow(x, until);
     }
+}
+
+/* What is learnt makes the demand worth so much of the plan's cost. */
+static double worth_of_all(const struct dive *x)
+{
+    double sum = 0;
+
+    for (uint32_t i = 0; i < x->v->n_items; i++)
+        sum += x->learnt[i] * x->v->count[i];
+    return sum > 0 ? sum : 1;
+}
+
+void dive_cheaply(struct dive *x, uint64_t until, struct partial *best)
+{
+    struct generate *g = x->g;
+    const uint64_t now = generate_work(g);
+    const uint64_t part = until > now ? now + (until - now) * SOLVED_TENTHS / 10
+                                      : now;
+
+    dive_undo(x);
+    partial_clear(&x->partial);
+    if (!x->cheapened)
+        master_cheapen(&g->master, x->learnt,
+                       (double)best->cost / worth_of_all(x));
+    x->cheapened = true;
+    if (generate_cover(g, part)) {
+        dive_by_pool(x, until, best);
+        return;
+    }
+    if (generate_stopped(g))
+        return;
+    x->worthy = WORTHY;
+    dive_keep(x);
+    dive_read_worth(x);
+    x->single = true;
+    if (dive_step(x, STEPS)) {
+        complete(x, best);
+        if (!generate_stopped(g))
+            better_rest(x, part_of(x, until, 1), best);
+    }
+    x->single = false;
 }

@@ -114,6 +114,19 @@ static uint32_t allows(const struct dive *x, uint32_t bin)
     return most < n ? most : n;
 }
 
+/* How often the bin that was topped up is bought, `most` times at most.  Where the
+ * program is to follow, what fits best is looked for each time: then it has less to do. */
+static uint32_t topped_times(const struct dive *x, uint32_t bin, uint32_t most)
+{
+    const struct fill *f = &x->g->maker->best[0];
+    uint32_t n = 1;
+
+    if (x->single)
+        n = partial_times(&x->partial, f->part.v, f->part.n);
+    n = n < most ? n : most;
+    return n < allows(x, bin) ? n : allows(x, bin);
+}
+
 /* Buys up to `times` of the LP's column, with other items in place of those
  * that are not left. */
 static uint32_t buy_column(struct dive *x, uint32_t column, uint32_t times,
@@ -144,8 +157,9 @@ static uint32_t buy_column(struct dive *x, uint32_t column, uint32_t times,
         column_top_up(maker, c.bin, x->worth, d->left, x->parts.v, x->parts.n);
         if (!maker->n_best || maker->best[0].value < worthy * price)
             break;
-        partial_buy(d, c.bin, 1, maker->best[0].part.v, maker->best[0].part.n);
-        bought++;
+        n = topped_times(x, c.bin, times - bought);
+        partial_buy(d, c.bin, n, maker->best[0].part.v, maker->best[0].part.n);
+        bought += n;
     }
     return bought;
 }

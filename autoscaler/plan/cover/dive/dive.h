@@ -26,8 +26,10 @@ struct dive {
     double *flow; /* per exchange: what the LP still moves */
     VEC(struct cover_part) parts;
     double worthy;
-    bool dived;   /* before: the program is at some residual */
-    bool useless; /* the last one by the pool: nothing better came of it */
+    bool dived;     /* before: the program is at some residual */
+    bool useless;   /* the last one by the pool: nothing better came of it */
+    bool single;    /* of one step: the program does not follow it */
+    bool cheapened; /* dive_cheaply() has begun */
 };
 
 /* greedy: one that can sort BY_PRICED; again: one that fills anew.  learnt: is read
@@ -52,5 +54,11 @@ void dive_run(struct dive *x, uint64_t until, double worthy, double steps,
  * way: a tenth of the work.  First the numbers of dear bins become whole, and stay so
  * for later dives. */
 void dive_by_pool(struct dive *x, uint64_t until, struct partial *best);
+
+/* The same of many shapes, whose program takes long to solve: at first what no column
+ * covers costs what it has been learnt to be worth, and more and more until all is
+ * covered.  What is not when three fifths of the work are used up is bought by the
+ * greedy.  Goes on where the last one was cut short. */
+void dive_cheaply(struct dive *x, uint64_t until, struct partial *best);
 
 #endif

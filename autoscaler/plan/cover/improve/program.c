@@ -26,8 +26,10 @@
 /* In a stage of less than so many steps, times the square of the shapes, the
  * dives come to nothing. */
 #define ROUNDS_FROM UINT64_C(800)
+#define CHEAP_FROM UINT64_C(200)   /* the cheap ones do, of many shapes */
 #define ROUNDS_WELL UINT64_C(2000) /* in less, one round comes to no dive */
 #define ANEW_TENTHS 3
+#define ANEW_TENTHS_SHORT 2 /* where dives are cheap ones */
 #define ANEW_MOST (40 * COVER_STEPS_PER_MS)
 #define ANEW_ALONE \
     (100 * COVER_STEPS_PER_MS) /* where dives may come to nothing */
@@ -79,7 +81,7 @@ static void by_program(struct improve *x, uint64_t stage, uint64_t end)
     dive_free(&x->dive);
     proof_stage(g, stage, end);
     memcpy(x->worth, g->centre, x->v.n_items * sizeof *x->worth);
-    if (!improve_proved(x))
+    if (!improve_proved(x) && !g->master.is_cheap)
         dive_some(x, from, stage);
 }
 
@@ -97,7 +99,7 @@ static void feed(struct improve *x)
 }
 
 /* Buying anew and a dive by what it met, in turn, up to `end`. */
-static void rounds(struct improve *x, uint64_t anew, uint64_t end)
+static void rounds(struct improve *x, uint64_t anew, uint64_t end, bool cheap)
 {
     uint64_t now;
 
@@ -111,7 +113,10 @@ static void rounds(struct improve *x, uint64_t anew, uint64_t end)
         x->g.stop = generate_work(&x->g) + improve_left(x);
         resume(x);
         feed(x);
-        dive_by_pool(&x->dive, generate_work(&x->g) + end - now, &x->best);
+        if (cheap)
+            dive_cheaply(&x->dive, generate_work(&x->g) + end - now, &x->best);
+        else
+            dive_by_pool(&x->dive, generate_work(&x->g) + end - now, &x->best);
     }
 }
 
@@ -131,13 +136,16 @@ static uint64_t rounds_most(const struct improve *x, uint64_t stage, bool well)
 
 void improve_by_program(struct improve *x, uint64_t stage, uint64_t end)
 {
-    uint64_t anew = stage * ANEW_TENTHS / 10, n = x->v.n_items;
+    uint64_t n = x->v.n_items;
     bool well = stage >= ROUNDS_WELL * n * n;
+    bool cheap = n > PROOF_FEW && stage >= CHEAP_FROM * n * n;
+    uint64_t anew = stage * (cheap && !well ? ANEW_TENTHS_SHORT : ANEW_TENTHS) /
+                    10;
     uint64_t most = well ? ANEW_MOST : ANEW_ALONE;
 
     anew = anew < most ? anew : most;
-    if (stage >= ROUNDS_FROM * n * n)
-        rounds(x, anew, improve_work(x) + rounds_most(x, stage, well));
+    if (cheap || stage >= ROUNDS_FROM * n * n)
+        rounds(x, anew, improve_work(x) + rounds_most(x, stage, well), cheap);
     else
         improve_anew(x, anew);
     if (improve_left(x) > 0 && improve_work(x) < end)

@@ -42,9 +42,8 @@
 /* Of the program's value: so far from it, column generation is far from its end. */
 #define FAR 0.0125
 /* Seats: from stages on that end at so many steps, times the square of the
- * shapes, and for so many shapes at most. */
+ * shapes, and for few shapes. */
 #define SEATS_FROM UINT64_C(9000)
-#define SEATS_SHAPES 250
 /* The branch: from stages on that end at so many steps, times the square of the
  * shapes; its part of one.  A bound as near to the program's value is all there
  * is without one. */
@@ -157,7 +156,7 @@ static bool small(const struct generate *g, uint64_t end, uint64_t steps)
 {
     const uint64_t n = g->v->n_items;
 
-    return g->whole && n <= SEATS_SHAPES && end >= steps * n * n;
+    return g->whole && n <= PROOF_FEW && end >= steps * n * n;
 }
 
 static void seats_look(struct generate *g)
@@ -203,9 +202,15 @@ static uint64_t mix_part(const struct generate *g, uint64_t end, bool seats)
 
 bool proof_far(const struct generate *g)
 {
-    return g->whole && !g->missing && !g->done &&
-           g->v->n_items > SEATS_SHAPES &&
+    return g->whole && !g->missing && !g->done && g->v->n_items > PROOF_FEW &&
            (g->value <= 0 || proof_best(g, NULL) < g->value * (1 - FAR));
+}
+
+/* A program that leaves items to a greedy tells nothing. */
+static void note_value(struct generate *g)
+{
+    if (!g->master.is_cheap)
+        g->value = lp_value(g->master.lp);
 }
 
 void proof_stage(struct generate *g, uint64_t stage, uint64_t end)
@@ -217,7 +222,7 @@ void proof_stage(struct generate *g, uint64_t stage, uint64_t end)
 
     if (first)
         by_all(g, stage, end);
-    g->value = lp_value(g->master.lp);
+    note_value(g);
     /* From the best that prices prove: worths keep their proportions. */
     groups = proof_far(g) && (g->settled || end > EXACT_FROM);
     if (groups)
@@ -225,10 +230,10 @@ void proof_stage(struct generate *g, uint64_t stage, uint64_t end)
                   stage * (first ? GROUPS_TENTHS_FIRST : GROUPS_TENTHS) / 10);
     if ((groups && !first) || seats)
         tenths = GENERATE_TENTHS_LITTLE;
-    g->done = generate_run(g, g->v->count,
-                           generate_work(g) + stage * tenths / 10, 1e-4,
-                           UINT32_MAX, true);
-    g->value = lp_value(g->master.lp);
+    until = generate_work(g) + stage * tenths / 10;
+    g->done = generate_run(g, g->v->count, until, 1e-4,
+                           g->master.is_cheap ? 0 : UINT32_MAX, true);
+    note_value(g);
     until = generate_work(g) + stage / mix_part(g, end, seats);
     if (!first && !g->done) /* else they prove no more than the program does */
         by_all(g, stage, end);
@@ -254,7 +259,7 @@ void proof_done(struct generate *g)
 
 bool proof_may_rise(const struct generate *g)
 {
-    if (!g->whole || g->v->n_items > SEATS_SHAPES)
+    if (!g->whole || g->v->n_items > PROOF_FEW)
         return false;
     return !g->seats ||
            (g->branch ? !branch_ended(g->branch) : g->v->p->n_kinds > 0);

@@ -9,6 +9,9 @@
 
 #include "../generate.h"
 
+/* So many shapes at most are few: their program is solved soon. */
+#define PROOF_FEW 250
+
 /* Columns for the whole demand and the bound: up to three quarters of `stage`
  * steps from now on, up to `end` in all. */
 void proof_stage(struct generate *g, uint64_t stage, uint64_t end);
