@@ -17,6 +17,7 @@ class Judge:
     def __init__(self):
         self.cloud = self.head = None
         self.violations, self.began = [], time.monotonic()
+        self.starts = []                    # of the daemon
         self.limits = []                    # (since, {type: max}, max_nodes, budget)
         self.asked = {}                     # owner: what may stand, a list of (gpu, cpu)
         self.need = collections.deque()     # (at, {kind: most that could be needed})
@@ -69,10 +70,11 @@ class Judge:
 
     def could_know(self, m, at):
         """Nobody can call back a request that has left, for a node that joined a moment before or since.
-        The daemon knows of those in the last view that it had a moment before the call left it, then,
-        and must have had one since the last is stale."""
+        The daemon knows of those in the last view that it had a moment before the call left it, and must
+        have had one since it began, no older than what it calls stale."""
         last = max((v for v in self.head.views if v <= at - LEAVES), default=0)
-        fresh = any(at - STALE <= v <= at for v in self.head.views)
+        since = max([s for s in self.starts if s <= at] + [at - STALE])
+        fresh = any(since <= v <= at for v in self.head.views)
         return not fresh or self.head.joined.get(m.id, at) <= last
 
     def story(self, m, at):

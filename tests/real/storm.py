@@ -120,6 +120,7 @@ class Storm:
         self.cloud.__enter__()
         self.head.__enter__()
         self.judge.limits_are(*self.limits)
+        self.judge.starts.append(time.monotonic())
         self.daemon = Daemon(self.dir, self.text())
         self.clock = threading.Thread(target=self.ticks, daemon=True)
         self.clock.start()
@@ -186,6 +187,7 @@ class Storm:
         self.daemon.log.close()
         self.daemon.write(self.text())  # with a broken file it does not start
         time.sleep(self.chance.uniform(0, 0.5))
+        self.judge.starts.append(time.monotonic())
         self.daemon.start(wait=None)
         end = time.monotonic() + 60
         while not self.answers():

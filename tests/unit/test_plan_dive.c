@@ -5,6 +5,7 @@
  */
 #include "../../autoscaler/model/amount.h"
 #include "../../autoscaler/plan/cover/dive/inside.h"
+#include "../../autoscaler/plan/cover/mix.h"
 #include "../../autoscaler/plan/cover/rebuy.h"
 #include "../../autoscaler/plan/cover/weight.h"
 
@@ -179,9 +180,12 @@ static void test_cut_at_any_moment(void **state)
             until = now + next(&seed) % 3 * (next(&seed) % 30000);
             if (next(&seed) % 4 == 0)
                 until = UINT64_MAX;
-            if (d < cheap)
+            if (d < cheap) {
                 dive_cheaply(&t.dive, until, &t.best);
-            else if (next(&seed) % 3)
+                dive_undo(&t.dive);
+                if (next(&seed) % 2) /* it works on a copy */
+                    mix_run(&t.g, 100, generate_work(&t.g) + 20000);
+            } else if (next(&seed) % 3)
                 dive_by_pool(&t.dive, until, &t.best);
             else
                 dive_run(&t.dive, until, 0.96, 10, &t.best);

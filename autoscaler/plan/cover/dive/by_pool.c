@@ -12,7 +12,6 @@
  */
 #include "inside.h"
 
-#include "../proof/proof.h"
 #include "../rebuy.h"
 
 #include <string.h>
@@ -32,9 +31,7 @@ enum { ROUNDS = 30, ROUNDS_NUMBER = 3 };
 #define REST_WORK UINT64_C(20000)
 #define REST_PART 8 /* of the work that is left, no more than this part */
 enum { REST_USELESS = 40 };
-/* Of many shapes: the time for so many more programs as took the first is left, or
- * numbers stay open; the program's part of a cheap dive. */
-#define NUMBERS_PROGRAMS 8
+/* The program's part of a cheap dive. */
 #define SOLVED_TENTHS 6
 
 /* The greedy buys what is left; what it buys joins the pool. */
@@ -123,34 +120,19 @@ static bool improves(const struct dive *x, uint64_t *n_left, int64_t *cost)
     return true;
 }
 
-/* Each number asks for more programs; of many shapes that may be all that there is
- * time for. */
-static bool has_time_for_numbers(const struct dive *x, uint64_t solving,
-                                 uint64_t until)
-{
-    uint64_t work = generate_work(x->g);
-
-    return x->v->n_items <= PROOF_FEW ||
-           (until > work && NUMBERS_PROGRAMS * solving <= until - work);
-}
-
 void dive_by_pool(struct dive *x, uint64_t until, struct partial *best)
 {
     uint64_t n_left = UINT64_MAX, had_left = best->n_left;
     int64_t cost = INT64_MAX, had_cost = best->cost;
     const double steps = x->useless ? STEPS_ELSE : STEPS;
-    uint64_t took;
     bool solved;
 
     x->useless = false;
     dive_undo(x);
     partial_clear(&x->partial);
     x->worthy = WORTHY;
-    took = generate_work(x->g);
     solved = solve(x, until, ROUNDS);
-    took = generate_work(x->g) - took;
-    while (solved && has_time_for_numbers(x, took, until) &&
-           numbers_fix(x, until))
+    while (solved && numbers_fix(x, until))
         solved = solve(x, until, ROUNDS_NUMBER);
     dive_keep(x);
     while (solved && x->partial.n_left && !generate_over(x->g, until)) {
