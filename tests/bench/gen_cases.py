@@ -90,6 +90,28 @@ def jit(rng, pods, labels):
     return out
 
 
+# What AWS asks for them on demand.
+AWS = [("m5.large", 2, 8, 0, 0.096), ("m5.4xlarge", 16, 64, 0, 0.768),
+       ("g4dn.xlarge", 4, 16, 1, 0.526), ("g4dn.12xlarge", 48, 192, 4, 3.912),
+       ("p3.2xlarge", 8, 61, 1, 3.06), ("p4d.24xlarge", 96, 1152, 8, 32.7726)]
+
+
+def aws_types():
+    return [{"name": name, "price": price, "max": None, "labels": {},
+             "resources": {"CPU": cpu, "GPU": gpu, "memory": gib * GIB}}
+            for name, cpu, gib, gpu, price in AWS]
+
+
+def distinct(rng, pods):
+    """Few kinds, no two alike: they differ in memory."""
+    kinds = [{"CPU": 1}] * 8 + [{"CPU": 8}] * 2 + [{"CPU": 4, "GPU": 1}] * 3 + \
+        [{"GPU": 0.25}] * 3 + [{"GPU": 1}] * 3 + [{"GPU": 8}]
+    memory = rng.sample(range(16 * MIB, 512 * MIB, 4096), pods)
+    return [{"count": 1, "resources": dict(
+        kind, memory=m + (16 * GIB if kind == {"CPU": 8} else 0))}
+        for kind, m in zip(rng.choices(kinds, k=pods), memory)]
+
+
 def limited(case, rng):
     for t in case["node_types"]:
         t["max"] = rng.choice([3, 10, 40, 200])
@@ -216,6 +238,8 @@ def main():
     short(cases[-1], "nodes")
     add("syn-w1000a-cost", small, demands(rng, 1000, 150, 0.33))
     short(cases[-1], "cost")
+    for pods in (1000, 3000) if args.quick else (1000, 3000, 10000):
+        add("syn-distinct%d" % pods, aws_types(), distinct(rng, pods))
     for name, facts in rounds.items():
         with open(os.path.join(args.dir, name + ".snapshot.json"), "w") as f:
             json.dump(facts, f, separators=(",", ":"))

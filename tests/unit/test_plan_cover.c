@@ -746,8 +746,50 @@ static void test_work_of_like_shapes(void **state)
     arena_done(&arena);
 }
 
-/* Zones and spot of one type share its max: the cheapest of them is enough, and
- * a type's max is kept all the same. */
+/* 1,000 and 3,000 bundles of six kinds that differ in memory only, on AWS types: the first
+ * bound is all but the optimum, and what proves it makes the plan. */
+static void test_worths_of_the_bound_make_the_plan(void **state)
+{
+    enum { MOST_SHAPES = 3000, KINDS = 20 };
+    static const int64_t kinds[KINDS][2] = {
+        {1, 0},     {1, 0},     {1, 0},     {1, 0},     {1, 0},
+        {1, 0},     {1, 0},     {1, 0},     {8, 0},     {8, 0},
+        {4, 10000}, {4, 10000}, {4, 10000}, {0, 2500},  {0, 2500},
+        {0, 2500},  {0, 10000}, {0, 10000}, {0, 10000}, {0, 80000}};
+    static int64_t need[MOST_SHAPES][COLS];
+    static struct cover_item items[MOST_SHAPES];
+
+    (void)state;
+    for (uint32_t shapes = 1000; shapes <= MOST_SHAPES; shapes *= 3) {
+        struct arena arena = {0};
+        struct cover_plan first;
+        struct made m;
+
+        frame(&m);
+        add_bin(&m, 2, 8192, 0, 96000);
+        add_bin(&m, 16, 65536, 0, 768000);
+        add_bin(&m, 4, 16384, 1, 526000);
+        add_bin(&m, 8, 30720, 1, 730000);
+        add_bin(&m, 48, 196608, 4, 3912000);
+        add_bin(&m, 96, 1179648, 8, 32772600);
+        for (uint32_t k = 0; k < shapes; k++) {
+            const int64_t *kind = kinds[k % KINDS];
+
+            need[k][0] = kind[0] * AMOUNT_ONE;
+            need[k][1] = ((kind[0] == 8 ? 16500 : 16) + k / KINDS) * AMOUNT_ONE;
+            need[k][GPU] = kind[1];
+            items[k] = (struct cover_item){need[k], 1, NULL};
+        }
+        m.p.items = items;
+        m.p.n_items = shapes;
+        cover_first(&m.p, &arena, &first);
+        assert_int_equal(first.unplaced[0], 0);
+        assert_true((double)first.cost < 1.001 * (double)first.bound);
+        assert_true(first.work < 2000 * shapes);
+        arena_done(&arena);
+    }
+}
+
 /* Bounds of large problems come from duals of rounded counts: they are for the counts as
  * they are.  One item a bin, so what any plan costs is known. */
 static void test_bound_of_large_problem(void **state)
@@ -818,6 +860,8 @@ static void test_bounds_of_large_problems(void **state)
     assert_true(large > 12);
 }
 
+/* Zones and spot of one type share its max: the cheapest of them is enough, and
+ * a type's max is kept all the same. */
 static void test_offers_of_a_type(void **state)
 {
     struct cover_plan first, plan;
@@ -862,6 +906,7 @@ int main(void)
         cmocka_unit_test(test_work_ends_with_the_budget),
         cmocka_unit_test(test_most_shapes_fit_nowhere),
         cmocka_unit_test(test_work_of_like_shapes),
+        cmocka_unit_test(test_worths_of_the_bound_make_the_plan),
         cmocka_unit_test(test_offers_of_a_type),
     };
 

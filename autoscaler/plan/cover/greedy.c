@@ -84,17 +84,17 @@ struct greedy *greedy_make_for(const struct view *v, struct price *price,
     space_make(v, &g->space);
     anew_make(v, &g->space, &g->anew);
     g->tries = anew;
-    g->look = v->n_items > WIDE_SHAPES ? ANEW_LOOK_WIDE : ANEW_LOOK;
+    g->look = ANEW_LOOK;
     g->price = ARENA_ARRAY(a, double, v->n_bins);
     for (uint32_t t = 0; t < v->n_bins; t++)
         g->price[t] = (double)v->price[t];
     return g;
 }
 
-void greedy_look_wide(struct greedy *g)
+void greedy_look(struct greedy *g, enum greedy_look how)
 {
     if (g->v->n_items > WIDE_SHAPES)
-        g->look = g->v->n_items;
+        g->look = how == LOOK_AT_ALL ? g->v->n_items : ANEW_LOOK_WIDE;
 }
 
 /* Drops items of which nothing is left from a bin's orders. */

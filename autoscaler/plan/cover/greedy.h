@@ -21,9 +21,10 @@ struct greedy *greedy_make(const struct view *v, struct price *price,
 /* The same for runs that begin with no other items than are left here. */
 struct greedy *greedy_make_for(const struct view *v, struct price *price,
                                uint32_t anew, const uint32_t *left);
-/* Of very many shapes, fills are filled anew from all, not from the first: better, and
- * too slow for a first plan. */
-void greedy_look_wide(struct greedy *g);
+/* Of very many shapes, fills are filled anew from many or all, not from the first few: mostly
+ * better, and slower. */
+enum greedy_look { LOOK_AT_MANY, LOOK_AT_ALL };
+void greedy_look(struct greedy *g, enum greedy_look how);
 
 /* What each bin counts for, per bin of the view: its price at first.  The caller
  * may change it. */

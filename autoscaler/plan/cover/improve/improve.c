@@ -68,7 +68,7 @@ static void prepare(struct improve *x, int64_t cost)
         x->used += LIKE_WORK * v->n_items;
     }
     x->again = greedy_make(v, NULL, ANEW);
-    greedy_look_wide(x->again);
+    greedy_look(x->again, LOOK_AT_ALL);
     if (x->lp)
         pool_make(v, &x->pool);
     partial_make(v, &x->trial);
