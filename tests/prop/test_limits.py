@@ -184,3 +184,28 @@ def test_plans_of_many_shapes_under_a_limit_place_more_with_time(tmp_path):
           (SEED, SEED + 2, *(" ".join("%.3f" % x for x in v) for v in more.values())))
     assert sum(more[0]) / 3 <= 0.09
     assert sum(more[300]) / 3 <= 0.03
+
+
+def test_bounds_near_what_limits_allow(tmp_path):
+    """Nearly all machines that limits allow are wanted, so one of a type is worth a multiple of
+    its price: bounds must find that.  None may be above the cost."""
+    parts = []
+    for seed in range(SEED, SEED + 6):
+        rng = random.Random(seed)
+        case = {"name": "full-%d" % seed, "node_types": node_types(rng, 27),
+                "demands": demands(rng, 2000, 300, 0.33), "max_nodes": None}
+        for t in case["node_types"]:
+            t["max"] = rng.choice([2, 5, 15, 40])
+        plan = ours(case, tmp_path, 0)[1]
+        for d, left in zip(case["demands"], plan["unplaced"]):
+            d["count"] -= left
+        case["demands"] = [d for d in case["demands"] if d["count"]]
+        said, plan = ours(case, tmp_path, 100)
+        faults = check(case, plan, said)
+        assert not faults, "seed %d: %s" % (seed, faults)
+        assert said["unplaced"] == 0 and said["lower_bound"] <= said["cost"]
+        parts.append(said["lower_bound"] / Relaxed(case).cost())
+    print("seeds %d..%d: bounds as parts of the relaxation's cost %s" %
+          (SEED, SEED + 5, " ".join("%.3f" % x for x in parts)))
+    assert sum(parts) / len(parts) >= 0.97
+    assert min(parts) >= 0.93

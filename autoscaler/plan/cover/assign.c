@@ -7,7 +7,8 @@
  * with each round), and raises the prices of what is then short in a bin above
  * the rest.  A limit has a price too, of a bin or of all bins of a family; it is
  * what a bin costs beside its own price, and what all of the limit would cost is
- * taken off the bound.  Any prices give a bound, so nothing need be exact.
+ * taken off the bound.  It moves more slowly than prices of resources: else all items
+ * go to and fro between bins that are short.  Any prices give a bound, so nothing need be exact.
  */
 #include "assign.h"
 
@@ -23,6 +24,11 @@ enum { OVERHEAD = 24 }; /* of a bin in a round, in items */
 #define LEAST 1e-6 /* of a bin's price, for a resource that a bin has */
 #define LITTLE 1e-3
 #define MUCH 1e4
+/* Of a limit's pace: at first, least; by so much quicker or slower. */
+#define PACE 0.2
+#define PACE_LEAST 0.02
+#define QUICKER 1.2
+#define SLOWER 0.5
 #define NEVER 1e300
 
 /* How much cheaper counts, at first; by how much more with each round; the step
@@ -32,9 +38,13 @@ static const struct pass {
 } passes[] = {{8, 1.03, 12}, {20, 1.008, 16}};
 enum { PASSES = sizeof passes / sizeof *passes };
 
-/* The price of a limit. */
+/* The price of a limit, on top of what is paid for a bin (the mean of them, or 1 for the
+ * money).  It moves by a part (`pace`) of the step: less when too much was used and
+ * then too little, more while it is the same. */
 struct limit {
-    double most, price, used;
+    double most, paid;
+    double price, used, pace;
+    bool above; /* more than the most was used */
 };
 
 struct assign {
@@ -60,11 +70,14 @@ struct assign {
 
 /* ---- limits */
 
-static uint32_t limit_add(struct assign *a, bool is, double most, double price)
+static uint32_t limit_add(struct assign *a, bool is, double most, double paid,
+                          double price)
 {
+    const struct limit x = {most, paid, price, 0, PACE, false};
+
     if (!is)
         return UINT32_MAX;
-    VEC_PUSH(a->v->arena, &a->limit, ((struct limit){most, price, 0}));
+    VEC_PUSH(a->v->arena, &a->limit, x);
     return a->limit.n - 1;
 }
 
@@ -143,15 +156,15 @@ static void limits_make(struct assign *a)
         uint32_t max = p->bins[v->bin_of[t]].max;
 
         a->own[t] = limit_add(
-            a, max != UNLIMITED, max,
+            a, max != UNLIMITED, max, (double)v->price[t],
             v->price[t] > 0 ? LITTLE * (double)v->price[t] : replaced(a, t));
     }
     for (uint32_t g = 0; g < p->n_families; g++)
         a->family[g] = limit_add(a, p->family_max[g] != UNLIMITED,
-                                 p->family_max[g], LITTLE * mean);
-    a->bins = limit_add(a, p->max_bins != UNLIMITED, p->max_bins,
+                                 p->family_max[g], mean, LITTLE * mean);
+    a->bins = limit_add(a, p->max_bins != UNLIMITED, p->max_bins, mean,
                         LITTLE * mean);
-    a->money = limit_add(a, p->max_cost >= 0, (double)p->max_cost, LITTLE);
+    a->money = limit_add(a, p->max_cost >= 0, (double)p->max_cost, 0, LITTLE);
 }
 
 /* ---- a round */
@@ -283,17 +296,27 @@ static void reprice_bin(struct assign *a, uint32_t t, double step)
         part[c] /= sum;
 }
 
+/* What is paid for it with its price becomes more when too much is used: a bin without
+ * a limit in the way costs its own price, however long that was so. */
+static void reprice_limit(struct limit *x, double step, double most)
+{
+    bool above = x->used > x->most;
+
+    x->pace *= above == x->above ? QUICKER : SLOWER;
+    x->pace = x->pace < PACE_LEAST ? PACE_LEAST : x->pace < 1 ? x->pace : 1;
+    x->above = above;
+    x->price = (x->paid + x->price) * toward(x->used, x->most, step * x->pace) -
+               x->paid;
+    x->price = x->price < 0 ? 0 : x->price < most ? x->price : most;
+    x->used = 0;
+}
+
 static void reprice_limits(struct assign *a, double step)
 {
     double most = MUCH * (mean_price(a->v) + 1);
 
-    for (uint32_t k = 0; k < a->limit.n; k++) {
-        struct limit *x = &a->limit.v[k];
-
-        x->price *= toward(x->used, x->most, step);
-        x->price = x->price < most ? x->price : most;
-        x->used = 0;
-    }
+    for (uint32_t k = 0; k < a->limit.n; k++)
+        reprice_limit(&a->limit.v[k], step, most);
 }
 
 uint64_t assign_round(const struct view *v)
