@@ -10,6 +10,7 @@
 #include "exact/exact.h"
 #include "greedy.h"
 #include "groups/groups.h"
+#include "prices.h"
 #include "proof/proof.h"
 #include "stage.h"
 #include "steady/layout.h"
@@ -136,9 +137,11 @@ static bool all_proved(const struct certify *x, int64_t bound)
 
 static uint64_t least_of(const struct certify *x)
 {
+    uint64_t least = PRICES_LEAST, limits = prices_least(&x->v);
+
     if (x->v.n_items < PRICES_LEAST / PRICES_SHAPE)
-        return PRICES_SHAPE * x->v.n_items;
-    return PRICES_LEAST;
+        least = PRICES_SHAPE * x->v.n_items;
+    return least > limits ? least : limits;
 }
 
 /* Prices of resources prove so much in so many steps; of large problems by duals that

@@ -3,13 +3,99 @@
  *
  * One price for each resource is found in less time, prices for each bin are
  * better: a quarter of the steps for the one at most, the rest for the other.
+ * Only the latter know of limits.
  */
 #include "prices.h"
 
 #include "assign.h"
 #include "relax.h"
+#include "sums.h"
+
+#include <string.h>
 
 #define ROUNDS 10 /* with less, one price for each resource is better */
+/* Until prices of limits say something; never so many steps in all. */
+#define LIMIT_ROUNDS 60
+#define LIMIT_STEPS UINT64_C(2500000)
+#define SPARE 1.25 /* limits that allow so many times of what is wanted: far */
+
+/* ---- are limits in the way? */
+
+/* How many machines of bin t there may be; takes them off what its family may have. */
+static double most_of(const struct view *v, uint32_t t, uint32_t *family_left)
+{
+    uint32_t n = v->max[t], *left = NULL;
+
+    if (v->p->n_families)
+        left = &family_left[v->family[t]];
+    if (left && *left < n)
+        n = *left;
+    if (left && *left != UNLIMITED)
+        *left -= n;
+    return n == UNLIMITED ? 1e9 : (double)n;
+}
+
+/* Have the bins of the mask little more than `need` of some column? */
+static bool is_short(const struct view *v, const uint64_t *mask,
+                     const double *need, uint32_t *family_left, double *has)
+{
+    const uint32_t n = sums_columns(v);
+
+    memset(has, 0, n * sizeof *has);
+    if (v->p->n_families)
+        memcpy(family_left, v->p->family_max,
+               v->p->n_families * sizeof *family_left);
+    for (uint32_t t = 0; t < v->n_bins; t++) {
+        double most;
+
+        if (!(mask[t / 64] >> (t % 64) & 1))
+            continue;
+        most = most_of(v, t, family_left);
+        for (uint32_t c = 0; c < n; c++)
+            has[c] += most * sums_has(v, t, c);
+    }
+    for (uint32_t c = 0; c < n; c++)
+        if (need[c] > 0 && has[c] < SPARE * need[c])
+            return true;
+    return false;
+}
+
+/* Of all items in all bins, or of those that may lie in the same ones? */
+static bool limits_near(const struct view *v)
+{
+    const uint32_t n = sums_columns(v), words = (v->n_bins + 63) / 64;
+    struct alike classes;
+    double *need, *has = ARENA_ARRAY(v->arena, double, n);
+    uint64_t *all = ARENA_ARRAY(v->arena, uint64_t, words);
+    uint32_t *left = ARENA_ARRAY(v->arena, uint32_t, v->p->n_families + 1);
+    bool near;
+
+    view_classes(v, &classes);
+    need = ARENA_ARRAY(v->arena, double, (size_t)(classes.n + 1) * n);
+    memset(all, 0xff, words * sizeof *all);
+    for (uint32_t i = 0; i < v->n_items; i++)
+        for (uint32_t c = 0; c < n; c++) {
+            double all_of = sums_need(v, i, c) * v->count[i];
+
+            need[(size_t)classes.class_of[i] * n + c] += all_of;
+            need[(size_t)classes.n * n + c] += all_of;
+        }
+    near = is_short(v, all, need + (size_t)classes.n * n, left, has);
+    for (uint32_t k = 0; k < classes.n && !near; k++)
+        near = is_short(v, classes.mask[k], need + (size_t)k * n, left, has);
+    return near;
+}
+
+uint64_t prices_least(const struct view *v)
+{
+    uint64_t rounds = LIMIT_ROUNDS * assign_round(v);
+
+    if (!v->n_items || !v->n_bins || !limits_near(v))
+        return 0;
+    return rounds < LIMIT_STEPS ? rounds : LIMIT_STEPS;
+}
+
+/* ---- prices */
 
 static bool few(const struct prices *x)
 {
