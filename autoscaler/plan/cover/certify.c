@@ -137,30 +137,30 @@ static bool all_proved(const struct certify *x, int64_t bound)
 
 static uint64_t least_of(const struct certify *x)
 {
-    uint64_t least = PRICES_LEAST, limits = prices_least(&x->v);
-
     if (x->v.n_items < PRICES_LEAST / PRICES_SHAPE)
-        least = PRICES_SHAPE * x->v.n_items;
-    return least > limits ? least : limits;
+        return PRICES_SHAPE * x->v.n_items;
+    return PRICES_LEAST;
 }
 
 /* Prices of resources prove so much in so many steps; of large problems by duals that
- * are known, and with more steps by their own. */
+ * are known, and with more steps, or where limits are in the way, by their own. */
 static int64_t by_prices(const struct certify *x,
                          const struct cover_duals *duals, uint64_t missing,
                          uint64_t steps, uint64_t *work,
                          struct cover_proof *ret_proof)
 {
-    const uint64_t least = least_of(x);
+    const uint64_t least = least_of(x), limits = prices_least(&x->v);
     struct cover_proof proof;
     int64_t bound, better;
 
+    if (steps < limits)
+        steps = limits;
     if (!duals)
         return exact_bound(&x->v, missing, steps < least ? least : steps, work,
                            ret_proof, NULL);
     bound = duals_prove(&x->v, duals, missing, ret_proof);
     *work += duals->work;
-    if (steps <= least)
+    if (steps <= least && limits == 0)
         return bound;
     better = exact_bound(&x->v, missing, steps, work, &proof, NULL);
     if (better > bound)

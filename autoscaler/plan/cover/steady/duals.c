@@ -82,7 +82,6 @@ void cover_duals(const struct cover_problem *rounded,
     struct prices x = {.v = &v, .steps = WORK};
 
     view_again(&layout->v, rounded, arena, &v);
-    x.steps += prices_least(&v);
     prices_first(&x);
     prices_better(&x);
     *ret = (struct cover_duals){x.proof.worth, x.off, x.proof.money, x.used};
