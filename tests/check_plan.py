@@ -7,6 +7,7 @@ refusals.  Prints what is wrong, a line each; exit 1 if anything is.
 As a library: check(snapshot, plan) gives the list.
 """
 import json
+import math
 import sys
 from collections import Counter, defaultdict
 
@@ -390,7 +391,7 @@ class Check:
             counted = [n for n in w.nodes if n.billed() and n.type == t.name]
             starting = sum(n.starting() for n in counted)
             ready = sum(not n.starting() and n.state != "stopping" for n in counted)
-            most = max(5, int(w.speed * max(ready, 1) + 1e-9))
+            most = max(5, math.ceil(w.speed * max(ready, 1) - 1e-9))
             if work and starting + work > most:
                 self.say(f"{t.name}: {starting} + {work} on their way, at most {most} at once")
         if machines and w.max_cost is not None:

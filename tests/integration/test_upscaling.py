@@ -44,7 +44,7 @@ available_node_types:
   head: {resources: {CPU: 1}, max_workers: 0, node_config: {machineType: n1-standard-2}}
   cpu: {resources: {CPU: 1}, min_workers: 0, max_workers: 150, node_config: {machineType: n1-standard-2}}
 """
-# text, with that in it: machines bought at once with 0, 3 and 20 ready ones
+# text, with that in it: machines bought at once with 0, 3 and 20 ready ones; Ray rounds up
 MODES = [
     (DAVIT_YAML, "", 100, 100, 100),
     (DAVIT_YAML, ", upscaling: Default", 100, 100, 100),
@@ -52,13 +52,13 @@ MODES = [
     (DAVIT_YAML, ", upscaling: Conservative", 5, 5, 20),
     (DAVIT_YAML, ", upscaling_speed: 0.5", 5, 5, 10),
     (DAVIT_YAML, ", upscaling_speed: 1", 5, 5, 20),
-    (DAVIT_YAML, ", upscaling_speed: 2.5", 5, 7, 50),
+    (DAVIT_YAML, ", upscaling_speed: 2.5", 5, 8, 50),
     (KUBERAY, "", 100, 100, 100),
     (KUBERAY, ", upscalingMode: Default", 100, 100, 100),
     (KUBERAY, ", upscalingMode: Aggressive", 100, 100, 100),
     (KUBERAY, ", upscalingMode: Conservative", 5, 5, 20),
     (RAY, "", 5, 5, 20),
-    (RAY, "upscaling_speed: 2.5", 5, 7, 50),
+    (RAY, "upscaling_speed: 2.5", 5, 8, 50),
 ]
 
 
