@@ -17,17 +17,42 @@
 /* Until prices of limits say something; never so many steps in all. */
 #define LIMIT_ROUNDS 60
 #define LIMIT_STEPS UINT64_C(2500000)
-#define SPARE 1.25 /* limits that allow so many times of what is wanted: far */
+#define SPARE 1.5 /* limits that allow so many times of what is wanted: far */
 
 /* ---- are limits in the way? */
 
-/* How many machines of bin t there may be; takes them off what its family may have. */
-static double most_of(const struct view *v, uint32_t t, uint32_t *family_left)
+struct near {
+    const struct view *v;
+    uint32_t n, words;     /* columns; of a mask of bins */
+    struct alike classes;  /* items by their bins */
+    double *need;          /* classes x n */
+    double *sum, *has;     /* n: scratch */
+    uint32_t *family_left; /* scratch */
+};
+
+static void near_make(const struct view *v, struct near *x)
 {
+    *x = (struct near){
+        .v = v, .n = sums_columns(v), .words = (v->n_bins + 63) / 64};
+    view_classes(v, &x->classes);
+    x->need = ARENA_ARRAY(v->arena, double, (size_t)x->classes.n * x->n);
+    x->sum = ARENA_ARRAY(v->arena, double, x->n);
+    x->has = ARENA_ARRAY(v->arena, double, x->n);
+    x->family_left = ARENA_ARRAY(v->arena, uint32_t, v->p->n_families + 1);
+    for (uint32_t i = 0; i < v->n_items; i++)
+        for (uint32_t c = 0; c < x->n; c++)
+            x->need[(size_t)x->classes.class_of[i] * x->n + c] +=
+                sums_need(v, i, c) * v->count[i];
+}
+
+/* How many machines of bin t there may be; takes them off what its family may have. */
+static double most_of(struct near *x, uint32_t t)
+{
+    const struct view *v = x->v;
     uint32_t n = v->max[t], *left = NULL;
 
     if (v->p->n_families)
-        left = &family_left[v->family[t]];
+        left = &x->family_left[v->family[t]];
     if (left && *left < n)
         n = *left;
     if (left && *left != UNLIMITED)
@@ -35,55 +60,59 @@ static double most_of(const struct view *v, uint32_t t, uint32_t *family_left)
     return n == UNLIMITED ? 1e9 : (double)n;
 }
 
-/* Have the bins of the mask little more than `need` of some column? */
-static bool is_short(const struct view *v, const uint64_t *mask,
-                     const double *need, uint32_t *family_left, double *has)
+/* What must lie in bins of the mask. */
+static void sum_within(struct near *x, const uint64_t *mask)
 {
-    const uint32_t n = sums_columns(v);
+    memset(x->sum, 0, x->n * sizeof *x->sum);
+    for (uint32_t k = 0; k < x->classes.n; k++) {
+        bool within = true;
 
-    memset(has, 0, n * sizeof *has);
+        for (uint32_t w = 0; w < x->words; w++)
+            within &= !(x->classes.mask[k][w] & ~mask[w]);
+        for (uint32_t c = 0; within && c < x->n; c++)
+            x->sum[c] += x->need[(size_t)k * x->n + c];
+    }
+}
+
+/* Have the bins of the mask little more of some column than must lie in them? */
+static bool is_short(struct near *x, const uint64_t *mask)
+{
+    const struct view *v = x->v;
+
+    sum_within(x, mask);
+    memset(x->has, 0, x->n * sizeof *x->has);
     if (v->p->n_families)
-        memcpy(family_left, v->p->family_max,
-               v->p->n_families * sizeof *family_left);
+        memcpy(x->family_left, v->p->family_max,
+               v->p->n_families * sizeof *x->family_left);
     for (uint32_t t = 0; t < v->n_bins; t++) {
         double most;
 
         if (!(mask[t / 64] >> (t % 64) & 1))
             continue;
-        most = most_of(v, t, family_left);
-        for (uint32_t c = 0; c < n; c++)
-            has[c] += most * sums_has(v, t, c);
+        most = most_of(x, t);
+        for (uint32_t c = 0; c < x->n; c++)
+            x->has[c] += most * sums_has(v, t, c);
     }
-    for (uint32_t c = 0; c < n; c++)
-        if (need[c] > 0 && has[c] < SPARE * need[c])
+    for (uint32_t c = 0; c < x->n; c++)
+        if (x->sum[c] > 0 && x->has[c] < SPARE * x->sum[c])
             return true;
     return false;
 }
 
-/* Of all items in all bins, or of those that may lie in the same ones? */
 static bool limits_near(const struct view *v)
 {
-    const uint32_t n = sums_columns(v), words = (v->n_bins + 63) / 64;
-    struct alike classes;
-    double *need, *has = ARENA_ARRAY(v->arena, double, n);
-    uint64_t *all = ARENA_ARRAY(v->arena, uint64_t, words);
-    uint32_t *left = ARENA_ARRAY(v->arena, uint32_t, v->p->n_families + 1);
-    bool near;
+    uint64_t *all;
+    struct near x;
 
-    view_classes(v, &classes);
-    need = ARENA_ARRAY(v->arena, double, (size_t)(classes.n + 1) * n);
-    memset(all, 0xff, words * sizeof *all);
-    for (uint32_t i = 0; i < v->n_items; i++)
-        for (uint32_t c = 0; c < n; c++) {
-            double all_of = sums_need(v, i, c) * v->count[i];
-
-            need[(size_t)classes.class_of[i] * n + c] += all_of;
-            need[(size_t)classes.n * n + c] += all_of;
-        }
-    near = is_short(v, all, need + (size_t)classes.n * n, left, has);
-    for (uint32_t k = 0; k < classes.n && !near; k++)
-        near = is_short(v, classes.mask[k], need + (size_t)k * n, left, has);
-    return near;
+    near_make(v, &x);
+    all = ARENA_ARRAY(v->arena, uint64_t, x.words);
+    memset(all, 0xff, x.words * sizeof *all);
+    if (is_short(&x, all))
+        return true;
+    for (uint32_t k = 0; k < x.classes.n; k++)
+        if (is_short(&x, x.classes.mask[k]))
+            return true;
+    return false;
 }
 
 uint64_t prices_least(const struct view *v)
