@@ -149,7 +149,8 @@ static int64_t by_prices(const struct certify *x,
                          uint64_t steps, uint64_t *work,
                          struct cover_proof *ret_proof)
 {
-    const uint64_t least = least_of(x), limits = prices_least(&x->v);
+    const uint64_t least = least_of(x);
+    const uint64_t limits = duals ? duals->limits : prices_least(&x->v);
     struct cover_proof proof;
     int64_t bound, better;
 

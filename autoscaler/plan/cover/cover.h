@@ -179,6 +179,7 @@ struct cover_duals {
     double off;          /* micros an hour: of what limits allow */
     double money;        /* as in a proof */
     uint64_t work;       /* counted steps */
+    uint64_t limits; /* steps for prices of limits that are near; 0: none is */
 };
 void cover_duals(const struct cover_problem *rounded,
                  const struct cover_layout *layout, struct arena *arena,

@@ -67,14 +67,23 @@ static void sum_within(struct near *x, const uint64_t *mask)
     for (uint32_t k = 0; k < x->classes.n; k++) {
         bool within = true;
 
-        for (uint32_t w = 0; w < x->words; w++)
-            within &= !(x->classes.mask[k][w] & ~mask[w]);
+        for (uint32_t w = 0; within && w < x->words; w++)
+            within = !(x->classes.mask[k][w] & ~mask[w]);
         for (uint32_t c = 0; within && c < x->n; c++)
             x->sum[c] += x->need[(size_t)k * x->n + c];
     }
 }
 
-/* Have the bins of the mask little more of some column than must lie in them? */
+static bool is_enough(const struct near *x)
+{
+    for (uint32_t c = 0; c < x->n; c++)
+        if (x->sum[c] > 0 && x->has[c] < SPARE * x->sum[c])
+            return false;
+    return true;
+}
+
+/* Have the bins of the mask little more of some column than must lie in them?  Mostly
+ * the first few have enough. */
 static bool is_short(struct near *x, const uint64_t *mask)
 {
     const struct view *v = x->v;
@@ -84,7 +93,7 @@ static bool is_short(struct near *x, const uint64_t *mask)
     if (v->p->n_families)
         memcpy(x->family_left, v->p->family_max,
                v->p->n_families * sizeof *x->family_left);
-    for (uint32_t t = 0; t < v->n_bins; t++) {
+    for (uint32_t t = 0; t < v->n_bins && !is_enough(x); t++) {
         double most;
 
         if (!(mask[t / 64] >> (t % 64) & 1))
@@ -93,10 +102,7 @@ static bool is_short(struct near *x, const uint64_t *mask)
         for (uint32_t c = 0; c < x->n; c++)
             x->has[c] += most * sums_has(v, t, c);
     }
-    for (uint32_t c = 0; c < x->n; c++)
-        if (x->sum[c] > 0 && x->has[c] < SPARE * x->sum[c])
-            return true;
-    return false;
+    return !is_enough(x);
 }
 
 static bool limits_near(const struct view *v)

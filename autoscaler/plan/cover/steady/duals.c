@@ -84,7 +84,8 @@ void cover_duals(const struct cover_problem *rounded,
     view_again(&layout->v, rounded, arena, &v);
     prices_first(&x);
     prices_better(&x);
-    *ret = (struct cover_duals){x.proof.worth, x.off, x.proof.money, x.used};
+    *ret = (struct cover_duals){x.proof.worth, x.off, x.proof.money, x.used,
+                                prices_least(&v)};
 }
 
 int64_t duals_prove(const struct view *v, const struct cover_duals *duals,
