@@ -163,11 +163,11 @@ uint64_t limits_may_start_type(const struct candidate *d, uint32_t type,
                                uint64_t starting)
 {
     int64_t speed = d->t->s->limits.upscaling_speed;
-    /* reconciler.py (pace.h) rounds up. */
     uint64_t ready = d->type_ready[type] > 0 ? d->type_ready[type] : 1, most;
 
     if (speed == 0)
         return UINT64_MAX;
+    /* reconciler.py (pace.h) rounds up. */
     most = ((uint64_t)amount_times(speed, ready) + AMOUNT_ONE - 1) / AMOUNT_ONE;
     most = most > FIRST_STEP ? most : FIRST_STEP;
     return most > starting ? most - starting : 0;

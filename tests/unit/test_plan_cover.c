@@ -783,7 +783,7 @@ static void test_worths_of_the_bound_make_the_plan(void **state)
         m.p.items = items;
         m.p.n_items = shapes;
         cover_first(&m.p, &arena, &first);
-        assert_int_equal(first.unplaced[0], 0);
+        assert_int_equal(unplaced(&m, &first), 0);
         assert_true((double)first.cost < 1.001 * (double)first.bound);
         assert_true(first.work < 2000 * shapes);
         arena_done(&arena);

@@ -38,8 +38,8 @@ static const struct pass {
 } passes[] = {{8, 1.03, 12}, {20, 1.008, 16}};
 enum { PASSES = sizeof passes / sizeof *passes };
 
-/* The price of a limit, on top of what is paid for a bin (the mean of them, or 1 for the
- * money).  It moves by a part (`pace`) of the step: less when too much was used and
+/* The price of a limit, on top of what is paid for a bin (the mean of them, nothing for
+ * the money).  It moves by a part (`pace`) of the step: less when too much was used and
  * then too little, more while it is the same. */
 struct limit {
     double most, paid;

@@ -17,8 +17,8 @@ struct assign;
 int64_t prices_bound(const struct view *v, uint64_t missing, uint64_t steps,
                      uint64_t *work, struct cover_proof *ret_proof);
 
-/* With fewer steps nothing is known of limits that may be in the way: nearly all that
- * they allow is wanted.  0: none is near. */
+/* With fewer steps nothing is known of limits that may be in the way: two thirds of
+ * what they allow, or more, are wanted.  0: none is near. */
 uint64_t prices_least(const struct view *v);
 
 /* What these worths, of a problem that differs in counts alone, prove for the
