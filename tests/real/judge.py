@@ -39,11 +39,11 @@ class Judge:
         self.limits = [x for x in self.limits if x[0] > time.monotonic() - 120]
         self.limits_are(*last)
 
-    def most(self, since):
-        """The widest limits that were in force since then: {type: max}, max_nodes, budget."""
+    def most(self, since, of=max):
+        """The widest limits that were in force since then: {type: max}, max_nodes, budget; with `of=min` the narrowest."""
         later = [x for i, x in enumerate(self.limits) if i + 1 == len(self.limits) or self.limits[i + 1][0] >= since]
-        kinds = {k: max(x[1][k] for x in later) for k in later[0][1]}
-        return kinds, max(x[2] for x in later), max(x[3] for x in later)
+        kinds = {k: of(x[1][k] for x in later) for k in later[0][1]}
+        return kinds, of(x[2] for x in later), of(x[3] for x in later)
 
     def look(self):
         """Called ten times a second: what could be needed at this moment."""
@@ -121,11 +121,25 @@ class Judge:
         need = max((n[kind] for at, n in list(self.need) if at >= since), default=0)
         with self.head.lock:
             have = [m for m in alive if m.request != new.request and m.kind.startswith(kind) and self.sound(m)]
+        have = self.within_limits(have, [m for m in alive if not m.kind.startswith(kind)], since)
         mine = sum(m.request == new.request for m in alive)
         if need and len(have) + mine > need:
             self.says(5, f"{mine} of {new.kind} bought ({new.request}) beside {len(have)}, and no more than {need} were ever needed")
         if not need:
             self.says(5, f"{new.request} was bought, and nothing was needed")
+
+    def within_limits(self, have, others, since):
+        """Those that no limit ends: what is over a limit that was made narrower goes, and others are bought for its work."""
+        kinds, nodes, budget = self.most(since, min)
+        stay, of_type = [], collections.Counter()
+        for m in have:
+            of_type[m.kind] += 1
+            if of_type[m.kind] <= kinds[m.kind]:
+                stay.append(m)
+        prices = self.cloud.options["prices"]
+        while stay and (len(stay) + len(others) > nodes or sum(prices[m.kind] for m in stay + others) > budget + 1e-6):
+            stay.pop()
+        return stay
 
     # ---- law 2
 
