@@ -33,7 +33,8 @@ void view_open_plan(struct view *v, const struct snapshot *snapshot,
 
 void view_open(struct view *v, const struct status_page *page)
 {
-    view_open_plan(v, page->snapshot, page->now, page->plan);
+    view_open_plan(v, page->snapshot, page->now,
+                   page->proved ? page->proved : page->plan);
     v->page = page;
 }
 

@@ -10,6 +10,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "alloc.h"
 #include "clock.h"
@@ -68,6 +71,12 @@ static struct job *queue_pop(struct pool *w)
     if (!w->first)
         w->last = &w->first;
     return (struct job *)m;
+}
+
+/* Of a thread alone, in Linux: sched(7). */
+void workers_yield(void)
+{
+    setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), 19);
 }
 
 static void *worker_main(void *arg)

@@ -39,6 +39,9 @@ struct workers_ops {
 /* Threads. */
 struct workers *workers_new(unsigned n_threads, unsigned max_stuck,
                             struct mailbox *answers);
+/* For a job that only computes, in a pool of its own: from now on its thread has
+ * the lowest priority of the process, where the system lets it. */
+void workers_yield(void);
 /* Queued jobs are posted abandoned, running ones are waited for.  False when
  * some still run after wait_ms: then the pool stays as it is, and only the end
  * of the process ends them. */

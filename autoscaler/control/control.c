@@ -53,6 +53,7 @@ static void mail_fold(struct control *c, struct mail *mail)
     case MAIL_CALL: providers_fold(&c->providers, mail); break;
     case MAIL_SOURCE: sources_fold(&c->sources, mail); break;
     case MAIL_IMPROVEMENT: improvement_fold(&c->improvement, mail); break;
+    case MAIL_CERTIFICATE: certificate_fold(&c->certificate, mail); break;
     case MAIL_COPY: ledger_copied(&c->ledger, mail); break;
     case MAIL_COMMAND: commands_fold(&c->commands, mail); break;
     case MAIL_CONFIG: configuration_fold(&c->configuration, mail); break;
@@ -125,9 +126,11 @@ static void report_again(struct control *c)
     status_unref(page);
 }
 
-/* What is asked of providers, sources and the configuration now and then. */
+/* What is asked of providers, sources and the configuration now and then, and of
+ * the planner. */
 static void poll(struct control *c)
 {
+    certificate_poll(&c->certificate, &c->board);
     report_again(c);
     providers_close_retired(&c->providers);
     providers_poll(&c->providers);
@@ -214,6 +217,7 @@ static void show(struct control *c, struct status_page *page)
     stops_show(&c->known, &c->ends, page);
     displacing_show(&c->displacing, page);
     history_see(&c->history, page);
+    certificate_show(&c->certificate, page);
     publish(&c->known, &c->board, page); /* the API reads this, nothing else */
     spending_page(&c->spending, page);
     if (c->env.shadow)

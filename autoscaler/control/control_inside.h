@@ -15,6 +15,7 @@
 #include "observe.h"
 #include "record.h"
 #include "reload.h"
+#include "report/certificate.h"
 #include "report/displacing.h"
 #include "report/history.h"
 #include "report/kube_texts.h"
@@ -45,6 +46,7 @@ struct control {
     struct send send;
     struct unplaced unplaced;
     struct displacing displacing;
+    struct certificate certificate;
     struct kube_texts kube_texts;
     struct history history;
     struct decisions decisions;

@@ -48,6 +48,7 @@ static void join(struct control *c)
                               &c->previous, &c->improvement};
     c->ends = (struct ends){env, l, conf, &c->sources, .held = 0};
     c->displacing = (struct displacing){.env = env};
+    c->certificate = (struct certificate){.env = env};
     c->act = (struct act){env,         l,        conf,           &c->providers,
                           &c->sources, &c->ends, &c->displacing, &c->decisions};
     c->send = (struct send){env,           l,          conf, &c->requests,
@@ -244,6 +245,7 @@ void control_free(struct control *c)
     calls_cancel_reads(&c->providers);
     if (!workers_free(c->env.workers, STOP_MS) ||
         !sources_stop(&c->sources, STOP_MS) ||
+        !certificate_stop(&c->certificate, STOP_MS) ||
         (c->opts.ha && !ha_stop(c->opts.ha)))
         leave(c);
     control_fold(c); /* frees what was still under way */
@@ -259,6 +261,7 @@ void control_free(struct control *c)
     c->env.on_event = NULL;
     kube_texts_close(&c->kube_texts);
     improvement_close(&c->improvement);
+    certificate_close(&c->certificate);
     previous_close(&c->previous);
     requests_close(&c->requests);
     sources_close(&c->sources);

@@ -23,7 +23,8 @@ enum mail_kind {
     MAIL_COMMAND,
     MAIL_COPY,
     MAIL_CONFIG,
-    MAIL_IMPROVEMENT
+    MAIL_IMPROVEMENT,
+    MAIL_CERTIFICATE
 };
 
 struct env {

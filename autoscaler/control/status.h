@@ -71,7 +71,9 @@ struct status_page {
     const char *version;
     const struct snapshot *snapshot;
     const struct problem *now;
-    const struct plan *plan;
+    const struct plan *plan;   /* what was done */
+    const struct plan *proved; /* the same one, of whose fleet more is proved:
+                                * for those who read it; NULL: plan is */
     int64_t planned_us;        /* CPU time of the planner */
     int64_t thinking_until_ms; /* wall: launches that are not final wait so
                                 * long at most; 0: none waits */

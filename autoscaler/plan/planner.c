@@ -297,6 +297,22 @@ void planner_run(const struct problem *now, uint64_t budget,
     run(now, budget, NULL, arena, ret);
 }
 
+void planner_proved(const struct plan *plan, const struct plan *other,
+                    struct arena *arena, struct plan *ret)
+{
+    const int64_t beyond = plan->fleet_cost_micros_hour -
+                           other->fleet_bound_micros_hour;
+
+    *ret = *plan;
+    report_copy_proof(other, arena, ret);
+    ret->fleet_bound_micros_hour = other->fleet_bound_micros_hour;
+    ret->bound_micros_hour = other->bound_micros_hour;
+    if (ret->fleet_idle_micros_hour > beyond)
+        ret->fleet_idle_micros_hour = beyond;
+    ret->work = other->work;
+    ret->budget = other->budget;
+}
+
 void planner_run_again(const struct problem *now, uint64_t budget,
                        struct memory *memory, struct arena *arena,
                        struct plan *ret)

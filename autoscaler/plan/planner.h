@@ -21,6 +21,12 @@
 void planner_run(const struct problem *now, uint64_t budget,
                  struct arena *arena, struct plan *ret);
 
+/* The plan with what the other one proves of its fleet: a plan of the same problem
+ * with the same fleet, and a larger budget.  What is proved is copied into the
+ * arena, the rest is shared with plan. */
+void planner_proved(const struct plan *plan, const struct plan *other,
+                    struct arena *arena, struct plan *ret);
+
 /* The same plan, bit for bit, in less time when not much has changed since the
  * plan that was made with this memory last. */
 struct memory;

@@ -287,6 +287,15 @@ static const struct plan_worth *worths_copy(const struct plan *plan,
     return v;
 }
 
+void report_copy_proof(const struct plan *plan, struct arena *arena,
+                       struct plan *ret)
+{
+    ret->worths = worths_copy(plan, arena);
+    ret->n_worths = plan->n_worths;
+    ret->fleet_proof = proof_copy(&plan->fleet_proof, plan->n_worths, arena);
+    ret->launch_proof = proof_copy(&plan->launch_proof, plan->n_worths, arena);
+}
+
 struct plan report_copy(const struct plan *plan, const struct problem *now,
                         struct arena *arena)
 {
@@ -297,8 +306,6 @@ struct plan report_copy(const struct plan *plan, const struct problem *now,
     ret.nodes = COPY(plan->nodes, now->n_nodes);
     ret.bundles = COPY(plan->bundles, now->n_bundles);
     ret.refusals = COPY(plan->refusals, plan->n_refusals);
-    ret.worths = worths_copy(plan, arena);
-    ret.fleet_proof = proof_copy(&plan->fleet_proof, plan->n_worths, arena);
-    ret.launch_proof = proof_copy(&plan->launch_proof, plan->n_worths, arena);
+    report_copy_proof(plan, arena, &ret);
     return ret;
 }

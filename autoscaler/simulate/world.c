@@ -273,6 +273,7 @@ static enum status control_start(struct world *w, struct buf *errors)
                                          .workers = workers,
                                          .config = settings_read,
                                          .in_memory = true,
+                                         .unwatched = true,
                                          .pause_ms = PAUSE,
                                          .sources = sources}};
     struct config *conf;

@@ -28,8 +28,13 @@ MUTANTS = [
     ({2}, "request_not_written", C + "requests.c", "    journal_put_request(r->env->journal, &row, NULL);", "    (void)row, (void)r;"),
     ({3, 5}, "ending_is_free", "autoscaler/plan/limits.c", "return !n->unmanaged && n->state != STATE_GONE;",
      "return !n->unmanaged && n->state != STATE_GONE && n->state != STATE_STOPPING;"),
-    ({3, 4, 5, 6}, "nothing_adopted", C + "providers/machines.c", "    else if (cm->phase != DAVIT_STOPPING)\n        m = adopt(",
-     "    else if (cm->phase == DAVIT_FAILED)\n        m = adopt("),
+    ({3, 4, 5, 6}, "nothing_adopted", C + "providers/machines.c",
+     "    struct machine *m = machine_of(p, s->conf->name, cm, listed);\n\n    if (m->state == STATE_GONE)",
+     "    struct fleet *f = &p->ledger->fleet;\n"
+     "    struct machine *m = fleet_by_cloud(f, s->conf->name, cm->id);\n\n"
+     "    if (!m && machine_of_launch(f, s->conf->name, cm->request_id, listed, p->env->now_ms))\n"
+     "        m = machine_of(p, s->conf->name, cm, listed);\n"
+     "    if (!m || m->state == STATE_GONE)"),
     ({1, 6, 7}, "joins_overlooked", C + "sources/joins.c", "if (h != source_of_machines(s))",
      "if (h != source_of_machines(s) || h->view->n_nodes > 2)"),
 ]
