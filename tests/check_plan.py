@@ -608,7 +608,7 @@ class Check:
             if k not in keys:
                 break
             order.append(keys[k])
-        rank = lambda n: [f(n) for f in order]      # noqa: E731
+        rank = lambda n: [n.state != "intended", *(f(n) for f in order)]      # noqa: E731
         held = lambda n: n.hold and n.hold != "none" and (  # noqa: E731
             not n.hold_until or n.hold_until > self.w.now)
         for t in self.w.types if order else ():
