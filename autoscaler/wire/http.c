@@ -217,7 +217,7 @@ static CURLcode attempts(struct http_client *c, const struct http_exchange *x,
 
     if (x->http2_only && !tls && reuse_is_broken())
         origin_of(x->url, origin, sizeof origin);
-    for (int tries = 1;; tries++) {
+    for (int tries = 1; tries <= MAX_DROPPED; tries++) {
         bool kept = origin[0] && strcmp(origin, c->h2_origin) == 0, stale;
 
         code = attempt(c, x, r, headers, tls, kept, deadline);
