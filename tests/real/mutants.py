@@ -93,10 +93,10 @@ def mutant_try(tree, mutant, storm, seconds, first):
 def main():
     a = argparse.ArgumentParser()
     a.add_argument("--ray", action="store_true")
-    a.add_argument("--seconds", help="of a storm; 40, with Ray 60")
+    a.add_argument("--seconds", help="of a storm; 120, with Ray 60")
     a.add_argument("names", nargs="*")
     a = a.parse_args()
-    storm, seconds = ("ray_storm.py", a.seconds or "60") if a.ray else ("storm.py", a.seconds or "40")
+    storm, seconds = ("ray_storm.py", a.seconds or "60") if a.ray else ("storm.py", a.seconds or "120")
     mutants = [m for m in [SOUND, *(RAY_MUTANTS if a.ray else MUTANTS)] if not a.names or m[1] in a.names]
     failed = 0
     with tempfile.TemporaryDirectory(prefix="davit-mutants") as tree:
