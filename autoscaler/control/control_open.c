@@ -237,17 +237,21 @@ static void leave(struct control *c)
     _exit(0);
 }
 
+/* Of a longer look that is under way when the process ends: its page stays, and the
+ * inbox for its answer. */
 void control_free(struct control *c)
 {
+    bool quiet;
+
     if (!c)
         return;
     c->env.stopping = true;
     calls_cancel_reads(&c->providers);
     if (!workers_free(c->env.workers, STOP_MS) ||
         !sources_stop(&c->sources, STOP_MS) ||
-        !certificate_stop(&c->certificate, STOP_MS) ||
         (c->opts.ha && !ha_stop(c->opts.ha)))
         leave(c);
+    quiet = certificate_stop(&c->certificate);
     control_fold(c); /* frees what was still under way */
     if (c->env.journal)
         history_end(&c->history);
@@ -274,10 +278,12 @@ void control_free(struct control *c)
     history_done(&c->history);
     decisions_done(&c->decisions);
     figures_done(&c->env.metrics.figures);
-    mailbox_done(&c->env.inbox);
     configuration_close(&c->configuration);
     memory_done(&c->memory);
     arena_done(&c->opened);
+    if (!quiet)
+        return;
+    mailbox_done(&c->env.inbox);
     free(c);
 }
 

@@ -30,9 +30,9 @@ struct outside {
     /* Like workers_new(): for the providers, and for each source. */
     struct workers *(*workers)(void *arg, unsigned n_threads,
                                unsigned max_stuck, struct mailbox *answers);
-    bool unwatched; /* nobody reads the pages: nothing is done for their sake */
-    const char *vfs; /* the journal's file system: store/journal.h */
-    bool in_memory;  /* the journal is no file: it ends with the process */
+    bool pages_unread; /* nobody reads them: nothing is done for their sake */
+    const char *vfs;   /* the journal's file system: store/journal.h */
+    bool in_memory;    /* the journal is no file: it ends with the process */
     /* The longest time without a step or a plan when nothing is due; 0: as the
      * daemon does, 5 s and 60 s. */
     int64_t pause_ms;

@@ -8,7 +8,7 @@
 #ifndef CONTROL_SNAPSHOT_TAKE_H
 #define CONTROL_SNAPSHOT_TAKE_H
 
-#include "improvement.h"
+#include "look/improvement.h"
 #include "previous.h"
 #include "providers/providers.h"
 #include "requests.h"

@@ -273,7 +273,7 @@ static enum status control_start(struct world *w, struct buf *errors)
                                          .workers = workers,
                                          .config = settings_read,
                                          .in_memory = true,
-                                         .unwatched = true,
+                                         .pages_unread = true,
                                          .pause_ms = PAUSE,
                                          .sources = sources}};
     struct config *conf;

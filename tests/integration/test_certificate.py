@@ -1,11 +1,15 @@
 """A fleet at rest: more is proved of what it must cost than a plan of the loop has time for."""
+import contextlib
 import json
 import os
+import pathlib
 import random
 import subprocess
+import sys
+import time
 
 from bench.gen_cases import demands, facts_bundle, facts_type, node_types
-from lib import DAVIT
+from lib import DAVIT, crowded
 from lib.daemon import Daemon
 
 AT_ONCE, MOST = "1ms", "2s"     # what a plan of the loop has, and a longer look: certificate.c
@@ -54,6 +58,7 @@ def proved(d, path):
 
 def test_a_fleet_at_rest_is_proved(tmp_path):
     """Again when its work has changed."""
+    print("SEED", SEED)
     rng = random.Random(SEED)
     types = node_types(rng, 27)
     with Daemon(tmp_path, config(types)) as d:
@@ -64,3 +69,35 @@ def test_a_fleet_at_rest_is_proved(tmp_path):
         d.post({"owner": "one", "bundles": [{"CPU": 1}]})
         d.until(lambda: d.ready() == len(d.nodes()))
         proved(d, tmp_path / "s.json")
+
+
+def lowest(pid):
+    """Threads of the lowest priority: those that look longer."""
+    found = 0
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        with contextlib.suppress(OSError):
+            found += int((task / "stat").read_text().rsplit(")", 1)[1].split()[16]) == 19
+    return found
+
+
+def test_a_look_under_way_stops_nothing(tmp_path):
+    """Its core has other work, so a look takes long; the daemon answers and ends in order all the same."""
+    core, rng = min(os.sched_getaffinity(0)), random.Random(SEED)
+    types = node_types(rng, 27)
+    with Daemon(tmp_path, config(types), preexec=lambda: os.sched_setaffinity(0, {core})) as d:
+        d.post({"owner": "big", "bundles": [facts_bundle(x) for x in demands(rng, 1000, 150, .33)]})
+        d.until(lambda: d.nodes() and d.ready() == len(d.nodes()))
+        bound = fleet(d)[1]
+        other = subprocess.Popen([sys.executable, "-c", "while True: pass"], preexec_fn=lambda: os.sched_setaffinity(0, {core}))
+        try:
+            d.until(lambda: lowest(d.p.pid))
+            assert fleet(d)[1] == bound and not d.post({"owner": "two", "bundles": [{"CPU": 1}]})["launches"]
+            begun = time.monotonic()
+            d.p.terminate()
+            assert d.p.wait(60) == 0
+            took = time.monotonic() - begun
+        finally:
+            other.kill()
+            other.wait()
+        print(f"ended after {took:.1f} s")
+        assert took < 4 * crowded() and "leaving without" not in d.text()

@@ -3,11 +3,8 @@
  */
 #include "certificate.h"
 
-#include <stdlib.h>
-
-#include "../../base/alloc.h"
-#include "../../plan/memory.h"
 #include "../../plan/planner.h"
+#include "look.h"
 
 /* What has been at rest for so long gets so many milliseconds; a quarter of them is
  * for the bound of the fleet. */
@@ -18,31 +15,9 @@ static const struct {
 enum { LOOKS = sizeof looks / sizeof *looks };
 /* After a look there is no other for so many times what it took. */
 enum { PAUSE_TIMES = 50 };
+enum { STOP_MS = 200 }; /* until a thread without a look has ended */
 /* A bound within one part in so many of the cost is enough. */
 #define ENOUGH 200
-
-struct look {
-    struct job job;           /* first */
-    struct status_page *page; /* a reference: owns the problem */
-    uint64_t hash, budget;
-    bool played; /* on the loop's own thread */
-    struct arena arena;
-    struct plan plan; /* the answer */
-};
-
-/* That there is nothing to consolidate is known: the page's plan ends nothing. */
-static void look_run(struct job *job)
-{
-    struct look *t = (struct look *)job;
-    struct problem now = *t->page->now;
-    struct memory memory = {0}; /* so that the answer is all that is kept */
-
-    if (!t->played)
-        workers_yield();
-    now.limits.consolidate = CONSOLIDATE_OFF;
-    planner_run_again(&now, t->budget, &memory, &t->arena, &t->plan);
-    memory_done(&memory);
-}
 
 /* ---- what a page tells */
 
@@ -51,7 +26,7 @@ static bool at_rest(const struct plan *p)
     return p->n_launches == 0 && p->n_ended == 0;
 }
 
-static bool near(const struct plan *p)
+static bool near_enough(const struct plan *p)
 {
     int64_t used = plan_fleet_used(p);
 
@@ -68,7 +43,7 @@ static bool proves_more(const struct plan *other, const struct plan *p)
            other->fleet_bound_micros_hour > p->fleet_bound_micros_hour;
 }
 
-/* The problem of the page, which is the last one's for all that matters or not. */
+/* Is it the last page's problem still? */
 static void problem_see(struct certificate *k, struct status_page *page)
 {
     uint64_t hash = problem_hash(page->now, &page->arena);
@@ -85,8 +60,8 @@ void certificate_show(struct certificate *k, struct status_page *page)
     struct plan *shown;
 
     k->wanted = false;
-    if (k->env->outside->unwatched || !at_rest(page->plan) ||
-        near(page->plan)) {
+    if (k->env->outside->pages_unread || !at_rest(page->plan) ||
+        near_enough(page->plan)) {
         k->since_ms = 0;
         return;
     }
@@ -96,7 +71,8 @@ void certificate_show(struct certificate *k, struct status_page *page)
         planner_proved(page->plan, &k->found, &page->arena, shown);
         page->proved = shown;
     }
-    k->wanted = k->looked < LOOKS && !(page->proved && near(page->proved));
+    k->wanted = k->looked < LOOKS &&
+                !(page->proved && near_enough(page->proved));
 }
 
 /* ---- the look */
@@ -121,15 +97,14 @@ void certificate_poll(struct certificate *k, struct status_board *board)
         return;
     if (!k->workers)
         k->workers = env_workers(k->env, 1, 1);
-    t = MEM_NEW(struct look);
-    t->page = page;
-    t->hash = k->hash;
-    t->budget = looks[k->looked].budget_ms * PLANNER_STEPS_PER_MS;
-    t->played = k->env->outside->workers;
-    t->job.mail.kind = MAIL_CERTIFICATE;
-    t->job.run = look_run;
+    t = look_new(page, looks[k->looked].budget_ms * PLANNER_STEPS_PER_MS,
+                 MAIL_CERTIFICATE);
+    t->settled = true; /* the page's plan ends nothing */
+    t->yields = !k->env->outside->workers;
+    k->look_hash = k->hash;
     k->busy = true;
     workers_submit(k->workers, &t->job);
+    status_unref(page);
 }
 
 void certificate_fold(struct certificate *k, struct mail *mail)
@@ -138,23 +113,21 @@ void certificate_fold(struct certificate *k, struct mail *mail)
     const uint64_t took_ms = t->plan.work / PLANNER_STEPS_PER_MS;
 
     k->busy = false;
-    k->looked += t->hash == k->hash;
+    k->looked += k->look_hash == k->hash;
     k->next_ms = k->env->mono_ms + (int64_t)took_ms * PAUSE_TIMES;
-    if (t->job.abandoned) {
-        arena_done(&t->arena);
-    } else {
+    if (!t->job.abandoned) {
         arena_done(&k->arena);
         k->arena = t->arena;
+        t->arena = (struct arena){0};
         k->found = t->plan;
-        k->found_hash = t->hash;
+        k->found_hash = k->look_hash;
     }
-    status_unref(t->page);
-    free(t);
+    look_free(t);
 }
 
-bool certificate_stop(struct certificate *k, int64_t wait_ms)
+bool certificate_stop(struct certificate *k)
 {
-    return workers_free(k->workers, wait_ms);
+    return workers_free(k->workers, STOP_MS);
 }
 
 void certificate_close(struct certificate *k)

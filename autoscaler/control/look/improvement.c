@@ -3,39 +3,15 @@
  */
 #include "improvement.h"
 
-#include <stdlib.h>
-
-#include "../base/alloc.h"
-#include "../plan/planner.h"
-#include "previous.h"
+#include "../../plan/planner.h"
+#include "../previous.h"
+#include "look.h"
 
 /* A short look, so that there is something better at the end in any case, then
  * a long one: parts of limits.think in a tenth.  The rest is for a slow or busy
  * machine, which takes longer for its steps. */
 static const unsigned parts[] = {1, 5};
 enum { LOOKS = sizeof parts / sizeof *parts };
-
-struct look {
-    struct job job;           /* first */
-    struct status_page *page; /* a reference: owns the problem */
-    uint64_t budget;
-    struct arena arena;
-    struct plan plan; /* the answer */
-};
-
-static void look_run(struct job *job)
-{
-    struct look *t = (struct look *)job;
-
-    planner_run(t->page->now, t->budget, &t->arena, &t->plan);
-}
-
-static void look_free(struct look *t)
-{
-    status_unref(t->page);
-    arena_done(&t->arena);
-    free(t);
-}
 
 /* ---- waiting */
 
@@ -73,16 +49,12 @@ int64_t improvement_until_ms(const struct improvement *k)
 static void look_start(struct improvement *k, struct status_page *page)
 {
     struct look *t;
+    uint64_t tenths;
 
     if (k->busy || k->asked == LOOKS)
         return;
-    t = MEM_NEW(struct look);
-    atomic_fetch_add(&page->refs, 1);
-    t->page = page;
-    t->budget = (uint64_t)k->conf->now->think_ms * parts[k->asked++] *
-                (PLANNER_STEPS_PER_MS / 10);
-    t->job.mail.kind = MAIL_IMPROVEMENT;
-    t->job.run = look_run;
+    tenths = (uint64_t)k->conf->now->think_ms * parts[k->asked++];
+    t = look_new(page, tenths * (PLANNER_STEPS_PER_MS / 10), MAIL_IMPROVEMENT);
     k->busy = true;
     workers_submit(k->env->workers, &t->job);
 }

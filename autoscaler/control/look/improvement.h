@@ -9,10 +9,10 @@
  * record replays.  One look at a time; a step never waits for it.
  * Reads pages; changes nothing but itself.  Control thread only.
  */
-#ifndef CONTROL_IMPROVEMENT_H
-#define CONTROL_IMPROVEMENT_H
+#ifndef CONTROL_LOOK_IMPROVEMENT_H
+#define CONTROL_LOOK_IMPROVEMENT_H
 
-#include "configuration.h"
+#include "../configuration.h"
 
 struct improvement {
     struct env *env;
