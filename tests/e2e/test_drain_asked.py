@@ -21,7 +21,8 @@ def test_a_node_that_a_person_drains_ends_its_work_first(ray, start, tmp_path):
     began = tmp_path / "began"
     driver = ray.spawn(TASK.format(seconds=12, file=str(began)))
     ray.wait(began.exists, 120, "the task", driver)
-    node = next(n for n in d.nodes() if n["type"] == "k80")
+    # The task may begin before the next view of the cluster, which says on which node.
+    node = d.until(lambda: next((n for n in d.nodes() if n["type"] == "k80" and n["ray_id"]), None))
     there = node["ray_id"]
     assert "is drained and ended" in d.cli("drain", node["id"])
     d.until(lambda: "node.draining" in {e["kind"] for e in d.logged()})
