@@ -147,12 +147,13 @@ static void test_the_value_is_that_of_the_primal(void **state)
     arena_done(&a);
 }
 
-/* ---- whole bins: three of 0.6 need two dear ones */
+/* ---- whole bins: four of 0.45 need two dear ones, three of 0.6 need three */
 
 enum { DEAR, SMALL, LARGE, KINDS };
 
 static const int64_t has[KINDS][1] = {{10000}, {20000}, {40000}};
-static const int64_t need_dear[1] = {6000}, need_other[1] = {2500};
+static const int64_t need_dear[1] = {4500}, need_large[1] = {6000},
+                     need_other[1] = {2500};
 static const uint64_t only_dear[1] = {1 << DEAR}, others[1] = {6};
 
 static void world(struct cover_problem *p, struct cover_item *item,
@@ -161,7 +162,7 @@ static void world(struct cover_problem *p, struct cover_item *item,
     static const uint32_t family_max = UNLIMITED;
 
     *column = (struct pb_column){0};
-    item[0] = (struct cover_item){need_dear, 3, only_dear};
+    item[0] = (struct cover_item){need_dear, 4, only_dear};
     item[1] = (struct cover_item){need_other, 16, others};
     for (uint32_t b = 0; b < KINDS; b++)
         bin[b] = (struct cover_bin){.has = has[b],
@@ -179,6 +180,23 @@ static void world(struct cover_problem *p, struct cover_item *item,
                                 .max_cost = -1};
 }
 
+/* The bound without and with whole bins. */
+static double bound_of(const struct cover_problem *p, struct arena *a,
+                       double *ret_parts, struct cover_proof *ret_proof)
+{
+    struct assign *assign;
+    struct exact *x;
+    struct view v;
+
+    view_make(p, a, &v);
+    assign = assign_make(&v, 0);
+    assign_run(assign, 100 * assign_round(&v));
+    *ret_parts = assign_bound(assign);
+    x = exact_make(&v, assign);
+    assert_false(exact_run(x, UINT64_C(1) << 40));
+    return exact_best(x, ret_proof);
+}
+
 static void test_parts_of_dear_bins_count_as_whole(void **state)
 {
     struct cover_item item[2];
@@ -187,28 +205,43 @@ static void test_parts_of_dear_bins_count_as_whole(void **state)
     struct cover_problem p;
     struct cover_proof proof;
     struct arena a = {0};
-    struct assign *assign;
-    struct exact *x;
-    struct view v;
-    double bound;
+    double parts, bound;
 
     (void)state;
     world(&p, item, bin, &column);
-    view_make(&p, &a, &v);
-    assign = assign_make(&v, 0);
-    assign_run(assign, 100 * assign_round(&v));
-    assert_true(assign_bound(assign) < 1.81 * 5e6 + 1000002);
-    x = exact_make(&v, assign);
-    assert_false(exact_run(x, UINT64_C(1) << 40));
-    bound = exact_best(x, &proof);
+    bound = bound_of(&p, &a, &parts, &proof);
+    assert_true(parts < 1.81 * 5e6 + 1000002);
     /* Two dear ones; the others' sum is one large, or two small ones. */
     assert_true(bound > 2 * 5e6 + 1000002 - 2000);
     assert_true(bound <= 2 * 5e6 + 1000002);
     assert_int_equal(proof.n_least, 1);
     assert_int_equal(proof.least[0].bins, 2);
-    assert_true(proof.least[0].share[0] * 3 > 1);
-    assert_true(proof.least[0].share[0] <= 0.6 + 1e-6);
+    assert_true(proof.least[0].share[0] * 4 > 1);
+    assert_true(proof.least[0].share[0] <= 0.5 + 1e-6);
     assert_true(proof.least[0].worth <= 5e6);
+    arena_done(&a);
+}
+
+/* By CPU alone they need 1.8, but no two of them fit one. */
+static void test_fills_say_how_many_are_needed(void **state)
+{
+    struct cover_item item[2];
+    struct cover_bin bin[KINDS];
+    struct pb_column column;
+    struct cover_problem p;
+    struct cover_proof proof;
+    struct arena a = {0};
+    double parts, bound;
+
+    (void)state;
+    world(&p, item, bin, &column);
+    item[0] = (struct cover_item){need_large, 3, only_dear};
+    bound = bound_of(&p, &a, &parts, &proof);
+    assert_true(parts < 1.81 * 5e6 + 1000002);
+    assert_true(bound > 3 * 5e6 + 1000002 - 2000);
+    assert_true(bound <= 3 * 5e6 + 1000002);
+    assert_int_equal(proof.least[0].bins, 3);
+    assert_true(proof.least[0].share[0] <= 1 + 1e-6);
     arena_done(&a);
 }
 
@@ -462,6 +495,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_value_is_that_of_the_primal),
         cmocka_unit_test(test_parts_of_dear_bins_count_as_whole),
+        cmocka_unit_test(test_fills_say_how_many_are_needed),
         cmocka_unit_test(test_its_bounds_are_proved),
         cmocka_unit_test(test_it_knows_when_it_has_proved_all),
         cmocka_unit_test(test_many_items_begin_with_groups),

@@ -2,22 +2,19 @@
  * seats.c - see seats.h.
  *
  * A set of items is those that fit no bins but the ones that the items of one
- * class (view_classes()) fit.  With a price of one for each of these bins,
- * prices_bound() says how many are needed, and what share of one each item is.
+ * class (view_classes()) fit.  With the same price for each of these bins, the bound of
+ * what they cost says how many are needed, and what share of one each item is.
  * Bins without a price hold what they can; they have no seats.
  * The sets that gain the most come first; no bin has two seats.
  */
 #include "seats.h"
 
-#include "../prices.h"
+#include "count.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { MOST_SEATS = 8, MOST_BINS = 64, MOST_SHAPES = 300 };
-#define ONE_BIN INT64_C(1000000) /* what a bin costs while they are counted */
-#define STEPS_ITEM UINT64_C(10000)
-#define STEPS_MOST (COVER_STEPS_PER_MS / 2)
 /* Of what a plan costs: with less to gain a set is not tried. */
 #define GAIN_LEAST 2e-4
 
@@ -35,6 +32,7 @@ struct search {
     uint32_t words, bin_words; /* of sets of bins: the view's, the problem's */
     uint64_t *priced;          /* of the view's */
     double cost;               /* about that of a plan */
+    double *enough;            /* per class: so many bins are, about */
     const double *used;        /* per bin; NULL: not known */
     uint64_t *work;
 };
@@ -92,7 +90,7 @@ static struct cover_bin counted(const struct cover_problem *p, uint32_t b)
     if (p->n_families && p->family_max[bin.family] < bin.max)
         bin.max = p->family_max[bin.family];
     if (bin.price > 0) {
-        bin.price = ONE_BIN;
+        bin.price = COUNT_PRICE;
         bin.max = UNLIMITED;
     }
     bin.family = 0;
@@ -111,28 +109,42 @@ static double used_by(const struct search *x, uint32_t class)
     return sum;
 }
 
+/* What so many bins of the set gain, whose items are `share` of one in all. */
+static double gain(const struct search *x, const struct set *set, uint32_t bins,
+                   double share)
+{
+    if (x->used)
+        share = used_by(x, set->class);
+    return (bins - share) * (double)set->cheapest;
+}
+
+static double share_of(const struct cover_problem *few,
+                       const struct cover_proof *proof)
+{
+    double sum = 0;
+
+    for (uint32_t k = 0; proof->worth && k < few->n_items; k++)
+        sum += proof->worth[k] / (double)COUNT_PRICE * few->items[k].count;
+    return sum;
+}
+
 /* How many bins the items need; what share of one each is. */
 static void count(const struct search *x, struct set *set,
                   const struct cover_problem *few, const uint32_t *of)
 {
-    const struct cover_problem *p = x->v->p;
-    uint64_t steps = STEPS_ITEM * few->n_items;
-    double *share = ARENA_ARRAY(x->v->arena, double, p->n_items), sum = 0;
+    double *share = ARENA_ARRAY(x->v->arena, double, x->v->p->n_items);
     struct cover_proof proof;
     struct view v;
-    int64_t bound;
+    uint32_t bins;
 
-    steps = steps < STEPS_MOST ? steps : STEPS_MOST;
     view_make(few, x->v->arena, &v);
-    bound = prices_bound(&v, 0, steps, x->work, &proof);
-    for (uint32_t k = 0; proof.worth && k < few->n_items; k++) {
-        share[of[k]] = proof.worth[k] / (double)ONE_BIN;
-        sum += share[of[k]] * few->items[k].count;
-    }
-    set->least = (struct cover_least){share, (uint32_t)(bound / ONE_BIN), 0};
-    if (x->used)
-        sum = used_by(x, set->class);
-    set->gain = (set->least.bins - sum) * (double)set->cheapest;
+    bins = count_by_prices(&v, x->work, &proof);
+    if (gain(x, set, bins + 1, share_of(few, &proof)) > GAIN_LEAST * x->cost)
+        bins = count_by_fills(&v, bins, x->work, &proof);
+    for (uint32_t k = 0; proof.worth && k < few->n_items; k++)
+        share[of[k]] = proof.worth[k] / (double)COUNT_PRICE;
+    set->least = (struct cover_least){share, bins, 0};
+    set->gain = gain(x, set, bins, share_of(few, &proof));
 }
 
 /* False: not worth it. */
@@ -177,32 +189,61 @@ static bool set_try(const struct search *x, struct set *set)
 
 /* ---- all sets */
 
-/* What a plan costs, about: each item by its share of the cheapest bin. */
-static double about(const struct view *v)
+/* Of the empty bin: the part that one item needs, of what it needs most, and the sum
+ * of its parts. */
+static double part_of(const struct view *v, uint32_t t, uint32_t i,
+                      double *ret_sum)
 {
-    double sum = 0;
+    double most = 0;
 
+    *ret_sum = 0;
+    for (uint32_t c = 0; c < v->n_plain; c++) {
+        double part = 0;
+
+        if (view_has(v, t)[c] > 0)
+            part = (double)view_need(v, i)[c] / (double)view_has(v, t)[c];
+        *ret_sum += part;
+        most = part > most ? part : most;
+    }
+    return most;
+}
+
+/* About: what a plan costs, each item by its share of the cheapest bin; and how many
+ * bins are enough for each class (of any two that are bought as items come, the parts
+ * are more than one). */
+static void estimate(struct search *x)
+{
+    const struct view *v = x->v;
+
+    x->enough = ARENA_ARRAY(v->arena, double, x->classes.n);
     for (uint32_t i = 0; i < v->n_items; i++) {
-        double least = 1e300;
+        double least = 1e300, fewest = 1e300, sum;
 
         for (uint32_t t = 0; t < v->n_bins; t++) {
-            double part = 0;
+            double cost;
 
             if (!view_can(v, t, i))
                 continue;
-            for (uint32_t c = 0; c < v->n_plain; c++)
-                if (view_has(v, t)[c] > 0) {
-                    double s = (double)view_need(v, i)[c] /
-                               (double)view_has(v, t)[c];
-
-                    part = s > part ? s : part;
-                }
-            part *= (double)v->price[t];
-            least = part < least ? part : least;
+            cost = part_of(v, t, i, &sum) * (double)v->price[t];
+            least = cost < least ? cost : least;
+            if (v->price[t] > 0 && sum < fewest)
+                fewest = sum;
         }
-        sum += least < 1e300 ? least * v->count[i] : 0;
+        x->cost += least < 1e300 ? least * v->count[i] : 0;
+        if (fewest < 1e300)
+            x->enough[x->classes.class_of[i]] += 2 * fewest * v->count[i];
     }
-    return sum;
+}
+
+/* More bins of a class are used than all that must lie there could need. */
+static bool hopeless(const struct search *x, uint32_t set)
+{
+    double sum = 2;
+
+    for (uint32_t k = 0; k < x->classes.n; k++)
+        if (within(x, k, set))
+            sum += x->enough[k];
+    return x->used && used_by(x, set) > sum;
 }
 
 /* What a set would gain if all that is used of its bins were rounded up. */
@@ -223,7 +264,7 @@ static uint32_t sets_choose(const struct search *x, struct set *set)
             .class = k, .cheapest = cheapest(x, k), .gain = hope(x, k)};
         uint32_t at;
 
-        if (one.gain <= GAIN_LEAST * x->cost)
+        if (one.gain <= GAIN_LEAST * x->cost || hopeless(x, k))
             continue;
         for (at = n; at && one.gain > set[at - 1].gain; at--)
             if (at < SEATS_SETS)
@@ -241,7 +282,6 @@ uint32_t seats_find(const struct view *v, const double *used, uint64_t *work,
     struct search x = {.v = v,
                        .words = (v->n_bins + 63) / 64,
                        .bin_words = (v->p->n_bins + 63) / 64,
-                       .cost = about(v),
                        .used = used,
                        .work = work};
     struct set set[SEATS_SETS + 1];
@@ -252,8 +292,10 @@ uint32_t seats_find(const struct view *v, const double *used, uint64_t *work,
     for (uint32_t t = 0; t < v->n_bins; t++)
         if (v->price[t] > 0)
             x.priced[t / 64] |= UINT64_C(1) << (t % 64);
+    estimate(&x);
     n = sets_choose(&x, set);
-    *work += (uint64_t)v->n_items * v->n_bins * 2;
+    *work += (uint64_t)v->n_items * v->n_bins * 2 +
+             (uint64_t)x.classes.n * x.classes.n * x.words;
     for (uint32_t k = 0; k < n; k++) {
         uint32_t at = good;
 
