@@ -18,6 +18,7 @@
 #define ROUNDS_TENTHS 8
 #define ROUNDS_SHORT \
     5 /* where there is time for one round, and no dive in it */
+#define ROUNDS_BEHIND 5 /* where the bound is far behind */
 #define ROUNDS_MOST (400 * COVER_STEPS_PER_MS)
 #define ROUNDS_LONG \
     UINT64_C(4000) /* or these, times the square of the shapes */
@@ -26,8 +27,10 @@
 /* In a stage of less than so many steps, times the square of the shapes, the
  * dives come to nothing. */
 #define ROUNDS_FROM UINT64_C(800)
-#define CHEAP_FROM UINT64_C(200)   /* the cheap ones do, of many shapes */
-#define ROUNDS_WELL UINT64_C(2000) /* in less, one round comes to no dive */
+#define CHEAP_FROM UINT64_C(200) /* the cheap ones do */
+/* In less, one round comes to no dive: the program alone takes what there is, so the
+ * dive is a cheap one.  Of many shapes it always is. */
+#define ROUNDS_WELL UINT64_C(2000)
 #define ANEW_TENTHS 3
 #define ANEW_TENTHS_SHORT 2 /* where dives are cheap ones */
 #define ANEW_MOST (40 * COVER_STEPS_PER_MS)
@@ -129,6 +132,8 @@ static uint64_t rounds_most(const struct improve *x, uint64_t stage, bool well)
 
     if (ROUNDS_LONG * n * n > longest && proof_far(&x->g))
         longest = ROUNDS_LONG * n * n;
+    if (proof_behind(&x->g))
+        most = stage * ROUNDS_BEHIND / 10;
     if (most + ROUNDS_LEAVE > stage)
         most = stage > 2 * ROUNDS_LEAVE ? stage - ROUNDS_LEAVE : stage / 2;
     return most < longest ? most : longest;
@@ -138,13 +143,15 @@ void improve_by_program(struct improve *x, uint64_t stage, uint64_t end)
 {
     uint64_t n = x->v.n_items;
     bool well = stage >= ROUNDS_WELL * n * n;
-    bool cheap = n > PROOF_FEW && stage >= CHEAP_FROM * n * n;
+    bool long_enough = stage >= ROUNDS_FROM * n * n;
+    bool cheap = n > PROOF_FEW ? stage >= CHEAP_FROM * n * n
+                               : long_enough && !well;
     uint64_t anew = stage * (cheap && !well ? ANEW_TENTHS_SHORT : ANEW_TENTHS) /
                     10;
     uint64_t most = well ? ANEW_MOST : ANEW_ALONE;
 
     anew = anew < most ? anew : most;
-    if (cheap || stage >= ROUNDS_FROM * n * n)
+    if (cheap || long_enough)
         rounds(x, anew, improve_work(x) + rounds_most(x, stage, well), cheap);
     else
         improve_anew(x, anew);

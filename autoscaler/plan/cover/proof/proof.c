@@ -35,12 +35,15 @@
 #define ASSIGN_FEW (8 * COVER_STEPS_PER_MS)
 /* From stages on that end here the best prices of all are looked for. */
 #define EXACT_FROM (100 * COVER_STEPS_PER_MS)
-#define EXACT_PART 4 /* of the steps until then */
+#define EXACT_PART 4       /* of the steps until then */
+#define EXACT_PART_CHEAP 3 /* while column generation has to wait */
 /* In stages that end here column generation is far from its best: prices of all
  * resources prove more, and have their turn first. */
 #define FIRST_UNTIL (100 * COVER_STEPS_PER_MS)
 /* Of the program's value: so far from it, column generation is far from its end. */
 #define FAR 0.0125
+/* Of few shapes: the bound is of more use than the plan. */
+#define BEHIND 0.03
 /* Seats: from stages on that end at so many steps, times the square of the
  * shapes, and for few shapes. */
 #define SEATS_FROM UINT64_C(9000)
@@ -106,7 +109,7 @@ static void by_all(struct generate *g, uint64_t stage, uint64_t end)
     few = few < ASSIGN_FEW ? few : ASSIGN_FEW;
     by_prices(g, few > stage / ASSIGN_PART ? few : stage / ASSIGN_PART);
     if (end >= EXACT_FROM)
-        by_exact(g, end / EXACT_PART);
+        by_exact(g, end / (g->master.is_cheap ? EXACT_PART_CHEAP : EXACT_PART));
 }
 
 /* Of many shapes groups prove more than the program, as long as that is not solved, and
@@ -200,10 +203,22 @@ static uint64_t mix_part(const struct generate *g, uint64_t end, bool seats)
     return g->done ? MIX_PART_DONE : MIX_PART;
 }
 
+/* The bound may rise, and is less than this part of what the program buys for. */
+static bool less_than(const struct generate *g, double part)
+{
+    return g->whole && !g->missing && !g->done &&
+           (g->value <= 0 || proof_best(g, NULL) < g->value * part);
+}
+
 bool proof_far(const struct generate *g)
 {
-    return g->whole && !g->missing && !g->done && g->v->n_items > PROOF_FEW &&
-           (g->value <= 0 || proof_best(g, NULL) < g->value * (1 - FAR));
+    return g->v->n_items > PROOF_FEW && less_than(g, 1 - FAR);
+}
+
+bool proof_behind(const struct generate *g)
+{
+    return g->v->n_items <= PROOF_FEW && g->exact && g->value > 0 &&
+           less_than(g, 1 - BEHIND);
 }
 
 /* A program that leaves items to a greedy tells nothing. */

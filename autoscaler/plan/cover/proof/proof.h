@@ -20,6 +20,10 @@ void proof_stage(struct generate *g, uint64_t stage, uint64_t end);
  * it is not solved soon. */
 bool proof_far(const struct generate *g);
 
+/* Are there few, and is what prices prove so far from it that the time of a stage is of
+ * more use to the bound than to the plan? */
+bool proof_behind(const struct generate *g);
+
 /* After the last stage. */
 void proof_done(struct generate *g);
 
