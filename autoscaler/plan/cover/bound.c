@@ -131,8 +131,8 @@ static bool prove_bin(struct generate *g, uint32_t t, const double *worth,
         const struct cover_part *part;
         uint32_t n;
 
-        all = prove_search(g->prove, t, worth, price * (1 + step), nodes, &best,
-                           &part, &n);
+        all = prove_search(generate_prover(g), t, worth, price * (1 + step),
+                           nodes, &best, &part, &n);
         if (n && partial_holds(g->v, t, part, n, &g->maker->space)) {
             master_add(&g->master, t, part, n);
             found = true;

@@ -92,8 +92,8 @@ static uint32_t search_bin(struct generate *g, uint32_t t, double price,
     struct space *space = &g->maker->space;
     double best;
     uint32_t n;
-    bool all = prove_search(g->prove, t, worth, price * (1 + 1e-6), nodes,
-                            &best, &part, &n);
+    bool all = prove_search(generate_prover(g), t, worth, price * (1 + 1e-6),
+                            nodes, &best, &part, &n);
 
     if (all && best * (1 + GENERATE_SAFE) < g->earn[t])
         generate_earns(g, t, best);
@@ -136,6 +136,15 @@ struct lp *generate_program(const struct generate *g)
 
     lp_stop_at(lp, work < g->stop ? lp_work(lp) + (g->stop - work) : 0);
     return lp;
+}
+
+struct prove *generate_prover(const struct generate *g)
+{
+    uint64_t work = generate_work(g);
+
+    prove_stop_at(g->prove,
+                  prove_work(g->prove) + (work < g->stop ? g->stop - work : 0));
+    return g->prove;
 }
 
 static bool pivots(struct generate *g, uint64_t until)

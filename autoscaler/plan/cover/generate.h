@@ -86,6 +86,9 @@ bool generate_run(struct generate *g, const uint32_t *left, uint64_t until,
 /* The program, which stops when all work is used up. */
 struct lp *generate_program(const struct generate *g);
 
+/* The search, which stops then too. */
+struct prove *generate_prover(const struct generate *g);
+
 /* What patterns do not cover becomes dearer until they cover all (true), at the least
  * cost, or the work is used up. */
 bool generate_cover(struct generate *g, uint64_t until);

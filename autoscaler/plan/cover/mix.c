@@ -76,8 +76,8 @@ static bool settled(struct mixes *x, struct generate *g, uint32_t t,
     const struct cover_part *part;
     double best;
     uint32_t n;
-    bool all = prove_search(g->prove, t, g->asked, price * TOO_MUCH, nodes,
-                            &best, &part, &n);
+    bool all = prove_search(generate_prover(g), t, g->asked, price * TOO_MUCH,
+                            nodes, &best, &part, &n);
 
     x->open = x->open || !all;
     if (all && best * (1 + GENERATE_SAFE) < g->earn[t])

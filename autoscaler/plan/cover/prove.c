@@ -36,7 +36,7 @@ struct prove {
     VEC(struct cover_part) part; /* of all sides */
     double *most;                /* of each side, when there are several */
     uint32_t *device;            /* its device column */
-    uint64_t nodes, limit_nodes, work;
+    uint64_t nodes, limit_nodes, work, limit_work;
     bool over;
 };
 
@@ -46,6 +46,7 @@ struct prove *prove_make(const struct view *v, struct price *price)
     struct prove *x = ARENA_NEW(a, struct prove);
 
     x->v = v;
+    x->limit_work = UINT64_MAX;
     reach_make(v, price, &x->r);
     x->most = ARENA_ARRAY(a, double, price->sides.n);
     x->device = ARENA_ARRAY(a, uint32_t, price->sides.n);
@@ -59,6 +60,11 @@ struct prove *prove_make(const struct view *v, struct price *price)
 uint64_t prove_work(const struct prove *x)
 {
     return x->work + x->r.work;
+}
+
+void prove_stop_at(struct prove *x, uint64_t work)
+{
+    x->limit_work = work;
 }
 
 /* Takes item k's plain columns (sign 1; false: it does not fit) or gives them
@@ -185,7 +191,7 @@ static void search(struct prove *x, uint32_t k, uint32_t highest, double value)
     note_best(x, value);
     for (; k < r->n && !x->over; k++, highest = UINT32_MAX) {
         x->work += 8;
-        if (++x->nodes > x->limit_nodes) {
+        if (++x->nodes > x->limit_nodes || prove_work(x) > x->limit_work) {
             x->over = true;
             return;
         }

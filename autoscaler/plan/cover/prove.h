@@ -23,5 +23,8 @@ bool prove_search(struct prove *x, uint32_t bin, const double *worth,
                   const struct cover_part **ret_part, uint32_t *ret_n);
 
 uint64_t prove_work(const struct prove *x);
+/* A search is cut short when it has come to so many counted steps; at first there is no
+ * limit. */
+void prove_stop_at(struct prove *x, uint64_t work);
 
 #endif

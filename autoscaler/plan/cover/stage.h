@@ -11,15 +11,20 @@
 
 #include "cover.h"
 
-enum { STAGES = 9 };
+/* The ends of the first are told, the others end at four times the one before: the last
+ * after ten years, so that parts of a stage are reckoned in 64 bits. */
+enum { STAGES_TOLD = 8, STAGES = 20 };
 
-/* In counted steps; the last has no end. */
+/* In counted steps. */
 static inline uint64_t stage_end(uint32_t k)
 {
-    static const uint64_t ms[STAGES - 1] = {1,   5,    20,   100,
-                                            500, 2000, 5000, 20000};
+    static const uint64_t ms[STAGES_TOLD] = {1,   5,    20,   100,
+                                             500, 2000, 5000, 20000};
 
-    return k < STAGES - 1 ? ms[k] * COVER_STEPS_PER_MS : UINT64_MAX;
+    if (k < STAGES_TOLD)
+        return ms[k] * COVER_STEPS_PER_MS;
+    return ms[STAGES_TOLD - 1] * COVER_STEPS_PER_MS
+           << 2 * (k - STAGES_TOLD + 1);
 }
 
 #endif
