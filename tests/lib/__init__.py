@@ -34,6 +34,12 @@ def until(what, seconds=PATIENCE, why="it did not happen", every=0.02):
         time.sleep(every)
 
 
+def ends_with_us(argv, signal="KILL"):
+    """The program gets this signal when the test run ends, however that ends.  Not by a preexec_fn: with one Python forks
+    a copy of itself, in which threads of gRPC (Ray's) come to an abort now and then before the program begins."""
+    return ["setpriv", "--pdeathsig", signal, "--", *map(str, argv)]
+
+
 def stays(what, seconds, why="it changed"):
     """True all the while."""
     end = time.monotonic() + seconds

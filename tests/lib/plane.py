@@ -22,7 +22,7 @@ import tempfile
 import time
 import urllib.request
 
-from lib import ROOT, free_ports, kube
+from lib import ROOT, ends_with_us, free_ports, kube
 from lib.kube import until
 
 HERE = ROOT / "tests" / "k8s"
@@ -65,8 +65,8 @@ class Server:
 
     def launch(self):
         with open(self.log, "ab") as out:
-            self.p = subprocess.Popen(self.argv, cwd=self.plane.dir, stdin=subprocess.DEVNULL, stdout=out,
-                                      stderr=out, start_new_session=True, preexec_fn=_die_with_parent)
+            self.p = subprocess.Popen(ends_with_us(["nice", "-n", "2", *self.argv]), cwd=self.plane.dir,
+                                      stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
 
     def start(self):
         self.launch()
@@ -387,10 +387,3 @@ class Plane:
         """For audit(since=): from now on."""
         log = self.dir / "audit.log"
         return len(log.read_text().splitlines()) if log.exists() else 0
-
-
-def _die_with_parent():
-    """The plane ends with the test run however that ends."""
-    import ctypes
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
-    os.nice(2)

@@ -15,7 +15,6 @@ Everything a cluster starts carries its own mark in the environment; stop()
 ends exactly the processes that carry it, by id, and removes its directories.
 A parent that is killed takes its `ray start` with it (PR_SET_PDEATHSIG).
 """
-import ctypes
 import json
 import os
 import pathlib
@@ -30,7 +29,8 @@ import textwrap
 import time
 import uuid
 
-LIBC = ctypes.CDLL(None, use_errno=True)
+from lib import ends_with_us
+
 MARK = "DAVIT_RAYCLUSTER"
 # Of a head whose autoscaler has the fake provider: ray/cluster_utils.py
 FAKE_HEAD = {"RAY_FAKE_CLUSTER": "1", "AUTOSCALER_UPDATE_INTERVAL_S": "1", "RAY_CLOUD_INSTANCE_ID": "f" * 51 + "00000",
@@ -91,10 +91,6 @@ def ray_bin():
 
 
 # ---- processes ------------------------------------------------------------
-
-def _die_with_parent():
-    LIBC.prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
-
 
 def _marked(mark, sessions=()):
     """The ids of the processes that carry our mark, or are of these sessions:
@@ -531,10 +527,9 @@ class RayCluster:
         script.write_text(textwrap.dedent(code))
         log = self.dir / f"driver-{n}.log"
         with open(log, "wb") as out:
-            p = subprocess.Popen([ray_bin() / "python", str(script)], env=self.environment(**env),
+            p = subprocess.Popen(ends_with_us([ray_bin() / "python", script], "TERM"), env=self.environment(**env),
                                  cwd=self.dir, stdin=subprocess.DEVNULL, stdout=out,
-                                 stderr=subprocess.STDOUT, start_new_session=True,
-                                 preexec_fn=_die_with_parent)
+                                 stderr=subprocess.STDOUT, start_new_session=True)
         p.log = log
         self.drivers.append(p)
         return p
@@ -584,9 +579,9 @@ class RayCluster:
 
     def _launch(self, argv, env, name):
         with open(self.dir / f"{name}.log", "ab") as out:
-            p = subprocess.Popen([str(ray_bin() / argv[0]), *argv[1:]], env=env, cwd=self.dir,
+            p = subprocess.Popen(ends_with_us([ray_bin() / argv[0], *argv[1:]], "TERM"), env=env, cwd=self.dir,
                                  stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
-                                 start_new_session=True, preexec_fn=_die_with_parent)
+                                 start_new_session=True)
         self.sessions.add(p.pid)
         return p
 
