@@ -36,6 +36,16 @@ def metric(d, name):
     return next(float(line.split()[1]) for line in text.splitlines() if line.startswith(name + " "))
 
 
+def ticks_at_rest(d):
+    """When what was asked for last has been planned, and what came of it."""
+    def still():
+        ticks = metric(d, "davit_ticks_total")
+        time.sleep(.5)
+        return ticks if metric(d, "davit_ticks_total") == ticks else None
+
+    return d.until(still)
+
+
 def planned(d, path, budget):
     """What the planner says of what the daemon knows."""
     path.write_text(json.dumps(d.get("/v1/snapshot")[1]))
@@ -46,7 +56,7 @@ def planned(d, path, budget):
 def proved(d, path):
     """At rest more is proved, and no more is done for it than one plan."""
     cost, least, gap = fleet(d)
-    ticks = metric(d, "davit_ticks_total")
+    ticks = ticks_at_rest(d)
     at_once, more = (planned(d, path, budget)["fleet"]["lower_bound"] for budget in (AT_ONCE, MOST))
     assert more > at_once
     d.until(lambda: abs(fleet(d)[1] - more) < 1e-6)
