@@ -180,15 +180,22 @@ static void world(struct cover_problem *p, struct cover_item *item,
                                 .max_cost = -1};
 }
 
-/* The bound without and with whole bins. */
-static double bound_of(const struct cover_problem *p, struct arena *a,
+/* The bound with whole bins; *ret_parts: with parts of them.  So many items that need so
+ * much of a dear bin, beside the others. */
+static double bound_of(const int64_t *need, uint32_t count, struct arena *a,
                        double *ret_parts, struct cover_proof *ret_proof)
 {
+    struct cover_item item[2];
+    struct cover_bin bin[KINDS];
+    struct pb_column column;
+    struct cover_problem p;
     struct assign *assign;
     struct exact *x;
     struct view v;
 
-    view_make(p, a, &v);
+    world(&p, item, bin, &column);
+    item[0] = (struct cover_item){need, count, only_dear};
+    view_make(&p, a, &v);
     assign = assign_make(&v, 0);
     assign_run(assign, 100 * assign_round(&v));
     *ret_parts = assign_bound(assign);
@@ -199,17 +206,11 @@ static double bound_of(const struct cover_problem *p, struct arena *a,
 
 static void test_parts_of_dear_bins_count_as_whole(void **state)
 {
-    struct cover_item item[2];
-    struct cover_bin bin[KINDS];
-    struct pb_column column;
-    struct cover_problem p;
     struct cover_proof proof;
     struct arena a = {0};
-    double parts, bound;
+    double parts, bound = bound_of(need_dear, 4, &a, &parts, &proof);
 
     (void)state;
-    world(&p, item, bin, &column);
-    bound = bound_of(&p, &a, &parts, &proof);
     assert_true(parts < 1.81 * 5e6 + 1000002);
     /* Two dear ones; the others' sum is one large, or two small ones. */
     assert_true(bound > 2 * 5e6 + 1000002 - 2000);
@@ -225,18 +226,11 @@ static void test_parts_of_dear_bins_count_as_whole(void **state)
 /* By CPU alone they need 1.8, but no two of them fit one. */
 static void test_fills_say_how_many_are_needed(void **state)
 {
-    struct cover_item item[2];
-    struct cover_bin bin[KINDS];
-    struct pb_column column;
-    struct cover_problem p;
     struct cover_proof proof;
     struct arena a = {0};
-    double parts, bound;
+    double parts, bound = bound_of(need_large, 3, &a, &parts, &proof);
 
     (void)state;
-    world(&p, item, bin, &column);
-    item[0] = (struct cover_item){need_large, 3, only_dear};
-    bound = bound_of(&p, &a, &parts, &proof);
     assert_true(parts < 1.81 * 5e6 + 1000002);
     assert_true(bound > 3 * 5e6 + 1000002 - 2000);
     assert_true(bound <= 3 * 5e6 + 1000002);

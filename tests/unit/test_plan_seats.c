@@ -115,6 +115,29 @@ static void test_what_fills_decide(void **state)
     arena_done(&a);
 }
 
+/* Devices fill machines too: nine times all eight GPUs are nine machines, though of
+ * CPU they need next to nothing. */
+static void test_devices_fill_machines(void **state)
+{
+    double used[BINS] = {0};
+    struct seats_set set[SEATS_SETS];
+    struct arena a = {0};
+    uint64_t work = 0;
+    struct world w;
+
+    (void)state;
+    draw_sixteen(&w, &a);
+    for (uint32_t i = 0; i < 9; i++) {
+        w.need[i][0] = 1000 + i;
+        w.need[i][1] = 8 * AMOUNT_ONE;
+    }
+    make(&w, ITEMS, &a);
+    used[view_bin_numbers(&w.v)[0]] = 8.5;
+    assert_int_equal(seats_find(&w.v, used, &work, set), 1);
+    assert_int_equal(set[0].least.bins, 9);
+    arena_done(&a);
+}
+
 /* ---- random ones */
 
 /* Two kinds of machines with a price; of the third, which has none, there is one. */
@@ -215,6 +238,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_fills_decide),
+        cmocka_unit_test(test_devices_fill_machines),
         cmocka_unit_test(test_never_more_than_are_needed),
     };
 

@@ -55,9 +55,9 @@ void dive_run(struct dive *x, uint64_t until, double worthy, double steps,
  * for later dives. */
 void dive_by_pool(struct dive *x, uint64_t until, struct partial *best);
 
-/* The same where the program takes long to solve (many shapes, little time): at first what no column
- * covers costs what it has been learnt to be worth, and more and more until all is
- * covered.  What is not when three fifths of the work are used up is bought by the
+/* The same where the program takes long to solve (many shapes, little time): at first
+ * what no column covers costs what it has been learnt to be worth, and more and more
+ * until all is covered.  What is not when three fifths of the work are used up is bought by the
  * greedy.  Goes on where the last one was cut short. */
 void dive_cheaply(struct dive *x, uint64_t until, struct partial *best);
 

@@ -8,9 +8,9 @@
  * bins are bought anew, and the linear program of all good fills that this met is
  * solved and dived into, in turn; where that is too short for a dive, for half of it,
  * and where it is too short for the program, they are only bought anew, for three
- * tenths.  Of many shapes, and where the program takes all the time
- * there is, dives are cheap ones until it covers all, and columns are not generated until
- * then.  Of the rest column generation goes on for four tenths,
+ * tenths.  Of many shapes, and where the program takes all the time there is, dives are
+ * cheap ones until it covers all, and columns are not generated until then.
+ * Of the rest column generation goes on for four tenths,
  * a fifth (a quarter when the program is solved) goes to proving its bound, or a tenth
  * and half of the stage (proof.c), or of many shapes nine tenths in all; dives may use
  * it up to 17/20, ruin and recreate has what is left.

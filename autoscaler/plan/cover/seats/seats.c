@@ -9,6 +9,7 @@
  */
 #include "seats.h"
 
+#include "../sums.h"
 #include "count.h"
 
 #include <math.h>
@@ -189,8 +190,8 @@ static bool set_try(const struct search *x, struct set *set)
 
 /* ---- all sets */
 
-/* Of the empty bin: the part that one item needs, of what it needs most, and the sum
- * of its parts. */
+/* Of the empty bin: the part that one item needs, of what it needs most but devices, and
+ * the sum of its parts, devices' too. */
 static double part_of(const struct view *v, uint32_t t, uint32_t i,
                       double *ret_sum)
 {
@@ -205,6 +206,9 @@ static double part_of(const struct view *v, uint32_t t, uint32_t i,
         *ret_sum += part;
         most = part > most ? part : most;
     }
+    for (uint32_t c = v->n_plain; c < sums_columns(v); c += SUMS_FUNCTIONS)
+        if (sums_has(v, t, c) > 0)
+            *ret_sum += sums_need(v, i, c) / sums_has(v, t, c);
     return most;
 }
 
