@@ -5,13 +5,16 @@ check.py SUITE...   names are the keys of SUITES below.
 check.py --fast     what only computes, in lanes of two cores, with fewer worlds.
 A skipped test is a failure here: nothing is skipped silently.  So is anything
 that a suite leaves behind (keeper.py).  Where tests run against real servers
-and clocks, one that fails is run once more, alone, when all lanes are done, and
-named at the end.  What failed for good is named at the end too; the last line is
-`N passed, N failed`.
+and clocks, one that fails is run once more, alone and with its seed, when all
+lanes are done.  That is a defect: it is named at the end, its first output is
+kept in build/flaky/, and more than three fail the run.  A law that a random test
+broke is not tried again.  What each suite cost is printed at the end, and kept
+by test in build/check.json.  The last line is `N passed, N failed`.
 """
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,7 +26,7 @@ PY = os.environ.get("DAVIT_PYTHON", sys.executable)
 CLOUDS_PY = os.environ.get("DAVIT_CLOUDS_PYTHON", sys.executable)
 KEEPER = [sys.executable, os.path.join(ROOT, "tests/lib/keeper.py")]
 PYTEST = [os.path.join(ROOT, "tests/lib/outcomes.py"), "-q", "-rs"]
-SECOND_TRIES = 24  # more failures than these are no accident: a slow machine starves several servers at once
+SECOND_TRIES = 3  # more failures than these are no accident
 
 
 class Suite:
@@ -118,28 +121,32 @@ def count(lines):
     return 0, 0
 
 
-def read_outcomes(path):
-    """({id: outcome}, pytest's own end), of a pytest that may have broken off."""
+def read_rows(path):
+    """Objects of JSON, a line each; none where nobody wrote the file."""
     try:
         with open(path) as f:
-            results = dict(map(json.loads, f))
+            return [json.loads(line) for line in f]
     except FileNotFoundError:
-        results = {}
-    return results, results.pop("", None)
+        return []
+
+
+def is_law(row, seeds):
+    """A seed found a false assertion: another try of another world would only hide it."""
+    return row["test"] in seeds and row.get("kind") == "AssertionError"
 
 
 class Run:
     """One run of a suite, or of some of its tests: what came of it."""
 
-    def __init__(self, name, suite, tests=None, each=None):
+    def __init__(self, name, suite, tests=None, each=None, seed=None):
         """each(line) hears what is printed as it comes."""
         began = time.monotonic()
         self.name, self.lines, self.failures = name, [], []
         with tempfile.TemporaryDirectory(prefix="dc") as here:
-            report, outcomes = os.path.join(here, "report"), os.path.join(here, "outcomes")
-            p = subprocess.Popen([*KEEPER, report, *suite.command, *(tests or suite.tests)], cwd=ROOT,
-                                 env=dict(os.environ, DAVIT_OUTCOMES=outcomes), stdout=subprocess.PIPE,
-                                 stderr=subprocess.STDOUT, text=True, errors="replace")
+            report, outcomes, seeds = (os.path.join(here, n) for n in ("report", "outcomes", "seeds"))
+            env = dict(os.environ, DAVIT_OUTCOMES=outcomes, DAVIT_SEEDS=seeds, **({} if seed is None else {"SEED": str(seed)}))
+            p = subprocess.Popen([*KEEPER, report, *suite.command, *(tests or suite.tests)], cwd=ROOT, env=env,
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
             for line in p.stdout:
                 self.lines.append(line.rstrip())
                 if each:
@@ -147,7 +154,17 @@ class Run:
             p.wait()
             with open(report) as f:
                 kept = json.load(f)
-            results, end = read_outcomes(outcomes)
+            rows = read_rows(outcomes)
+            self.seeds = {row["test"]: row["seed"] for row in read_rows(seeds)}
+        self.rows = {row["test"]: row for row in rows if "test" in row}
+        self.opened = {row["file"]: row["opened"] for row in rows if "file" in row}
+        self.count(suite, kept, next((row["end"] for row in rows if "end" in row), None))
+        self.seconds, self.cpu = time.monotonic() - began, kept["cpu"]
+        self.ends.append(f"-- {name}: {self.passed} passed, {self.failed} failed, {self.seconds:.0f} s, {self.cpu:.0f} s of CPU")
+
+    def count(self, suite, kept, end):
+        """`end` is pytest's own; None where it broke off."""
+        name, results = self.name, {test: row["outcome"] for test, row in self.rows.items() if "outcome" in row}
         ends = [f"{name}: left behind: {what}" for what in kept["left"]]
         self.left = bool(ends)
         others = [line.strip() for line in self.lines if FAILED.match(line)][-20:]  # what failed and has no second try
@@ -155,8 +172,9 @@ class Run:
             self.passed = sum(o == "passed" for o in results.values())
             self.failed = len(results) - self.passed + bool(ends)
             if end == 1:  # it went to its end: only its tests failed
-                self.failures = [t for t, o in results.items() if o == "failed"]
-            others = [f"{t}: {o}" for t, o in results.items() if o != "passed" and t not in self.failures]
+                self.failures = [t for t, o in results.items() if o == "failed" and not is_law(self.rows[t], self.seeds)]
+            others = [f"{t}: {o}" + (f" (SEED={self.seeds[t]})" if t in self.seeds else "")
+                      for t, o in results.items() if o != "passed" and t not in self.failures]
             if end is None:
                 ends.append(f"{name}: broke off")
                 self.failed += 1
@@ -170,8 +188,7 @@ class Run:
             ends.append(f"{name}: ran no test")
             self.failed = 1
         self.others = others + ends or ["see above"]
-        self.ends = ends + [f"-- {name}: {self.passed} passed, {self.failed} failed, "
-                            f"{time.monotonic() - began:.0f} s, {kept['cpu']:.0f} s of CPU"]
+        self.ends = ends
 
 
 class Lane(threading.Thread):
@@ -197,25 +214,39 @@ def say(lines):
         print("\n".join(lines), flush=True)
 
 
+def keep_flaky(n, r, test):
+    """The first try's output, for who looks for the defect; its path."""
+    folder = os.path.join(ROOT, "build/flaky")
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, f"{n}-{r.name}.txt")
+    with open(path, "w") as f:
+        seed = f"SEED={r.seeds[test]}\n" if test in r.seeds else ""
+        f.write(f"{r.name}: {test}\n{seed}{r.rows[test].get('why', '')}\n")
+    return os.path.relpath(path, ROOT)
+
+
 def second_try(runs):
     """Runs once more what deserves it and prints what came of it.  Returns the
     (suite, test) that passed now, and the suites that are forgiven what they
     left behind: a test that breaks off may leave things, and it is part of its
     failure when all that failed there passed now and left nothing."""
-    again = [(r.name, t) for r in runs if SUITES[r.name].real for t in r.failures]
+    again = [(r, t) for r in runs if SUITES[r.name].real for t in r.failures]
+    shutil.rmtree(os.path.join(ROOT, "build/flaky"), ignore_errors=True)
+    kept = [keep_flaky(n, r, t) for n, (r, t) in enumerate(again[:20], 1)]
     if len(again) > SECOND_TRIES:
         say([f"second try: 0: {len(again)} tests failed, and more than {SECOND_TRIES} are no accident"])
         return set(), []
     told, won, twice = [f"second try: {len(again)}"], set(), set()
     if again:
         say(["== second try"])
-    for name, test in again:
-        r = Run(name, SUITES[name], tests=[test])
+    for (first, test), path in zip(again, kept):
+        name = first.name
+        r = Run(name, SUITES[name], tests=[test], seed=first.seeds.get(test))
         say(r.lines + r.ends)
         won |= set() if r.failed else {(name, test)}
-        told.append(f"  {test}: {'failed, then passed: its defect is to be looked for' if r.failed == 0 else 'failed twice'}")
+        told.append(f"  {test}: {f'failed, then passed: a defect, first output in {path}' if r.failed == 0 else 'failed twice'}")
         twice |= {name} if r.failed else set()
-    forgiven = sorted({name for name, _ in again} & {r.name for r in runs if r.left} - twice)
+    forgiven = sorted({r.name for r, _ in again} & {r.name for r in runs if r.left} - twice)
     say(told + [f"  {name}: what was left behind was left by a test that failed; the second time nothing was" for name in forgiven])
     return won, forgiven
 
@@ -228,31 +259,69 @@ def what_failed(r, won, forgiven):
     return [f"failed: {r.name}: {t}" for t in tests]
 
 
-def main():
-    if sys.argv[1:] == ["--fast"]:
+def table(runs, wall):
+    """What each suite cost, the dearest first."""
+    rows = sorted(runs, key=lambda r: -r.cpu)
+    return [f"{'suite':18} {'tests':>6} {'wall s':>8} {'CPU s':>8}",
+            *(f"{r.name:18} {r.passed + r.failed:6} {r.seconds:8.1f} {r.cpu:8.1f}" for r in rows),
+            f"{'all':18} {sum(r.passed + r.failed for r in rows):6} {wall:8.1f} {sum(r.cpu for r in rows):8.1f}"]
+
+
+def keep_costs(runs):
+    """build/check.json: what suites and tests cost when they ran last, and the files that a test file opened."""
+    path = os.path.join(ROOT, "build/check.json")
+    try:
+        with open(path) as f:
+            kept = json.load(f)
+    except (OSError, ValueError):
+        kept = {"suites": {}}
+    for r in runs:
+        kept["suites"][r.name] = {
+            "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "s": round(r.seconds, 1), "cpu": round(r.cpu, 1),
+            "passed": r.passed, "failed": r.failed,
+            "tests": {t: [row["s"], row["cpu"]] for t, row in r.rows.items() if "s" in row}, "opened": r.opened}
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path + ".new", "w") as f:
+        json.dump(kept, f, indent=1)
+    os.replace(path + ".new", path)
+
+
+def chosen(args):
+    """The lanes of what is asked for."""
+    if args == ["--fast"]:
         print("PLAN_WORLDS=" + os.environ.setdefault("PLAN_WORLDS", FEWER), flush=True)
-        lanes = FAST
-    else:
-        names = sys.argv[1:] or [n for lane in LANES for n in lane]
-        lanes = [[n for n in lane if n in names] for lane in LANES]
-        lanes += [[n for n in names if not any(n in lane for lane in LANES)]]
-        lanes = [lane for lane in lanes if lane]
+        return FAST
+    names = args or [n for lane in LANES for n in lane]
+    lanes = [[n for n in lane if n in names] for lane in LANES]
+    lanes += [[n for n in names if not any(n in lane for lane in LANES)]]
+    return [lane for lane in lanes if lane]
+
+
+def run_lanes(lanes):
+    """The runs, and what failed: a lane that broke off counts as one failure."""
+    began = time.monotonic()
     threads = [Lane(lane, len(lanes) == 1) for lane in lanes]
     for t in threads:
         t.start()
     for t in threads:
         t.join()
     runs = [r for t in threads for r in t.runs]
-    if [r.name for r in runs] != [n for lane in lanes for n in lane]:
+    broken = [r.name for r in runs] != [n for lane in lanes for n in lane]
+    if broken:
         say(["check: a lane broke off"])
-        runs.append(None)
-    won, forgiven = second_try([r for r in runs if r])
-    passed = sum(r.passed for r in runs if r) + len(won)
-    failed = sum(r.failed if r else 1 for r in runs) - len(won) - len(forgiven)
-    for line in [line for r in runs if r for line in what_failed(r, won, forgiven)]:
+    say(table(runs, time.monotonic() - began))
+    keep_costs(runs)
+    won, forgiven = second_try(runs)
+    passed = sum(r.passed for r in runs) + len(won)
+    failed = sum(r.failed for r in runs) + broken - len(won) - len(forgiven)
+    for line in [line for r in runs for line in what_failed(r, won, forgiven)]:
         say([line])
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
+
+
+def main():
+    return run_lanes(chosen(sys.argv[1:]))
 
 
 if __name__ == "__main__":

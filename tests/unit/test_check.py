@@ -39,6 +39,17 @@ def flake(name):
     return write
 
 
+SEEDED = """
+import json, random
+def seed():
+    n = int(os.environ.get("SEED") or random.randrange(10**9))
+    with open(os.environ["DAVIT_SEEDS"], "a") as f:
+        f.write(json.dumps({"test": os.environ["PYTEST_CURRENT_TEST"].rsplit(" ", 1)[0], "seed": n}) + "\\n")
+    with open(pathlib.Path(__file__).parent / "drawn", "a") as f:
+        f.write(f"{n}\\n")
+"""
+
+
 def shell(text):
     return check.Suite("sh", "-c", text)
 
@@ -82,7 +93,7 @@ def test_a_bad_end_is_a_failure(suites, capsys, text, why):
     assert why in out and out.splitlines()[-1].endswith(", 1 failed")
 
 
-def test_what_fails_once_is_named_and_passes(suites, tests_in, capsys):
+def test_what_fails_once_is_named_and_passes(suites, tests_in, capsys, tmp_path):
     suites(a=tests_in("""
 @pytest.mark.parametrize("x", ["a b - c::d [e]", "f"])
 def test_flake(x): assert flake("p" + x[0]) or x == "f"
@@ -102,8 +113,44 @@ def test_early(early): pass
     assert end[-1] == "5 passed, 0 failed"
     assert end[-5] == "second try: 3"
     assert "test_flake[a b - c::d [e]]: failed, then passed" in end[-4]
-    # both outcomes in full
+    # both outcomes in full, and the first of each is kept
     assert out.count("def test_flake(x)") == 1 and out.count("\n1 passed in") == 3
+    kept = sorted((tmp_path / "build/flaky").iterdir())
+    assert [p.name for p in kept] == ["1-a.txt", "2-a.txt", "3-a.txt"] and "def test_flake(x)" in kept[0].read_text()
+    assert end[-4].endswith("a defect, first output in build/flaky/1-a.txt")
+
+
+def test_a_second_try_has_the_seed_of_the_first(suites, tests_in, capsys, tmp_path):
+    suites(a=tests_in(SEEDED + """
+def test_server():
+    seed()
+    if not flake('p'): raise OSError('no answer')
+"""))
+    assert check.main() == 0
+    seeds = [line for line in (tmp_path / "drawn").read_text().split()]
+    assert len(seeds) == 2 and seeds[0] == seeds[1]
+
+
+def test_a_law_that_a_random_test_broke_is_not_tried_again(suites, tests_in, capsys):
+    suites(a=tests_in(SEEDED + """
+def test_law():
+    seed()
+    assert flake('p'), 'four machines for three'
+"""))
+    assert check.main() == 1
+    end = capsys.readouterr().out.splitlines()
+    assert end[-3] == "second try: 0" and end[-2].startswith("failed: a: test_it.py::test_law: failed (SEED=") and end[-1] == "0 passed, 1 failed"
+
+
+def test_what_it_cost_is_kept_by_test(suites, tests_in, capsys, tmp_path):
+    suites(a=tests_in("def test_a(): sum(range(3000000))\ndef test_b(): open(__file__).close()\n"), b=shell("echo 1 passed"))
+    assert check.main() == 0
+    kept = json.loads((tmp_path / "build/check.json").read_text())["suites"]
+    a = kept["a"]["tests"]
+    assert set(a) == {"test_it.py::test_a", "test_it.py::test_b"} and a["test_it.py::test_a"][1] > a["test_it.py::test_b"][1]
+    assert kept["b"]["passed"] == 1 and kept["b"]["s"] >= 0
+    out = capsys.readouterr().out
+    assert f"{'suite':18} {'tests':>6} {'wall s':>8} {'CPU s':>8}" in out
 
 
 def test_what_fails_twice_fails(suites, tests_in, capsys):
