@@ -11,6 +11,7 @@ kept in build/flaky/, and more than three fail the run.  A law that a random tes
 broke is not tried again.  What each suite cost is printed at the end, and kept
 by test in build/check.json.  The last line is `N passed, N failed`.
 """
+import collections
 import json
 import os
 import re
@@ -58,7 +59,7 @@ SUITES = {
     "storm-found": Suite("nice", "make", "-s", "check-found"),
     "storm": Suite("nice", "make", "-s", "check-storm"),
     "exec": Suite("make", "-s", "check-exec", "VARIANT=debug"),
-    "catalogue": pytest("tests/unit/test_catalogue.py", "tests/unit/test_reasons.py", "tests/unit/test_events.py", "tests/unit/test_check.py", "tests/lint"),
+    "catalogue": pytest("tests/unit/test_catalogue.py", "tests/unit/test_reasons.py", "tests/unit/test_events.py", "tests/unit/test_check.py", "tests/unit/test_near.py", "tests/lint"),
     "prop": pytest("tests/prop", before=["nice"]),
     "simulate": pytest("tests/simulate"),
     "packages": pytest("tests/packages", real=True),
@@ -284,6 +285,17 @@ def keep_costs(runs):
     with open(path + ".new", "w") as f:
         json.dump(kept, f, indent=1)
     os.replace(path + ".new", path)
+
+
+def costs_of(kept):
+    """A test file takes what its tests take; half of what it waits counts, as others run meanwhile."""
+    found = collections.defaultdict(float)
+    for suite, r in kept["suites"].items():
+        if not r["tests"]:
+            found[suite, suite] = max(r["cpu"], (r["cpu"] + r["s"]) / 2)
+        for test, (s, cpu) in r["tests"].items():
+            found[suite, test.split("::")[0]] += max(cpu, (s + cpu) / 2)
+    return dict(found)
 
 
 def chosen(args):

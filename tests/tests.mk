@@ -46,6 +46,17 @@ CHECK = py=$$(tests/setup.sh test) && $(CACHED) && clouds=$$(tests/setup.sh clou
 check:  ## everything, real Ray and a real Kubernetes control plane included, set-up too
 	@$(K8S) && $(CHECK)
 
+.PHONY: check-near check-cost
+# Another base or time: make check-near NEAR='--base HEAD~3 --seconds 300'.
+check-near:  ## what the change since origin/main can have broken, in three minutes; says what it left out
+	@py=$$(tests/setup.sh test) && $(CACHED) && PATH="$$py/bin:$$PATH" $$py/bin/python tests/near/near.py $(NEAR)
+
+# SUITES: those alone.  The counters of the others are those of their last run.
+check-cost:  ## the dearest tests of the last `make check`; runs all on VARIANT=cov and says which lines each suite alone reaches (two hours)
+	@$(K8S) && py=$$(tests/setup.sh test) && $(CACHED) && clouds=$$(tests/setup.sh clouds) && DAVIT_AXE=$$(tests/setup.sh page) && export DAVIT_AXE && \
+		export DAVIT_PYTHON=$$py/bin/python DAVIT_CLOUDS_PYTHON=$$clouds/bin/python PATH="$$py/bin:$$PATH" && \
+		$(BUILD) VARIANT=cov test-tools build-contract build-unit build-fuzz && $$py/bin/python tests/near/reach.py run $(SUITES) && $$py/bin/python tests/near/reach.py cost
+
 check-fast:  ## what only computes: lint, unit, fuzz, prop with fewer worlds, cases; two minutes on two cores
 	@py=$$(tests/setup.sh test) && $(CACHED) && $(BUILD) all $(B)/bench_plan $(B)/lp_solve && $(BUILD) VARIANT=debug build-unit build-fuzz && DAVIT_PYTHON=$$py/bin/python PATH="$$py/bin:$$PATH" $$py/bin/python tests/check.py --fast
 
