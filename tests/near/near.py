@@ -22,8 +22,14 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
+# Names that command_of() replaces when a suite needs one: an environment that nobody needs is not made.
+PYTHONS = {"@test": "DAVIT_PYTHON", "@clouds": "DAVIT_CLOUDS_PYTHON"}
+LACKING = {variable: name for name, variable in PYTHONS.items() if variable not in os.environ}
+os.environ.update(LACKING)
 import check  # noqa: E402
 from near import tree  # noqa: E402
+for variable in LACKING:
+    del os.environ[variable]
 
 CORES = 2
 BUILD_SHARE = 0.45      # of the time; what is not built by then is said
@@ -213,13 +219,15 @@ class Set_up:
     def __init__(self):
         self.lock, self.known = threading.Lock(), {}
 
-    def python(self, name):
-        what = "clouds" if check.SUITES[name].command and check.CLOUDS_PY in check.SUITES[name].command else "test"
+    def python(self, word):
+        """A word of a command; where it stands for a Python environment, the path of its interpreter."""
+        if word not in PYTHONS:
+            return word
         with self.lock:
-            if what not in self.known:
-                out = subprocess.run(["tests/setup.sh", what], cwd=check.ROOT, capture_output=True, text=True, check=True).stdout
-                self.known[what] = out.split()[-1]
-        return os.path.join(self.known[what], "bin/python")
+            if word not in self.known:
+                out = subprocess.run(["tests/setup.sh", word[1:]], cwd=check.ROOT, capture_output=True, text=True, check=True).stdout
+                self.known[word] = out.split()[-1]
+        return os.path.join(self.known[word], "bin/python")
 
     def lacks(self, name):
         if name.startswith("k8s") and not os.environ.get("DAVIT_K8S_BINS"):
@@ -244,9 +252,8 @@ def command_of(job):
     if job.suite == "unit":
         return check.Suite("tests/unit/run.sh", "build/debug", f"build/debug/tests/{os.path.basename(job.unit)[:-2]}")
     if not suite.tests:
-        return suite
-    python = SET_UP.python(job.suite)
-    words = [python if w in (check.PY, check.CLOUDS_PY) else w for w in suite.command]
+        return check.Suite(*(SET_UP.python(w) for w in suite.command))
+    words = [SET_UP.python(w) for w in suite.command]
     options = suite.tests[suite.tests.index("-k"):] if "-k" in suite.tests else []
     return check.Suite(*words, tests=[*(job.ids or [job.unit]), *options])
 
