@@ -9,7 +9,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 def main():
     bad = []
-    docs = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "providers").rglob("*.md"))]
+    docs = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "providers").rglob("*.md")), *sorted((ROOT / "tests").rglob("*.md"))]
     links = 0
     for doc in docs:
         for target in re.findall(r"\]\(([^)#:]+)\)", doc.read_text()):
