@@ -2,6 +2,7 @@
 """Runs test suites in lanes side by side and counts what they ran.
 
 check.py SUITE...   names are the keys of SUITES below.
+check.py --long     what `make check-long` runs after `make check`.
 check.py --fast     what only computes, in lanes of two cores, with fewer worlds.
 A skipped test is a failure here: nothing is skipped silently.  So is anything
 that a suite leaves behind (keeper.py).  Where tests run against real servers
@@ -90,6 +91,19 @@ SUITES = {
     "k8s": pytest("tests/k8s", *(f"--ignore={t}" for t in PODS), real=True, before=NETNS),
     "k8s-pods": pytest(*PODS, real=True, before=NETNS),
 }
+
+# `make check-long`: what a release must have passed besides, one after another.
+LONG = {
+    "prop-long": pytest("tests/prop", before=["nice", "env", "PLAN_WORLDS=2000", "DAVIT_CASES=600"]),
+    "storm-nth": Suite("nice", "make", "-s", "storm-nth"),
+    "storm-long": Suite("nice", "make", "-s", "storm", "SECONDS=600"),
+    "storm-mutants": Suite("nice", "make", "-s", "storm-mutants"),
+    "storm-real-long": Suite("make", "-s", "storm-real", "SECONDS=600"),
+    "storm-ray-long": Suite("make", "-s", "storm-ray", "SECONDS=300"),
+    "storm-real-mutants": Suite("make", "-s", "storm-real-mutants"),
+    "hostile-long": Suite("make", "-s", "hostile", "HOSTILE_S=120"),
+}
+SUITES |= LONG
 
 # Lanes side by side.  The first two compute, with what the others leave of the two
 # cores; the others, of about equal length, wait for servers half of the time.  More
@@ -300,6 +314,8 @@ def costs_of(kept):
 
 def chosen(args):
     """The lanes of what is asked for."""
+    if args == ["--long"]:
+        return [list(LONG)]
     if args == ["--fast"]:
         print("PLAN_WORLDS=" + os.environ.setdefault("PLAN_WORLDS", FEWER), flush=True)
         return FAST

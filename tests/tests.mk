@@ -42,11 +42,14 @@ K8S = tests/setup.sh test >/dev/null && DAVIT_K8S_BINS=$$(tests/setup.sh k8s) &&
 BUILD = $(MAKE) -s $(if $(filter -j%,$(MAKEFLAGS)),,-j$$(nproc))
 CHECK = py=$$(tests/setup.sh test) && $(CACHED) && clouds=$$(tests/setup.sh clouds) && tests/setup.sh types >/dev/null && DAVIT_AXE=$$(tests/setup.sh page) && export DAVIT_AXE && $(BUILD) test-tools && $(BUILT_TWICE) DAVIT_PYTHON=$$py/bin/python DAVIT_CLOUDS_PYTHON=$$clouds/bin/python PATH="$$py/bin:$$PATH" $$py/bin/python tests/check.py
 
-.PHONY: check check-fast check-ray check-k8s check-clouds
+.PHONY: check check-long check-fast check-ray check-k8s check-clouds
 check:  ## everything, real Ray and a real Kubernetes control plane included, set-up too
 	@$(K8S) && $(CHECK)
 
 .PHONY: check-near check-cost
+check-long:  ## for a release: `make check`, then long storms, all mutants, more worlds; hours
+	@$(MAKE) check && $(K8S) && $(CHECK) --long
+
 # Another base or time: make check-near NEAR='--base HEAD~3 --seconds 300'.
 check-near:  ## what the change since origin/main can have broken, in three minutes; says what it left out
 	@py=$$(tests/setup.sh test) && $(CACHED) && PATH="$$py/bin:$$PATH" $$py/bin/python tests/near/near.py $(NEAR)

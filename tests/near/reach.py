@@ -192,7 +192,7 @@ def print_cost():
 
 
 def there():
-    return [s for s in check.SUITES if os.path.isfile(os.path.join(FOLDER, s, "opened.json"))]
+    return [s for s in check.SUITES if s not in check.LONG and os.path.isfile(os.path.join(FOLDER, s, "opened.json"))]
 
 
 def main():
