@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <poll.h>
 #include <cmocka.h>
 
 #include "../../autoscaler/base/clock.h"
@@ -107,36 +108,48 @@ static void test_server_restarts(void **state)
     server_free(s);
 }
 
-static bool answer_and_hang_up(struct server *s, int fd, unsigned stream, int n)
+static void test_server_hangs_up_between_calls(void **state)
 {
-    answer_echo(s, fd, stream, n);
-    usleep(60000);
+    struct fixture *f = *state;
+    struct server *s = server_start(serve_echo, NULL);
+    for (int i = 0; i < 10; i++) {
+        struct grpc_call c = {.message = "x", .message_len = 1};
+        assert_int_equal(call(f, s, &c), ST_OK);
+        server_hang_up(s);
+    }
+    server_free(s);
+}
+
+/* Every second request has no answer: in turn its connection ends, and is
+ * broken. */
+static bool answer_every_second(struct server *s, int fd, unsigned stream,
+                                int n)
+{
+    const struct sockaddr none = {.sa_family = AF_UNSPEC};
+
+    if (n % 2 == 0)
+        return answer_echo(s, fd, stream, n);
+    if (n % 4 == 1)
+        connect(fd, &none, sizeof none); /* sends a reset */
     return false;
 }
 
-static atomic_int hung_up; /* connections */
-
-static void serve_one_each(struct server *s, int fd)
+static void serve_every_second(struct server *s, int fd)
 {
-    h2_serve(s, fd, answer_and_hang_up);
-    shutdown(fd, SHUT_RDWR);
-    atomic_fetch_add(&hung_up, 1);
+    h2_serve(s, fd, answer_every_second);
 }
 
-static void test_server_hangs_up_after_each(void **state)
+/* curl asks again by itself or says so, and the next call is good. */
+static void test_server_hangs_up_during_a_call(void **state)
 {
     struct fixture *f = *state;
-    struct server *s = server_start(serve_one_each, NULL);
-    for (int i = 0; i < 10; i++) {
+    struct server *s = server_start(serve_every_second, NULL);
+    enum status last = ST_RETRY; /* the first one has an answer */
+    while (atomic_load(&s->calls) < 20) {
         struct grpc_call c = {.message = "x", .message_len = 1};
         enum status st = call(f, s, &c);
-        if (i % 2 == 0)
-            assert_int_equal(st, ST_OK); /* it had time to notice */
-        else                             /* hung up in the middle of it */
-            assert_true(st == ST_OK || st == ST_RETRY);
-        for (int k = 0; i % 2 && k < 20000; k++, usleep(1000))
-            if (atomic_load(&hung_up) == atomic_load(&s->n))
-                break;
+        assert_true(st == ST_OK || (st == ST_RETRY && last == ST_OK));
+        last = st;
     }
     server_free(s);
 }
@@ -293,69 +306,105 @@ static void test_wrong_answers(void **state)
     }
 }
 
-/* Answers from the head of the request, resets the stream, reads nothing. */
+/* So many requests more are answered before curl sends their body. */
+static atomic_int drops;
+
+/* Answers from the head of the request and resets the stream; with an argument,
+ * from the body when no answer is to be dropped. */
 static void serve_early(struct server *s, int fd)
 {
     char got[24], payload[1 << 14];
     unsigned char head[9];
-    (void)s;
     if (!get_all(fd, got, sizeof got))
         return;
     h2_frame(fd, H2_SETTINGS, 0, 0, "", 0);
     while (get_all(fd, head, sizeof head)) {
         size_t n = (size_t)head[1] << 8 | head[2];
+        int from = s->arg && atomic_load(&drops) == 0 ? H2_DATA : H2_HEADERS;
         if (n > sizeof payload || !get_all(fd, payload, n))
             return;
-        if (head[3] != H2_HEADERS)
+        if (head[3] == H2_HEADERS)
+            atomic_fetch_add(&s->calls, 1);
+        if (head[3] != from)
             continue;
         h2_refuse(fd, head[8], "16", "InvalidAuthToken");
         h2_frame(fd, H2_RST, 0, head[8], "\0\0\0\0", 4);
     }
 }
 
-/* How many of 1,000 heads of requests are followed by a pause, as on a busy machine,
- * so that the answer is there before curl sends the body. */
-static atomic_uint pauses;
+/* Until all of the answer to that stream has come: its reset is what came last. */
+static void await_reset(int fd, unsigned char stream)
+{
+    const unsigned char reset[13] = {0, 0, 4, H2_RST, 0, 0, 0, 0, stream};
+    unsigned char got[4096];
+    ssize_t n;
+
+    do {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+
+        assert_int_equal(poll(&p, 1, 20000), 1);
+        n = recv(fd, got, sizeof got, MSG_PEEK);
+        assert_true(n > 0);
+    } while (n < (ssize_t)sizeof reset ||
+             memcmp(got + n - sizeof reset, reset, sizeof reset));
+}
+
+/* The stream whose request's head is among these frames; 0: there is none. */
+static unsigned char head_among(const unsigned char *p, size_t n)
+{
+    for (size_t at = 0; at + 9 < n;) {
+        if (p[at + 3] == H2_HEADERS && p[at + 8] % 2)
+            return p[at + 8];
+        at += 9 + ((size_t)p[at] << 16 | (size_t)p[at + 1] << 8 | p[at + 2]);
+    }
+    return 0;
+}
 
 /* In the place of the C library's, for curl. */
 ssize_t send(int fd, const void *data, size_t n, int flags)
 {
-    static atomic_uint seed = 1;
-    const unsigned char *frame = data;
+    unsigned char stream = atomic_load(&drops) > 0 ? head_among(data, n) : 0;
     ssize_t sent = sendto(fd, data, n, flags, NULL, 0);
-    unsigned heads = atomic_load(&pauses);
 
-    if (heads && n > 9 && frame[3] == H2_HEADERS && frame[8] % 2) {
-        unsigned x = atomic_fetch_add(&seed, 1) * 2654435761u;
-
-        if ((x >> 8) % 1000 < heads)
-            usleep(3000);
+    if (stream) {
+        await_reset(fd, stream);
+        atomic_fetch_sub(&drops, 1);
     }
     return sent;
 }
 
-static void answer_before_the_body(struct fixture *f)
+static void refused_early(struct fixture *f, struct server *s)
 {
-    struct server *s = server_start(serve_early, NULL);
-    for (int i = 0; i < 50; i++) {
-        struct grpc_call c = {.message = ""};
-        assert_int_equal(call(f, s, &c), ST_AUTH);
-        assert_int_equal(c.code, GRPC_UNAUTHENTICATED);
-    }
-    server_free(s);
+    struct grpc_call c = {.message = ""};
+    assert_int_equal(call(f, s, &c), ST_AUTH);
+    assert_int_equal(c.code, GRPC_UNAUTHENTICATED);
 }
 
 static void test_answer_before_the_body(void **state)
 {
-    answer_before_the_body(*state);
+    struct server *s = server_start(serve_early, NULL);
+    for (int i = 0; i < 50; i++)
+        refused_early(*state, s);
+    server_free(s);
 }
 
-/* With four tries it fails, with sixteen the numbers never come so close. */
+/* curl 7.88 drops an answer that is there before it sends the body; a later curl
+ * has it at once. */
 static void test_answer_is_dropped(void **state)
 {
-    atomic_store(&pauses, 900);
-    answer_before_the_body(*state);
-    atomic_store(&pauses, 0);
+    struct fixture *f = *state;
+    static const int lost[] = {0, 1, 4, 15, 1000};
+    for (size_t i = 0; i < sizeof lost / sizeof lost[0]; i++) {
+        struct server *s = server_start(serve_early, "");
+        struct grpc_call c = {.message = ""};
+        atomic_store(&drops, lost[i]);
+        enum status st = call(f, s, &c);
+        atomic_store(&drops, 0);
+        int calls = atomic_load(&s->calls);
+        assert_true(calls == 1 || calls == (lost[i] < 16 ? lost[i] + 1 : 16));
+        assert_true(st == ST_AUTH || (st == ST_RETRY && lost[i] >= 16));
+        server_free(s);
+    }
 }
 
 static void test_deadline(void **state)
@@ -365,27 +414,33 @@ static void test_deadline(void **state)
     int64_t start = clock_mono_ms();
     struct grpc_call c = {.message = "", .deadline_mono_ms = start + 100};
     assert_int_equal(call(f, s, &c), ST_RETRY);
-    assert_in_range(clock_mono_ms() - start, 90, 8000);
+    assert_in_range(clock_mono_ms() - start, 90, 19000);
     server_free(s);
 }
 
-static bool answer_late(struct server *s, int fd, unsigned stream, int n)
+static bool answer_some(struct server *s, int fd, unsigned stream, int n)
 {
-    return n % 3 == 1 || answer_echo(s, fd, stream, n);
+    bool silent;
+
+    pthread_mutex_lock(&s->lock);
+    silent = s->body_len == 6 && s->body[5] == '-';
+    pthread_mutex_unlock(&s->lock);
+    return silent || answer_echo(s, fd, stream, n);
 }
 
-static void serve_late(struct server *s, int fd)
+static void serve_some(struct server *s, int fd)
 {
-    h2_serve(s, fd, answer_late);
+    h2_serve(s, fd, answer_some);
 }
 
 /* A call that was given up leaves a living connection behind. */
 static void test_after_a_deadline(void **state)
 {
     struct fixture *f = *state;
-    struct server *s = server_start(serve_late, NULL);
+    struct server *s = server_start(serve_some, NULL);
     for (int i = 0; i < 9; i++) {
-        struct grpc_call c = {.message = "x", .message_len = 1};
+        struct grpc_call c = {.message = i % 3 == 1 ? "-" : "x",
+                              .message_len = 1};
         if (i % 3 == 1)
             c.deadline_mono_ms = clock_mono_ms() + 60;
         assert_int_equal(call(f, s, &c), i % 3 == 1 ? ST_RETRY : ST_OK);
@@ -417,7 +472,8 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, up, down)
         T(test_many_on_one_connection),
         T(test_server_restarts),
-        T(test_server_hangs_up_after_each),
+        T(test_server_hangs_up_between_calls),
+        T(test_server_hangs_up_during_a_call),
         T(test_large_and_too_large),
         T(test_wrong_answers),
         T(test_answer_before_the_body),

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <semaphore.h>
 #include <cmocka.h>
 
 #include "../../autoscaler/base/clock.h"
@@ -36,10 +37,14 @@ static void serve_text(struct server *s, int fd)
         put_text(fd, s->arg);
 }
 
+static sem_t heard; /* a first byte of a request has come */
+
 static void serve_silence(struct server *s, int fd)
 {
     char c;
     (void)s;
+    if (get_all(fd, &c, 1))
+        sem_post(&heard);
     while (get_all(fd, &c, 1))
         ;
 }
@@ -187,7 +192,7 @@ static void test_deadline(void **state)
     struct http_exchange x = {.url = s->url, .deadline_mono_ms = start + 150};
     assert_int_equal(http_do(f->c, &x, &f->arena, &f->err), ST_RETRY);
     int64_t took = clock_mono_ms() - start;
-    assert_in_range(took, 140, 8000);
+    assert_in_range(took, 140, 19000);
     assert_non_null(strstr(f->err.text, "no answer from"));
     x.deadline_mono_ms = start - 1;
     assert_int_equal(http_do(f->c, &x, &f->arena, &f->err), ST_RETRY);
@@ -195,9 +200,9 @@ static void test_deadline(void **state)
     server_free(s);
 }
 
-static void *cancel_soon(void *flag)
+static void *cancel_when_heard(void *flag)
 {
-    usleep(100000);
+    sem_wait(&heard);
     atomic_store((atomic_bool *)flag, true);
     return NULL;
 }
@@ -209,10 +214,9 @@ static void test_cancel(void **state)
     atomic_bool cancel = false;
     struct http_exchange x = {.url = s->url, .cancel = &cancel};
     pthread_t t;
-    int64_t start = clock_mono_ms();
-    pthread_create(&t, NULL, cancel_soon, &cancel);
+    sem_init(&heard, 0, 0);
+    pthread_create(&t, NULL, cancel_when_heard, &cancel);
     assert_int_equal(http_do(f->c, &x, &f->arena, &f->err), ST_CANCELLED);
-    assert_in_range(clock_mono_ms() - start, 90, 8000);
     pthread_join(t, NULL);
     assert_int_equal(http_do(f->c, &x, &f->arena, &f->err), ST_CANCELLED);
     /* the client is as good as new */
@@ -304,7 +308,7 @@ static void test_garbage(void **state)
     for (size_t i = 0; i < sizeof junk / sizeof junk[0]; i++) {
         struct server *s = server_start(serve_text, (void *)(uintptr_t)junk[i]);
         struct http_exchange x = {.url = s->url,
-                                  .deadline_mono_ms = clock_mono_ms() + 2000};
+                                  .deadline_mono_ms = clock_mono_ms() + 20000};
         f->err = (struct err){0};
         assert_int_equal(http_do(f->c, &x, &f->arena, &f->err), ST_RETRY);
         assert_true(f->err.text[0]);

@@ -896,7 +896,7 @@ static void test_report_texts(void **state)
                               .infeasible = demands,
                               .n_infeasible = 3,
                               .why = why};
-    int64_t deadline = clock_mono_ms() + 5000;
+    int64_t deadline = clock_mono_ms() + 20000;
     assert_int_equal(ray_head_report(h, &r, deadline, &f->err), ST_OK);
     assert_int_equal(atomic_load(&s->calls), 2);
     assert_true(previous(0, "accelerator_type:T4"));
@@ -945,7 +945,7 @@ static void test_report_after_a_restart(void **state)
         struct ray_head *h = ray_head_new(s->url, "");
         struct source_report r = {.version = 1};
         assert_int_equal(
-            ray_head_report(h, &r, clock_mono_ms() + 5000, &f->err), ST_OK);
+            ray_head_report(h, &r, clock_mono_ms() + 20000, &f->err), ST_OK);
         assert_int_equal(atomic_load(&s->calls), calls[i]);
         ray_head_free(h);
         server_free(s);
@@ -973,7 +973,7 @@ static void test_many_infeasible(void **state)
                                     .n_bundles = 1};
     }
     struct source_report r = {.version = 1, .infeasible = d, .n_infeasible = N};
-    assert_int_equal(ray_head_report(h, &r, clock_mono_ms() + 5000, &f->err),
+    assert_int_equal(ray_head_report(h, &r, clock_mono_ms() + 20000, &f->err),
                      ST_OK);
     assert_true(sent_len[0] > 30000 && sent_len[0] < 200000);
     assert_true(sent_len[1] < 20000);
@@ -1029,7 +1029,8 @@ static void test_sessions(void **state)
     for (int i = 0; i < 4; i++) {
         source_view_unref(f->view);
         assert_int_equal(
-            ray_head_read(h, clock_mono_ms() + 5000, &f->view, &f->err), ST_OK);
+            ray_head_read(h, clock_mono_ms() + 20000, &f->view, &f->err),
+            ST_OK);
         assert_string_equal(f->view->session, want[i].session);
         assert_int_equal(f->view->v2, want[i].v2);
         assert_int_equal(atomic_load(&s->calls), want[i].calls);
@@ -1037,7 +1038,8 @@ static void test_sessions(void **state)
     }
     source_view_unref(f->view);
     assert_int_equal(
-        ray_head_read(h, clock_mono_ms() + 5000, &f->view, &f->err), ST_BROKEN);
+        ray_head_read(h, clock_mono_ms() + 20000, &f->view, &f->err),
+        ST_BROKEN);
     assert_null(f->view);
     assert_memory_equal(f->err.text, "Ray head 127.0.0.1:", 19);
     ray_head_free(h);
@@ -1054,12 +1056,12 @@ static void test_drain_ids(void **state)
     static const char *const bad[] = {"", "abc", "xx", "0g"};
     for (int i = 0; i < 4; i++)
         assert_int_equal(
-            ray_head_drain(h, bad[i], false, "m", 1, clock_mono_ms() + 5000,
+            ray_head_drain(h, bad[i], false, "m", 1, clock_mono_ms() + 20000,
                            &accepted, why, sizeof why, &f->err),
             ST_INVALID);
     assert_int_equal(atomic_load(&s->calls), 0);
     assert_int_equal(
-        ray_head_drain(h, "00ffA1", true, "spot", 1234, clock_mono_ms() + 5000,
+        ray_head_drain(h, "00ffA1", true, "spot", 1234, clock_mono_ms() + 20000,
                        &accepted, why, sizeof why, &f->err),
         ST_OK);
     assert_false(accepted); /* an empty reply is a refusal */

@@ -11,7 +11,9 @@
 #include <arpa/inet.h>
 #include <assert.h>
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -64,8 +66,8 @@ static void *server_run(void *arg)
         struct server_connection *c = malloc(sizeof *c);
         *c = (struct server_connection){s, i};
         s->connection[i] = fd;
+        atomic_store(&s->n, i + 1); /* before anybody has an answer of it */
         pthread_create(&s->worker[i], NULL, server_one, c);
-        atomic_store(&s->n, i + 1);
     }
 }
 
@@ -111,6 +113,24 @@ static void server_stop(struct server *s)
         close(s->connection[i]);
     }
     s->n = 0;
+}
+
+/* Ends every connection there is, and comes back when the other side can know:
+ * its kernel has acknowledged that. */
+static __attribute__((unused)) void server_hang_up(struct server *s)
+{
+    for (int i = 0; i < atomic_load(&s->n); i++) {
+        struct tcp_info info = {.tcpi_state = TCP_FIN_WAIT1};
+        socklen_t len = sizeof info;
+
+        shutdown(s->connection[i], SHUT_RDWR);
+        while (info.tcpi_state == TCP_FIN_WAIT1) {
+            sched_yield();
+            if (getsockopt(s->connection[i], IPPROTO_TCP, TCP_INFO, &info,
+                           &len) != 0)
+                abort();
+        }
+    }
 }
 
 static void server_free(struct server *s)

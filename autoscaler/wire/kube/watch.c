@@ -74,13 +74,15 @@ bool watch_stopped(const struct kube_watch *w)
 
 static void pause_for(struct kube_watch *w, int64_t ms)
 {
-    struct timespec t;
+    int64_t all = ms + (int64_t)(rand_r(&w->seed) % 256) * ms / 1024;
+    struct timespec t = clock_wait_until(all);
 
-    t = clock_wait_until(ms + (int64_t)(rand_r(&w->seed) % 256) * ms / 1024);
     pthread_mutex_lock(&w->lock);
+    w->state.again_mono_ms = clock_mono_ms() + all;
     while (!watch_stopped(w) &&
            pthread_cond_timedwait(&w->wake, &w->lock, &t) == 0)
         ;
+    w->state.again_mono_ms = 0;
     pthread_mutex_unlock(&w->lock);
 }
 

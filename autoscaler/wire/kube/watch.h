@@ -37,6 +37,7 @@ struct kube_watch_state {
     bool synced;               /* a list was complete, some time */
     bool ok;                   /* up to date as far as anybody knows */
     int64_t bad_since_mono_ms; /* 0: ok */
+    int64_t again_mono_ms;     /* it pauses until then; 0: it does not */
     enum status status;        /* of the last failure; ST_OK when ok */
     char problem[448];         /* "" when ok */
     char code[48];             /* err.code of it */
