@@ -320,6 +320,23 @@ const char *view_wait_text(struct view *v, uint32_t bundle)
     return view_take(v, &b);
 }
 
+const char *view_said(const struct view *v, const struct pb_demand *d)
+{
+    const char *said = v->snapshot->demands[d->from].said;
+
+    return said && *said ? said : NULL;
+}
+
+/* "; the scheduler says: ..." of a bundle, or "". */
+static const char *said_text(struct view *v, uint32_t bundle)
+{
+    const char *said = view_said(v,
+                                 &v->s->demands[v->s->bundles[bundle].demand]);
+
+    return said ? arena_printf(&v->arena, "; the scheduler says: %s", said)
+                : "";
+}
+
 const char *view_unplaced_text(struct view *v, uint32_t bundle)
 {
     const struct plan_bundle *p = &v->plan->bundles[bundle];
@@ -327,12 +344,14 @@ const char *view_unplaced_text(struct view *v, uint32_t bundle)
 
     if (p->infeasible)
         return arena_printf(&v->arena,
-                            "%u x (%s) can never be placed; nearest: %s",
-                            p->infeasible, need, view_nearest_text(v, bundle));
+                            "%u x (%s) can never be placed; nearest: %s%s",
+                            p->infeasible, need, view_nearest_text(v, bundle),
+                            said_text(v, bundle));
     if (!p->waiting)
         return arena_printf(&v->arena, "(%s) has its place", need);
-    return arena_printf(&v->arena, "%u x (%s) wait%s%s", p->waiting, need,
-                        p->waiting == 1 ? "s" : "", view_wait_text(v, bundle));
+    return arena_printf(&v->arena, "%u x (%s) wait%s%s%s", p->waiting, need,
+                        p->waiting == 1 ? "s" : "", view_wait_text(v, bundle),
+                        said_text(v, bundle));
 }
 
 void view_unplaced(struct out *o, struct view *v, uint32_t bundle,

@@ -190,6 +190,13 @@ static bool is_accel_type(const struct view *v, const struct pb_term *t)
            strcmp(view_str(v, t->key), ACCEL_LABEL) == 0;
 }
 
+/* It stands for what the scheduler says, not for something a pod asks for. */
+static bool is_untried(const struct view *v, uint32_t column)
+{
+    return strcmp(view_str(v, v->s->columns[column].name), UNTRIED_RESOURCE) ==
+           0;
+}
+
 void view_need(struct out *o, const char *key, struct view *v, uint32_t bundle,
                uint32_t alt)
 {
@@ -202,7 +209,7 @@ void view_need(struct out *o, const char *key, struct view *v, uint32_t bundle,
     out_object(o, key);
     out_object(o, "resources");
     for (uint32_t c = 0; c < v->s->n_columns; c++)
-        if (row[c] > 0)
+        if (row[c] > 0 && !is_untried(v, c))
             out_amount(o, view_str(v, v->s->columns[c].name), row[c]);
     out_close(o);
     for (uint32_t i = 0; i < sel->n_terms; i++)
@@ -233,7 +240,7 @@ const char *view_need_text(struct view *v, uint32_t bundle, uint32_t alt)
     for (uint32_t c = 0; c < v->s->n_columns; c++) {
         const char *name = view_str(v, v->s->columns[c].name);
 
-        if (row[c] > 0)
+        if (row[c] > 0 && !is_untried(v, c))
             buf_printf(&b, "%s%s %s", b.n ? ", " : "",
                        amount_pretty(name, row[c], number, sizeof number),
                        name);

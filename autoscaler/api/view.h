@@ -112,6 +112,8 @@ uint32_t view_obstacles(struct view *v, uint32_t bundle, uint32_t max,
 /* ": t4 is at its max of 2; ...", or "". */
 const char *view_wait_text(struct view *v, uint32_t bundle);
 /* One sentence on what keeps a bundle from its place. */
+/* What its own scheduler says of it; NULL: nothing. */
+const char *view_said(const struct view *v, const struct pb_demand *d);
 const char *view_unplaced_text(struct view *v, uint32_t bundle);
 void view_unplaced(struct out *o, struct view *v, uint32_t bundle,
                    uint32_t max_reasons);

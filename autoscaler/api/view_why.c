@@ -195,6 +195,8 @@ static void write_owner(struct out *o, struct view *v, const char *name)
         out_bool(o, "gang", d->gang);
         out_int(o, "priority", d->priority);
         out_time(o, "since_at", d->since_ms);
+        if (view_said(v, d))
+            out_str(o, "scheduler_says", view_said(v, d));
         out_array(o, "bundles");
         for (uint32_t b = 0; b < d->n_bundles && listed <= BUNDLES_MAX; b++) {
             write_bundle(o, v, d->first_bundle + b);

@@ -23,6 +23,7 @@ static const struct field fields[] = {
     {"queue", FIELD_TEXT, AT(queue)},
     {"priority", FIELD_I32, AT(priority)},
     {"since_ms", FIELD_I64, AT(since_ms), .max = TIME_MAX},
+    {"said", FIELD_TEXT, AT(said)},
     {"source", FIELD_WORD, AT(source), .name_of = source_word,
      .max = SOURCE_SPARE + 1},
     {"strategy", FIELD_WORD, AT(strategy), .name_of = strategy_word,
@@ -66,9 +67,9 @@ static bool demand_read(struct reader *in, const struct path *at,
                         const json_t *v, struct snap_demand d, uint64_t *total,
                         struct demand_vec *to)
 {
-    static const char *const keys[] = {BUNDLE_KEYS, "owner",    "id",
-                                       "queue",     "source",   "strategy",
-                                       "priority",  "since_ms", "bundles"};
+    static const char *const keys[] = {
+        BUNDLE_KEYS, "owner",    "id",       "queue", "source",
+        "strategy",  "priority", "since_ms", "said",  "bundles"};
 
     if (!reader_object(in, at, v, keys, COUNT(keys)) ||
         !fields_get(in, at, v, fields, COUNT(fields), &d) ||

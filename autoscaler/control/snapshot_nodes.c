@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../model/amount.h"
 #include "prices/agreed.h"
 #include "settle.h"
 #include "snapshot_parts.h"
@@ -76,18 +77,26 @@ static struct qtys with_coming(struct arena *a, struct qtys have,
                                const struct qtys *total,
                                const struct conf_type *t)
 {
-    struct qty *v = ARENA_ARRAY(a, struct qty, have.n + t->fact.resources.n);
+    struct qty *v = ARENA_ARRAY(a, struct qty,
+                                have.n + t->fact.resources.n + 1);
     uint32_t n = 0;
+    bool coming = false;
 
     for (uint32_t i = 0; i < have.n; i++)
-        if (qtys_amount(total, have.v[i].name) > 0)
+        if (qtys_amount(total, have.v[i].name) > 0 &&
+            strcmp(have.v[i].name, UNTRIED_RESOURCE) != 0)
             v[n++] = have.v[i];
     for (uint32_t i = 0; i < t->fact.resources.n; i++) {
         const struct qty *q = &t->fact.resources.v[i];
 
-        if (!resource_is_rounded(q->name) && qtys_amount(total, q->name) == 0)
+        if (!resource_is_rounded(q->name) && qtys_amount(total, q->name) == 0) {
             v[n++] = *q;
+            coming = true;
+        }
     }
+    /* with what comes the scheduler has not tried it */
+    if (coming || qtys_amount(&have, UNTRIED_RESOURCE) > 0)
+        v[n++] = (struct qty){UNTRIED_RESOURCE, AMOUNT_ONE};
     return (struct qtys){v, n};
 }
 

@@ -143,6 +143,8 @@ struct snap_demand {
                         * not there, or not for the owner, denies it */
     const struct snap_bundle *bundles;
     uint32_t n_bundles;
+    const char *said; /* what its own scheduler says of it, for a person; NULL:
+                       * nothing */
 };
 
 /* What the cloud lets one have of several offers together.  Those that give the
@@ -308,6 +310,11 @@ struct snap_queue {
     int32_t priority;    /* added to its demands' */
     struct names owners; /* "train-*"; n == 0: everybody */
 };
+
+/* A pending pod needs a little of it, and a Kubernetes node has it only as long
+ * as its scheduler may not have looked at it since it last changed: it has said
+ * no to all others (wire/pods/word.c). */
+#define UNTRIED_RESOURCE "davit.io/untried"
 
 /* A bundle of a Ray task or gang names its queue by a term on this label, and
  * a node type or an unmanaged node may join a queue by it. */

@@ -164,10 +164,11 @@ static char *demand_text(const struct snap_demand *d, struct buf *b)
         for (uint32_t k = 0; k < x->n_alts; k++) {
             buf_str(b, k ? " / " : "");
             for (uint32_t r = 0; r < x->alts[k].resources.n; r++)
-                buf_printf(b, "%s%s %s", r ? ", " : "",
-                           x->alts[k].resources.v[r].name,
-                           amount_text(x->alts[k].resources.v[r].amount, number,
-                                       sizeof number));
+                if (strcmp(x->alts[k].resources.v[r].name, UNTRIED_RESOURCE))
+                    buf_printf(b, "%s%s %s", r ? ", " : "",
+                               x->alts[k].resources.v[r].name,
+                               amount_text(x->alts[k].resources.v[r].amount,
+                                           number, sizeof number));
             for (uint32_t t = 0; t < x->alts[k].selector.n; t++) {
                 const struct term *e = &x->alts[k].selector.v[t];
                 buf_printf(b, "; %s%s", e->key,
@@ -419,6 +420,44 @@ static void test_equal_pods_cost_one(void **state)
     world_end(&w);
 }
 
+/* A node that is Ready and unchanged has no place for what still waits; what
+ * changed lately, comes up or waits for its devices may have. */
+static void test_the_schedulers_word(void **state)
+{
+    struct world w;
+    (void)state;
+    world_begin(&w);
+    node(&w, "n1", "8", "z1", "", "");
+    pending(&w, "a", "1", "", "");
+    w.now_ms = clock_mono_ms();
+    view(&w);
+    const struct source_node *n = node_of(w.view, "n1");
+    assert_true(amount(n->available, UNTRIED_RESOURCE) == 1);
+    assert_true(pods_amount(&w.view->demands[0].bundles[0].alts[0].resources,
+                            UNTRIED_RESOURCE) > 0);
+    assert_string_equal(w.view->demands[0].said, "no room");
+    assert_true(w.due > w.now_ms && w.due <= w.now_ms + 20000);
+    w.now_ms = w.due;
+    view(&w);
+    n = node_of(w.view, "n1");
+    assert_true(amount(n->total, UNTRIED_RESOURCE) == 0);
+    assert_true(amount(n->available, "CPU") == 8);
+    /* something ended there: it may have room now */
+    bound(&w, "b", "n1", "1", "", "");
+    view(&w);
+    assert_true(w.now_ms - clock_mono_ms() > 10000);
+    ((struct knode *)records_find(&w.store.nodes, "n1"))->touched_ms = w.now_ms;
+    view(&w);
+    assert_true(amount(node_of(w.view, "n1")->total, UNTRIED_RESOURCE) == 1);
+    /* its device plug-in is awaited */
+    node(&w, "n2", "8", "z1", ", 'nvidia.com/gpu.present': 'true'", "");
+    w.now_ms += 3600000;
+    view(&w);
+    assert_true(amount(node_of(w.view, "n1")->total, UNTRIED_RESOURCE) == 0);
+    assert_true(amount(node_of(w.view, "n2")->total, UNTRIED_RESOURCE) == 1);
+    world_end(&w);
+}
+
 static void test_probes(void **state)
 {
     struct world w;
@@ -609,7 +648,7 @@ static void test_kept_away_from_others(void **state)
     pending(&w, "p", "1", APP("web"), ""); /* not beside the loner */
     pending(&w, "q", "1", APP("loner"), ANTI(HOST, "web")); /* nor beside web */
     view(&w);
-    assert_int_equal(w.view->pods->n_columns, 2);
+    assert_int_equal(w.view->pods->n_columns, 3); /* the last: untried */
     for (uint32_t i = 0; i < 2; i++) {
         const char *c = column(&w, i);
         bool from = strstr(c, "-from");
@@ -1186,6 +1225,7 @@ int main(void)
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_quantities),
         cmocka_unit_test(test_equal_pods_cost_one),
+        cmocka_unit_test(test_the_schedulers_word),
         cmocka_unit_test(test_probes),
         cmocka_unit_test(test_gangs),
         cmocka_unit_test(test_one_on_a_host),

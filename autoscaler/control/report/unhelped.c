@@ -56,9 +56,10 @@ static uint32_t witness(const struct sources *sources,
     return NONE;
 }
 
-/* What the node has or lacks, as the planner sees it. */
+/* What the node has or lacks, as the planner sees it; said: by its scheduler,
+ * or NULL. */
 static void obstacle(const struct problem *now, uint32_t node, uint32_t shape,
-                     char *ret, size_t size)
+                     const char *said, char *ret, size_t size)
 {
     const struct pb_node *n = &now->nodes[node];
     const struct pb_shape *x = &now->shapes[shape];
@@ -72,9 +73,14 @@ static void obstacle(const struct problem *now, uint32_t node, uint32_t shape,
         snprintf(ret, size, "%s%s%s", reason_text(why), key != NONE ? ": " : "",
                  key != NONE ? now->str[key] : "");
     for (uint32_t c = 0; why == REASON_NONE && c < now->n_columns; c++)
-        if (needs[c] > has[c])
+        if (needs[c] > has[c] &&
+            strcmp(now->str[now->columns[c].name], UNTRIED_RESOURCE) != 0) {
             snprintf(ret, size, "the node has too little %s",
                      now->str[now->columns[c].name]);
+            return;
+        }
+    if (why == REASON_NONE && said && *said)
+        snprintf(ret, size, "the scheduler says: %s", said);
 }
 
 /* ---- notes */
@@ -135,13 +141,14 @@ static bool taints_note(struct ledger *l, const char *type,
 
 static void note(struct env *env, struct ledger *l, const struct taken *taken,
                  const struct problem *now, uint32_t node, uint32_t shape,
-                 const char *for_whom)
+                 const struct pb_demand *demand)
 {
+    const char *for_whom = now->str[demand->owner];
     const struct pb_node *n = &now->nodes[node];
     const struct pb_shape *x = &now->shapes[shape];
     const char *type = now->str[now->types[n->type].name];
     int64_t seconds = 0;
-    char why[200];
+    char why[600];
 
     enum reason refused = problem_refuses(now, x->selector, n->first_label,
                                           n->n_labels, NULL);
@@ -154,7 +161,8 @@ static void note(struct env *env, struct ledger *l, const struct taken *taken,
         return;
     env->news = true;
     env_wake_mono(env, env->mono_ms);
-    obstacle(now, node, shape, why, sizeof why);
+    obstacle(now, node, shape, taken->snapshot->demands[demand->from].said, why,
+             sizeof why);
     emit(env, "demand.unhelped", for_whom, "did_not_help",
          "%s was bought for it and joined, and it still waits: %s; no other %s "
          "is bought for it for %lld s",
@@ -186,8 +194,7 @@ bool unhelped_judge(struct env *env, struct ledger *l,
         if (sure > env->now_ms)
             env_wake_wall(env, sure); /* until then none is bought either */
         else
-            note(env, l, taken, now, node, shape,
-                 now->str[now->demands[b->demand].owner]);
+            note(env, l, taken, now, node, shape, &now->demands[b->demand]);
         return true;
     }
     return false;
@@ -210,8 +217,7 @@ void unhelped_ending(struct env *env, struct ledger *l,
         if (plan->bundles[i].waiting + plan->bundles[i].infeasible == 0 ||
             !bought_for(m, now->shapes[shape].plain))
             continue;
-        note(env, l, taken, now, node, shape,
-             now->str[now->demands[b->demand].owner]);
+        note(env, l, taken, now, node, shape, &now->demands[b->demand]);
         return;
     }
 }

@@ -17,7 +17,13 @@
 static void node_has(struct builder *m, uint32_t node, const char *column,
                      int64_t left)
 {
-    VEC_PUSH(m->arena, &m->nodes[node].more, ((struct qty){column, left}));
+    int64_t total = left;
+
+    for (uint32_t c = 0; c < m->columns.n; c++)
+        if (m->columns.v[c].name == column && m->columns.v[c].fresh > total)
+            total = m->columns.v[c].fresh;
+    VEC_PUSH(m->arena, &m->nodes[node].more,
+             ((struct more){column, left, total}));
 }
 
 static const char *column_new(struct builder *m, const char *name,

@@ -115,12 +115,19 @@ static void part_add(struct builder *m, const struct snap_alt *alts,
                  .count = part->count / (part->times ? part->times : 1)}));
 }
 
+/* Has the scheduler looked at it by itself?  Of a gang it may be that the
+ * others lack a place, and one that runs has not been looked at. */
+static bool has_word(const struct pod *p)
+{
+    return p->state == POD_DEMAND && !*p->gang;
+}
+
 /* n equal pods; returns how many of them are planned for. */
 static uint32_t bundles_add(struct builder *m, struct pod **v, uint32_t n,
                             struct bundle_vec *to)
 {
     const struct pod *p = v[0];
-    const struct snap_alt *alts = pods_alts(m, p->shape);
+    const struct snap_alt *alts = pods_alts(m, p->shape, has_word(p));
     struct affinity_parts parts;
     uint32_t kept = 0;
 
@@ -189,6 +196,8 @@ static void demand_add(struct builder *m, struct pod **v, uint32_t n,
         .since_ms = since_of(v, n),
         .priority = v[0]->priority,
         .queue = arena_strdup(m->arena, v[0]->queue),
+        .said = v[0]->shape->said ? arena_strdup(m->arena, v[0]->shape->said)
+                                  : NULL,
         .bundles = bundles->all.v,
         .n_bundles = bundles->all.n,
     };

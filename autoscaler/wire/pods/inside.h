@@ -116,9 +116,10 @@ struct pod_shape {
     const struct affinity *affinities;
     uint32_t n_affinities;
     const char *code, *text; /* why it cannot be served; NULL: it can */
-    /* of the view that is being made */
-    uint64_t made_for;
-    const struct snap_alt *made;
+    char *said; /* by the scheduler, of the pod that came last; NULL */
+    /* of the view that is being made; made[1]: of pods that wait */
+    uint64_t made_for[2];
+    const struct snap_alt *made[2];
 };
 
 /* What identifies a shape: everything pods_shape_read() looks at. */
@@ -202,6 +203,7 @@ struct knode {
     int64_t leaving_ms;  /* duration: what it gives from then on */
     int64_t created_ms, changed_ms; /* changed: became ready, or ceased to be */
     uint64_t hash;                  /* of all this */
+    int64_t touched_ms; /* mono: it, or what runs there, last changed */
     /* the views' */
     int64_t idle_since_ms; /* mono; 0: it has work */
     uint32_t ix;           /* in the view that is being made */
@@ -313,13 +315,17 @@ struct pods_view_in {
     int64_t now_mono_ms, now_wall_ms;
 };
 
+struct more { /* of a column */
+    const char *name;
+    int64_t left, total;
+};
 struct view_node {
     struct knode *k;
     int64_t *left; /* beside k->total.v */
     uint32_t busy, n_pods;
     bool passing, lost; /* lost: not ready for too long */
     VEC(const char *) hosted, pods;
-    VEC(struct qty) more;           /* columns: what is left of each */
+    VEC(struct more) more;          /* columns */
     VEC(struct snap_bundle) works;  /* when asked for: what runs there */
     VEC(struct pod_shape *) shapes; /* theirs */
 };
@@ -348,7 +354,15 @@ struct builder {
 /* The view changes by itself so long after now. */
 void builder_due(struct builder *m, int64_t ms);
 
+/* ---- word.c: the scheduler's word */
+/* waiting: so many pods are demand.  Once, before the nodes are made. */
+void untried_begin(struct builder *m, uint32_t waiting);
+/* Keeps what the condition says, for a person. */
+void said_keep(struct pod_shape *s, const char *message);
+
 /* ---- view_nodes.c */
+/* Its labels or its peers say that it will have a device, and it has none. */
+bool view_node_settles(struct builder *m, const struct knode *k);
 void view_nodes_begin(struct builder *m);
 void view_pods_place(struct builder *m); /* those in m->bound */
 /* What runs on them as demand, when asked for; after the demand that waits. */
@@ -370,7 +384,9 @@ struct req pods_req_copy(struct arena *a, const struct req *r);
 struct tolerations pods_tolerations_copy(struct arena *a, struct tolerations t);
 
 /* ---- terms.c: a shape's conditions as the model has them */
-const struct snap_alt *pods_alts(struct builder *m, struct pod_shape *s);
+/* waits: for nodes that the scheduler may not have tried (word.c). */
+const struct snap_alt *pods_alts(struct builder *m, struct pod_shape *s,
+                                 bool waits);
 
 /* ---- demand.c: pending pods to demands */
 /* v: pods in POD_DEMAND and what else is of a gang, in any order */

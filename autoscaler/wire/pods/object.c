@@ -250,6 +250,8 @@ struct pod *pods_pod_read(const json_t *o, const struct pods_rules *rules,
         ret->shape = pods_shape_intern(
             s, meta, spec, !taint_refused(spec, message_of(condition)));
         ret->labels = pods_labels_intern(s, json_object_get(meta, "labels"));
+        if (ret->state == POD_DEMAND)
+            said_keep(ret->shape, message_of(condition));
     }
     if (ret->state == POD_DEMAND && ret->shape->code)
         waits_for(ret, ret->shape->code, ret->shape->text);

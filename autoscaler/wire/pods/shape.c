@@ -205,6 +205,7 @@ void pods_shape_free(struct pod_shape *s)
 {
     if (!s)
         return;
+    free(s->said);
     arena_done(&s->arena);
     free(s);
 }

@@ -103,6 +103,16 @@ static bool pod_same(const struct pod *a, const struct pod *b)
            strcmp(a->code, b->code) == 0;
 }
 
+/* Room came or went there: what the scheduler said of it is old. */
+static void touch(struct pods_store *s, const char *node)
+{
+    struct knode *k = *node ? (struct knode *)records_find(&s->nodes, node)
+                            : NULL;
+
+    if (k)
+        k->touched_ms = clock_mono_ms();
+}
+
 void pods_put(void *records, const json_t *o, bool gone)
 {
     struct records *r = records;
@@ -118,13 +128,19 @@ void pods_put(void *records, const json_t *o, bool gone)
     }
     old = (struct pod *)records_take(r, p->item.id);
     if (gone || p->state == POD_OVER) {
-        if (old)
+        if (old) {
+            touch(s, old->node);
             changed(s, false);
+        }
         pods_pod_free(s, p);
     } else {
         records_put(r, &p->item);
-        if (!old || !pod_same(old, p))
+        if (!old || !pod_same(old, p)) {
+            touch(s, p->node);
+            if (old && strcmp(old->node, p->node) != 0)
+                touch(s, old->node);
             changed(s, p->state == POD_DEMAND);
+        }
     }
     pods_pod_free(s, old);
     pthread_mutex_unlock(&s->lock);
@@ -148,8 +164,11 @@ void nodes_put(void *records, const json_t *o, bool gone)
             changed(s, true);
         pods_node_free(n);
     } else {
+        n->touched_ms = clock_mono_ms();
         if (old)
             n->idle_since_ms = old->idle_since_ms;
+        if (old && old->hash == n->hash)
+            n->touched_ms = old->touched_ms;
         records_put(r, &n->item);
         if (!old || old->hash != n->hash)
             changed(s, true);

@@ -122,17 +122,28 @@ struct names pods_names_copy(struct arena *a, struct names n)
     return (struct names){v, n.n};
 }
 
-const struct snap_alt *pods_alts(struct builder *m, struct pod_shape *s)
+/* What stands for the scheduler's word: see word.c. */
+static struct qtys with_untried(struct arena *a, struct qtys needs)
+{
+    static const struct qty little = {UNTRIED_RESOURCE, 1};
+
+    return pods_qtys_join(a, needs, (struct qtys){&little, 1});
+}
+
+const struct snap_alt *pods_alts(struct builder *m, struct pod_shape *s,
+                                 bool waits)
 {
     struct tolerations tolerations;
     struct snap_alt *alts;
     struct qtys needs;
 
-    if (s->made && s->made_for == m->in->store->views)
-        return s->made;
+    if (s->made[waits] && s->made_for[waits] == m->in->store->views)
+        return s->made[waits];
     alts = ARENA_ARRAY(m->arena, struct snap_alt, s->n_alts);
     tolerations = pods_tolerations_copy(m->arena, s->tolerations);
     needs = pods_qtys_copy(m->arena, s->needs);
+    if (waits)
+        needs = with_untried(m->arena, needs);
     for (uint32_t i = 0; i < s->n_alts; i++) {
         struct term *v = ARENA_ARRAY(m->arena, struct term, s->alts[i].n);
         for (uint32_t k = 0; k < s->alts[i].n; k++)
@@ -140,7 +151,7 @@ const struct snap_alt *pods_alts(struct builder *m, struct pod_shape *s)
                 return NULL;
         alts[i] = (struct snap_alt){needs, {v, s->alts[i].n}, tolerations, 0};
     }
-    s->made = alts;
-    s->made_for = m->in->store->views;
+    s->made[waits] = alts;
+    s->made_for[waits] = m->in->store->views;
     return alts;
 }

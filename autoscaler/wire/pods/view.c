@@ -74,16 +74,18 @@ static bool is_leaving(const struct builder *m, const struct pod *p)
 }
 
 /* Bound pods, and those that are demand or of a gang. */
-static struct pod **pods_sort_out(struct builder *m, uint32_t *ret_n)
+static struct pod **pods_sort_out(struct builder *m, uint32_t *ret_n,
+                                  uint32_t *ret_waiting)
 {
     const struct hash *all = &m->in->store->pods.by_id;
     struct pod **open = ARENA_ARRAY(m->arena, struct pod *, all->n), *p;
-    uint32_t n = 0;
+    uint32_t n = 0, waiting = 0;
 
     m->bound = ARENA_ARRAY(m->arena, struct pod *, all->n);
     for (uint32_t at = 0; (p = hash_each(all, &at));) {
         if (*p->node)
             m->bound[m->n_bound++] = p;
+        waiting += p->state == POD_DEMAND;
         if (p->state == POD_DEMAND || *p->gang || is_leaving(m, p))
             open[n++] = p;
         if (p->state == POD_WAITS && *p->code) {
@@ -97,6 +99,7 @@ static struct pod **pods_sort_out(struct builder *m, uint32_t *ret_n)
     if (m->n_bound > 1)
         qsort(m->bound, m->n_bound, sizeof *m->bound, by_name);
     *ret_n = n;
+    *ret_waiting = waiting;
     return open;
 }
 
@@ -109,16 +112,17 @@ struct source_view *pods_view_make(const struct pods_view_in *in,
     struct builder m = {.in = in, .arena = arena};
     struct source_node *nodes;
     struct pod **open;
-    uint32_t n;
+    uint32_t n, waiting;
 
     in->store->views++;
     view_nodes_begin(&m);
-    open = pods_sort_out(&m, &n);
+    open = pods_sort_out(&m, &n, &waiting);
     view_pods_place(&m);
     view_machines_begin(&m);
     pods_affinity_begin(&m, open, n);
     pods_demands(&m, open, n);
     view_works_make(&m);
+    untried_begin(&m, waiting);
     nodes = ARENA_ARRAY(arena, struct source_node, m.n_nodes);
     for (uint32_t i = 0; i < m.n_nodes; i++)
         view_node_make(&m, &m.nodes[i], &nodes[i]);

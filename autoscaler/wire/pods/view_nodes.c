@@ -87,7 +87,7 @@ static void work_add(struct builder *m, struct view_node *n,
 static void work_make(struct builder *m, struct pod_shape *shape,
                       struct snap_bundle *b)
 {
-    const struct snap_alt *alts = pods_alts(m, shape);
+    const struct snap_alt *alts = pods_alts(m, shape, false);
     struct snap_alt *plain;
 
     b->alts = alts;
@@ -209,6 +209,11 @@ static bool label_lacks(const struct knode *k)
     return true;
 }
 
+bool view_node_settles(struct builder *m, const struct knode *k)
+{
+    return lacks(m, k) || label_lacks(k);
+}
+
 static void settling_check(struct builder *m, const struct view_node *n,
                            struct source_node *h)
 {
@@ -284,13 +289,8 @@ static void resources_make(struct builder *m, const struct view_node *n,
         left[at] = (struct qty){total[at].name, n->left[at]};
     }
     for (uint32_t i = 0; i < n->more.n; i++, at++) {
-        int64_t most = n->more.v[i].amount;
-        for (uint32_t c = 0; c < m->columns.n; c++)
-            if (m->columns.v[c].name == n->more.v[i].name &&
-                m->columns.v[c].fresh > most)
-                most = m->columns.v[c].fresh;
-        total[at] = (struct qty){n->more.v[i].name, most};
-        left[at] = n->more.v[i];
+        total[at] = (struct qty){n->more.v[i].name, n->more.v[i].total};
+        left[at] = (struct qty){n->more.v[i].name, n->more.v[i].left};
     }
     h->total = (struct qtys){total, at};
     h->available = (struct qtys){left, at};

@@ -507,7 +507,7 @@ class WhyBundle(TypedDict):
     text: str
 
 
-class WhyOwnerDemands(TypedDict):
+class _WhyOwnerDemands(TypedDict):
     source: "Source"
     id: str
     strategy: str
@@ -515,6 +515,10 @@ class WhyOwnerDemands(TypedDict):
     priority: int
     since_at: Optional[str]
     bundles: List["WhyBundle"]
+
+
+class WhyOwnerDemands(_WhyOwnerDemands, total=False):
+    scheduler_says: str
 
 
 class WhyOwner(TypedDict):

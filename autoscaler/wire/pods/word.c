@@ -1,0 +1,71 @@
+/*
+ * word.c - the scheduler's word.  See inside.h.
+ *
+ * A pending pod has been tried on every node that is there, and the scheduler
+ * tries again when one changes.  So a node that is Ready and has not changed for
+ * a while has no place for any pod that still waits, whatever we believe of its
+ * room: there are more conditions (volumes, limits, plug-ins) than can be read.
+ * Nodes that came or changed lately, or come up still, are room.
+ *
+ * It is one resource for all: such a node has none of it, and every pod that
+ * waits needs a little.  A new node has it.
+ */
+#include "inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/alloc.h"
+#include "../../base/text.h"
+#include "../../model/amount.h"
+
+enum {
+    TRIED_MS = 15000, /* kube-scheduler's longest back-off is 10 s */
+    EACH_MS = 20,     /* it tries so many pods one after the other */
+    SAID_MAX = 500,
+};
+
+void said_keep(struct pod_shape *s, const char *message)
+{
+    size_t n = strlen(message);
+
+    n = n < SAID_MAX ? n : SAID_MAX;
+    if (!n ||
+        (s->said && strlen(s->said) == n && memcmp(s->said, message, n) == 0))
+        return;
+    free(s->said);
+    s->said = mem_zeroed(n + 1, 1);
+    memcpy(s->said, message, n);
+    text_clean(s->said, n);
+}
+
+/* It may have room that the scheduler is about to use, or will have it. */
+static bool is_untried(struct builder *m, const struct view_node *n,
+                       uint32_t waiting)
+{
+    const struct knode *k = n->k;
+    int64_t left = k->touched_ms + TRIED_MS + (int64_t)EACH_MS * waiting -
+                   m->in->now_mono_ms;
+
+    if (!k->ready || (n->passing && k->n_lasting < k->taints.n) ||
+        view_node_settles(m, k))
+        return true;
+    if (left > 0)
+        builder_due(m, left);
+    return left > 0;
+}
+
+void untried_begin(struct builder *m, uint32_t waiting)
+{
+    struct column c = {arena_strdup(m->arena, UNTRIED_RESOURCE), AMOUNT_ONE};
+
+    if (!waiting)
+        return;
+    VEC_PUSH(m->arena, &m->columns, c);
+    for (uint32_t i = 0; i < m->n_nodes; i++) {
+        int64_t has = is_untried(m, &m->nodes[i], waiting) ? AMOUNT_ONE : 0;
+
+        VEC_PUSH(m->arena, &m->nodes[i].more,
+                 ((struct more){c.name, has, has}));
+    }
+}
