@@ -96,6 +96,9 @@ static bool missing(struct kube_watch *w, enum status s)
 
     if ((s != ST_NOT_FOUND && !hidden) || !w->o.optional)
         return false;
+    pthread_mutex_lock(&w->lock);
+    w->state.missing = true;
+    pthread_mutex_unlock(&w->lock);
     w->o.list_begin(w->o.ctx);
     w->o.list_end(w->o.ctx);
     watch_is_good(w);

@@ -38,6 +38,8 @@ struct kube_watch_state {
     bool ok;                   /* up to date as far as anybody knows */
     int64_t bad_since_mono_ms; /* 0: ok */
     int64_t again_mono_ms;     /* it pauses until then; 0: it does not */
+    bool missing;              /* optional, and the server has no such kind or
+                                * does not let us see it */
     enum status status;        /* of the last failure; ST_OK when ok */
     char problem[448];         /* "" when ok */
     char code[48];             /* err.code of it */

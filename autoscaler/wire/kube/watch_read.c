@@ -29,6 +29,9 @@ static void watch_begun(void *ctx)
 {
     struct kube_watch *w = ctx;
 
+    pthread_mutex_lock(&w->lock);
+    w->state.missing = false;
+    pthread_mutex_unlock(&w->lock);
     watch_is_good(w);
 }
 

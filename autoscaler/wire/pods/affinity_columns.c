@@ -29,7 +29,7 @@ static void node_has(struct builder *m, uint32_t node, const char *column,
 static const char *column_new(struct builder *m, const char *name,
                               int64_t fresh)
 {
-    struct column c = {arena_strdup(m->arena, name), fresh};
+    struct column c = {arena_strdup(m->arena, name), fresh, false};
 
     VEC_PUSH(m->arena, &m->columns, c);
     return c.name;

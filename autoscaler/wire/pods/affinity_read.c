@@ -141,27 +141,63 @@ static void term_read(struct pod_shape *s, const json_t *metadata,
     VEC_PUSH(&s->arena, &to->all, x);
 }
 
+/* Two pods conflict when port and protocol are the same and the addresses are
+ * too, or one of them is none: who has an address takes a little of the port and
+ * all of it at that address. */
+static void port_add(struct pod_shape *s, const json_t *p, json_int_t port,
+                     struct affinity_vec *to)
+{
+    const char *protocol = pods_text(p, "protocol", NULL);
+    const char *ip = pods_text(p, "hostIP", NULL);
+    struct affinity x = {.kind = AFFINITY_PORT, .self = true};
+    const char *name;
+
+    name = arena_printf(&s->arena, "%d/%s", (int)port,
+                        strcmp(protocol, "UDP") == 0    ? "UDP"
+                        : strcmp(protocol, "SCTP") == 0 ? "SCTP"
+                                                        : "TCP");
+    if (*ip && strcmp(ip, "0.0.0.0") != 0) {
+        x.name = arena_printf(&s->arena, "host port %.45s:%s",
+                              pods_clean(&s->arena, ip), name);
+        VEC_PUSH(&s->arena, &to->all, x);
+        x.self = false;
+    }
+    x.name = arena_printf(&s->arena, "host port %s", name);
+    VEC_PUSH(&s->arena, &to->all, x);
+}
+
+static void container_ports(struct pod_shape *s, const json_t *ports,
+                            bool of_host, struct affinity_vec *to)
+{
+    for (size_t k = 0; k < json_array_size(ports) && k < PODS_MAX_LIST; k++) {
+        const json_t *p = json_array_get(ports, k);
+        json_int_t port = json_integer_value(json_object_get(p, "hostPort"));
+
+        if (!port && of_host)
+            port = json_integer_value(json_object_get(p, "containerPort"));
+        if (port > 0 && port <= 65535)
+            port_add(s, p, port, to);
+    }
+}
+
+/* Of containers and sidecars; an init container that ends has its port to
+ * itself. */
 static void ports_read(struct pod_shape *s, const json_t *spec,
                        struct affinity_vec *to)
 {
-    const json_t *list = json_object_get(spec, "containers");
+    static const char *const lists[] = {"containers", "initContainers"};
+    bool of_host = json_is_true(json_object_get(spec, "hostNetwork"));
 
-    for (size_t i = 0; i < json_array_size(list) && i < PODS_MAX_LIST; i++) {
-        const json_t *ports = json_object_get(json_array_get(list, i), "ports");
-        for (size_t k = 0; k < json_array_size(ports) && k < PODS_MAX_LIST;
-             k++) {
-            const json_t *p = json_array_get(ports, k);
-            json_int_t port = json_integer_value(
-                json_object_get(p, "hostPort"));
-            const char *protocol = pods_text(p, "protocol", NULL);
-            struct affinity x = {.kind = AFFINITY_PORT, .self = true};
-            if (port <= 0 || port > 65535)
-                continue;
-            x.name = arena_printf(&s->arena, "host port %d/%s", (int)port,
-                                  strcmp(protocol, "UDP") == 0    ? "UDP"
-                                  : strcmp(protocol, "SCTP") == 0 ? "SCTP"
-                                                                  : "TCP");
-            VEC_PUSH(&s->arena, &to->all, x);
+    for (int l = 0; l < 2; l++) {
+        const json_t *list = json_object_get(spec, lists[l]);
+
+        for (size_t i = 0; i < json_array_size(list) && i < PODS_MAX_LIST;
+             i++) {
+            const json_t *c = json_array_get(list, i);
+
+            if (l == 0 ||
+                strcmp(pods_text(c, "restartPolicy", NULL), "Always") == 0)
+                container_ports(s, json_object_get(c, "ports"), of_host, to);
         }
     }
 }

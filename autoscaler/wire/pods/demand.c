@@ -29,6 +29,11 @@ void pods_note(struct builder *m, const struct pod *p, const char *code,
             arena_strdup(m->arena, code), arena_strdup(m->arena, text)}));
 }
 
+static const char *volumes_key(const struct pod *p)
+{
+    return p->volumes ? p->volumes->key : "";
+}
+
 /* Of one demand first, of one bundle next; the order is the same in every
  * view and after a restart. */
 static int by_group(const void *pa, const void *pb)
@@ -49,6 +54,8 @@ static int by_group(const void *pa, const void *pb)
         d = (a->shape->shared.hash > b->shape->shared.hash) -
             (a->shape->shared.hash < b->shape->shared.hash);
     if (!d)
+        d = strcmp(volumes_key(a), volumes_key(b));
+    if (!d)
         d = (a->created_ms > b->created_ms) - (a->created_ms < b->created_ms);
     return d ? d : strcmp(a->item.id, b->item.id);
 }
@@ -56,6 +63,7 @@ static int by_group(const void *pa, const void *pb)
 static bool one_bundle(const struct pod *a, const struct pod *b)
 {
     return a->shape == b->shape && a->priority == b->priority &&
+           strcmp(volumes_key(a), volumes_key(b)) == 0 &&
            strcmp(a->gang, b->gang) == 0 && strcmp(a->space, b->space) == 0 &&
            strcmp(a->owner, b->owner) == 0 && strcmp(a->queue, b->queue) == 0;
 }
@@ -128,9 +136,17 @@ static uint32_t bundles_add(struct builder *m, struct pod **v, uint32_t n,
 {
     const struct pod *p = v[0];
     const struct snap_alt *alts = pods_alts(m, p->shape, has_word(p));
+    uint32_t n_alts = p->shape->n_alts, kept = 0;
     struct affinity_parts parts;
-    uint32_t kept = 0;
 
+    if (p->volumes && p->volumes->code) {
+        for (uint32_t i = 0; i < n; i++)
+            pods_note(m, v[i], p->volumes->code, p->volumes->text);
+        m->n_elsewhere++;
+        return 0;
+    }
+    if (alts && p->volumes)
+        alts = pods_alts_with(m, alts, n_alts, p->volumes, &n_alts);
     if (!alts) {
         for (uint32_t i = 0; i < n; i++)
             pods_note(m, v[i], "TooManyConditions",
@@ -147,10 +163,10 @@ static uint32_t bundles_add(struct builder *m, struct pod **v, uint32_t n,
         if (!x->terms.n && !x->needs.n && !x->zones.n && x->times <= 1)
             VEC_PUSH(m->arena, &to->all,
                      ((struct snap_bundle){.alts = alts,
-                                           .n_alts = p->shape->n_alts,
+                                           .n_alts = n_alts,
                                            .count = parts.v[i].count}));
         else
-            part_add(m, alts, p->shape->n_alts, &parts.v[i], to);
+            part_add(m, alts, n_alts, &parts.v[i], to);
         kept += parts.v[i].count;
     }
     for (uint32_t i = kept; i < n; i++)
@@ -212,8 +228,8 @@ static const char *id_of(struct builder *m, struct pod *const *v, uint32_t n,
                          bool more)
 {
     const struct pod *p = v[0];
-    unsigned mark = (unsigned)(p->shape->shared.hash ^
-                               p->shape->shared.hash >> 32);
+    uint64_t h = hash_text(p->shape->shared.hash, volumes_key(p));
+    unsigned mark = (unsigned)(h ^ h >> 32);
 
     if (!*p->owner && n == 1)
         return arena_printf(m->arena, "Pod/%s/%s", p->space, p->name);

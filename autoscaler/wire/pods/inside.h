@@ -91,7 +91,8 @@ enum affinity_kind {
 struct affinity { /* towards other pods, per topology domain */
     enum affinity_kind kind;
     bool zone;              /* the domain is the zone, else the host */
-    bool self;              /* the pod itself is one of those meant */
+    bool self;              /* the pod itself is one of those meant; PORT: it
+                             * takes the port on all addresses of that name */
     bool every_space;       /* pods of all namespaces are meant */
     struct names spaces;    /* of these; n == 0: of its own */
     struct reqs reqs;       /* on the other pods' labels */
@@ -123,8 +124,10 @@ struct pod_shape {
 };
 
 /* What identifies a shape: everything pods_shape_read() looks at. */
-char *pods_shape_key(const json_t *metadata, const json_t *spec, bool lenient);
-/* lenient: taints named like its extended resources are tolerated. */
+char *pods_shape_key(const json_t *metadata, const json_t *spec);
+/* lenient: taints named like its extended resources are tolerated, as in a
+ * template that the admission plug-in ExtendedResourceToleration has not seen
+ * yet; what it adds to a pod stands there. */
 struct pod_shape *pods_shape_read(const json_t *metadata, const json_t *spec,
                                   bool lenient);
 void pods_shape_free(struct pod_shape *s);
@@ -176,6 +179,7 @@ struct pod {          /* one block with its strings */
     const char *owner;       /* "Job/space/name"; "" */
     const char *gang;        /* "space/name" of its group; "" */
     const char *queue;       /* davit.io/queue; "" */
+    const char *claims;      /* names, each with a newline behind it; "" */
     const char *code, *text; /* POD_WAITS: why, if a user should know; "" */
     uint32_t gang_size;      /* annotated; 0: not said */
     struct pod_shape *shape;
@@ -186,6 +190,8 @@ struct pod {          /* one block with its strings */
     bool ending;             /* asked to go */
     int32_t priority;
     int64_t created_ms, since_ms;
+    /* of the view that is being made; NULL: it has no claims */
+    const struct pod_volumes *volumes;
 };
 
 struct knode {
@@ -219,6 +225,66 @@ struct pod_group {
     uint32_t min;
 };
 
+/* ---- volumes.  Records whose strings are in an arena of their own. */
+struct object {
+    struct item item;
+    struct arena arena;
+};
+struct volume { /* a PersistentVolume */
+    struct object object;
+    const struct reqs *alts; /* where it can be used; n_alts 0: anywhere */
+    uint32_t n_alts;
+    const char *class, *driver; /* "" */
+    const char *claim;          /* "space/name" it is bound to, or kept for */
+    struct pairs labels;
+    int64_t size;
+    uint32_t modes; /* a bit each */
+    bool of_host;   /* on one host: no new node helps */
+    bool free, block;
+};
+enum { MODE_ONE_POD = 8 };
+struct claim {
+    struct object object; /* id: "space/name" */
+    const char *volume;   /* its name; "" */
+    const char *class;    /* "" */
+    struct reqs reqs;     /* on the volume's labels */
+    int64_t size;
+    uint32_t modes;
+    bool ending, lost, block, selects;
+};
+struct storage_class {
+    struct object object;
+    const char *driver;
+    const struct reqs *alts; /* allowedTopologies; n_alts 0: anywhere */
+    uint32_t n_alts;
+    bool waits; /* for its first consumer */
+    bool provisions;
+};
+struct csi_node {
+    struct object object; /* id: the node's name */
+    struct qtys limits;   /* by driver */
+};
+struct space { /* a namespace */
+    struct object object;
+    struct pairs labels;
+};
+
+struct volume *pods_volume_read(const json_t *o);
+struct claim *pods_claim_read(const json_t *o);
+struct storage_class *pods_class_read(const json_t *o);
+struct csi_node *pods_csi_read(const json_t *o);
+struct space *pods_space_read(const json_t *o);
+void object_free(struct item *x);
+
+/* What the claims of a pod ask of its node, in a view. */
+struct pod_volumes {
+    const char *key;         /* the same: the same conditions */
+    const struct reqs *alts; /* beside the shape's; one with n 0: anywhere */
+    uint32_t n_alts;
+    struct qtys needs;       /* attachments, by driver */
+    const char *code, *text; /* why no new node helps; NULL: one does */
+};
+
 struct pods_rules { /* whose pods are demand; outlives the store */
     struct names namespaces, schedulers;
     const char *label; /* of a node: the machine's id */
@@ -248,6 +314,9 @@ struct pods_store {
     pthread_mutex_t lock; /* of all below */
     pthread_cond_t wake;
     struct records pods, nodes, daemons, groups;
+    struct records volumes, claims, classes, csi, spaces;
+    bool hides_volumes; /* we may not read one of these kinds, or there is none */
+    bool hides_spaces;       /* nor namespaces */
     struct hash shapes;      /* struct pod_shape, by key */
     struct hash labels;      /* struct pod_labels, by key */
     uint64_t views;          /* made so far */
@@ -264,6 +333,11 @@ void pods_put(void *records, const json_t *o, bool gone);
 void nodes_put(void *records, const json_t *o, bool gone);
 void daemons_put(void *records, const json_t *o, bool gone);
 void groups_put(void *records, const json_t *o, bool gone);
+void volumes_put(void *records, const json_t *o, bool gone);
+void claims_put(void *records, const json_t *o, bool gone);
+void classes_put(void *records, const json_t *o, bool gone);
+void csi_put(void *records, const json_t *o, bool gone);
+void spaces_put(void *records, const json_t *o, bool gone);
 void records_list_begin(void *records);
 void records_list_end(void *records);
 void records_changed(void *records); /* wakes who waits for a view */
@@ -273,7 +347,7 @@ struct item *records_find(const struct records *r, const char *id);
 /* ---- shared.c; with the lock held */
 void pods_pod_free(struct pods_store *s, struct pod *p); /* NULL is fine */
 struct pod_shape *pods_shape_intern(struct pods_store *s, const json_t *meta,
-                                    const json_t *spec, bool lenient);
+                                    const json_t *spec);
 struct pod_labels *pods_labels_intern(struct pods_store *s,
                                       const json_t *labels);
 
@@ -286,6 +360,7 @@ struct probe {
 struct column { /* a resource that stands for a condition on other pods */
     const char *name;
     int64_t fresh; /* what a new node has of it */
+    bool learned;  /* living nodes of the type show how much that is */
 };
 struct daemon_need {
     const struct reqs *alts;
@@ -360,6 +435,10 @@ void untried_begin(struct builder *m, uint32_t waiting);
 /* Keeps what the condition says, for a person. */
 void said_keep(struct pod_shape *s, const char *message);
 
+/* ---- volumes.c */
+/* Of these pods, and columns for what nodes can attach. */
+void volumes_begin(struct builder *m, struct pod **open, uint32_t n);
+
 /* ---- view_nodes.c */
 /* Its labels or its peers say that it will have a device, and it has none. */
 bool view_node_settles(struct builder *m, const struct knode *k);
@@ -382,11 +461,18 @@ struct qtys pods_qtys_join(struct arena *a, struct qtys x, struct qtys y);
 struct names pods_names_copy(struct arena *a, struct names n);
 struct req pods_req_copy(struct arena *a, const struct req *r);
 struct tolerations pods_tolerations_copy(struct arena *a, struct tolerations t);
+struct pairs pods_pairs_copy(struct arena *a, const json_t *labels);
 
 /* ---- terms.c: a shape's conditions as the model has them */
 /* waits: for nodes that the scheduler may not have tried (word.c). */
 const struct snap_alt *pods_alts(struct builder *m, struct pod_shape *s,
                                  bool waits);
+
+/* Each of these alternatives with each of the volumes'; NULL: too many. */
+const struct snap_alt *pods_alts_with(struct builder *m,
+                                      const struct snap_alt *alts, uint32_t n,
+                                      const struct pod_volumes *volumes,
+                                      uint32_t *ret_n);
 
 /* ---- demand.c: pending pods to demands */
 /* v: pods in POD_DEMAND and what else is of a gang, in any order */

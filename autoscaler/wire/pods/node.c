@@ -38,7 +38,7 @@ static void labels_read(struct knode *n, const json_t *labels)
 
     if (most > PODS_MAX_LIST)
         most = PODS_MAX_LIST;
-    v = ARENA_ARRAY(a, struct pair, most + 3);
+    v = ARENA_ARRAY(a, struct pair, most + 4);
     json_object_foreach((json_t *)(uintptr_t)labels, key, x) {
         const char *s = json_string_value(x);
         if (!s || kept == most || strlen(s) > PODS_MAX_TEXT ||
@@ -54,6 +54,7 @@ static void labels_read(struct knode *n, const json_t *labels)
         add(a, v, &kept, ACCEL_LABEL, accel);
     if (*market)
         add(a, v, &kept, MARKET_LABEL, market);
+    add(a, v, &kept, "metadata.name", n->item.id); /* for matchFields */
     n->labels = (struct pairs){v, kept};
 }
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "../../base/alloc.h"
+#include "../../base/buf.h"
 #include "../../base/clock.h"
 #include "../../base/text.h"
 
@@ -34,6 +35,22 @@ static const char *pack(struct packer *p, const char *s)
         return s;
     memcpy(to, s, n);
     text_clean(to, n - 1);
+    p->at += n;
+    return to;
+}
+
+/* Its newlines stay. */
+static const char *pack_list(struct packer *p, const char *s)
+{
+    size_t n = strlen(s) + 1;
+    char *to = p->at;
+
+    if (n == 1)
+        return "";
+    p->n += n;
+    if (p->measuring)
+        return s;
+    memcpy(to, s, n);
     p->at += n;
     return to;
 }
@@ -88,6 +105,24 @@ static void gang_of(const json_t *meta, const json_t *spec, char *ret,
     }
 }
 
+/* The claims that it names or that are made for it, by name. */
+static void claims_of(const json_t *meta, const json_t *spec, struct buf *to)
+{
+    const json_t *list = json_object_get(spec, "volumes");
+
+    for (size_t i = 0; i < json_array_size(list) && i < PODS_MAX_LIST; i++) {
+        const json_t *v = json_array_get(list, i);
+        const char *claim = pods_text(v, "persistentVolumeClaim", "claimName",
+                                      NULL);
+
+        if (*claim)
+            buf_printf(to, "%s\n", claim);
+        else if (json_is_object(json_object_get(v, "ephemeral")))
+            buf_printf(to, "%s-%s\n", pods_text(meta, "name", NULL),
+                       pods_text(v, "name", NULL));
+    }
+}
+
 static void owner_of(const json_t *meta, char *ret, size_t size, bool *daemon,
                      bool *fixed)
 {
@@ -131,29 +166,6 @@ static const char *message_of(const json_t *condition)
     return s ? s : "";
 }
 
-/* Is one of the taints that the scheduler reports named like a resource that
- * the pod asks for?  Then no admission plug-in adds that toleration. */
-static bool taint_refused(const json_t *spec, const char *message)
-{
-    const char *taints = strstr(message, "untolerated taint");
-    const json_t *list = json_object_get(spec, "containers");
-
-    if (!taints)
-        return false;
-    if (!strchr(taints, '{'))
-        return true;
-    for (size_t i = 0; i < json_array_size(list) && i < PODS_MAX_LIST; i++) {
-        const json_t *limits = pods_at(json_array_get(list, i), "resources",
-                                       "limits", NULL);
-        const char *name;
-        json_t *v;
-        json_object_foreach((json_t *)(uintptr_t)limits, name, v)
-            if (strchr(name, '/') && strstr(taints, name))
-                return true;
-    }
-    return false;
-}
-
 static void waits_for(struct pod *p, const char *code, const char *text)
 {
     p->state = POD_WAITS;
@@ -167,7 +179,6 @@ static void state_of(struct pod *p, const json_t *o,
     const json_t *spec = json_object_get(o, "spec");
     const char *phase = pods_text(o, "status", "phase", NULL);
     const char *scheduler = pods_text(spec, "schedulerName", NULL);
-    const char *message = message_of(condition);
 
     p->code = p->text = "";
     if (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0) {
@@ -189,13 +200,7 @@ static void state_of(struct pod *p, const json_t *o,
         strcmp(pods_text(condition, "status", NULL), "False") != 0 ||
         strcmp(pods_text(condition, "reason", NULL), "Unschedulable") != 0)
         return;
-    if (strstr(message, "unbound immediate PersistentVolumeClaims") ||
-        (strstr(message, "persistentvolumeclaim \"") &&
-         strstr(message, "not found")))
-        waits_for(p, "VolumeUnbound",
-                  "a volume it claims is not there yet: a new node is no help");
-    else
-        p->state = POD_DEMAND;
+    p->state = POD_DEMAND;
 }
 
 struct pod *pods_pod_read(const json_t *o, const struct pods_rules *rules,
@@ -209,7 +214,8 @@ struct pod *pods_pod_read(const json_t *o, const struct pods_rules *rules,
     const char *name = pods_text(meta, "name", NULL);
     struct packer packer = {.measuring = true};
     char owner[640], gang[800];
-    struct pod p = {0}, *ret;
+    struct buf claims;
+    struct pod p = {0}, *ret = NULL;
 
     if (!*uid || !*name || !json_is_object(spec))
         return NULL;
@@ -217,6 +223,8 @@ struct pod *pods_pod_read(const json_t *o, const struct pods_rules *rules,
     p.space = pods_text(meta, "namespace", NULL);
     owner_of(meta, owner, sizeof owner, &p.daemon, &p.fixed);
     gang_of(meta, spec, gang, sizeof gang, &p.gang_size);
+    buf_init(&claims, 65536);
+    claims_of(meta, spec, &claims);
     p.queue = pods_text(meta, "labels", QUEUE_LABEL, NULL);
     p.ray = *pods_text(meta, "labels", "ray.io/cluster", NULL) != '\0';
     p.ending = json_object_get(meta, "deletionTimestamp");
@@ -243,12 +251,13 @@ struct pod *pods_pod_read(const json_t *o, const struct pods_rules *rules,
         q.owner = pack(&packer, owner);
         q.gang = pack(&packer, gang);
         q.queue = pack(&packer, p.queue);
+        q.claims = pack_list(&packer, claims.n ? claims.s : "");
         if (i)
             *ret = q;
     }
+    buf_done(&claims);
     if (ret->state != POD_OVER) {
-        ret->shape = pods_shape_intern(
-            s, meta, spec, !taint_refused(spec, message_of(condition)));
+        ret->shape = pods_shape_intern(s, meta, spec);
         ret->labels = pods_labels_intern(s, json_object_get(meta, "labels"));
         if (ret->state == POD_DEMAND)
             said_keep(ret->shape, message_of(condition));

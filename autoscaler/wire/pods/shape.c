@@ -41,6 +41,15 @@ static void garbled(struct pod_shape *s, const char *what)
     pods_refuse(s, "BadSelector", "its %s makes no sense or is too long", what);
 }
 
+static bool names_nodes(const json_t *fields)
+{
+    for (size_t i = 0; i < json_array_size(fields); i++)
+        if (strcmp(pods_text(json_array_get(fields, i), "operator", NULL),
+                   "NotIn") != 0)
+            return true;
+    return false;
+}
+
 /* One nodeSelectorTerm as an alternative; one with nothing in it fits no
  * node, as in the scheduler. */
 static void term_add(struct pod_shape *s, const struct req_vec *base,
@@ -59,7 +68,8 @@ static void term_add(struct pod_shape *s, const struct req_vec *base,
         garbled(s, "node affinity");
         return;
     }
-    if (json_array_size(fields)) { /* metadata.name: one node, this one */
+    /* metadata.name In: one node, this one; NotIn holds for every new one */
+    if (names_nodes(fields)) {
         pods_refuse(s, "NamesNode",
                     "it names the node it must run on: a new one is no help");
         return;

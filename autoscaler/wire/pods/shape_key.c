@@ -27,6 +27,7 @@ static void add_json(struct buf *b, const char *name, const json_t *v)
 
 static void add_containers(struct buf *b, const json_t *spec, const char *list)
 {
+    bool of_host = json_is_true(json_object_get(spec, "hostNetwork"));
     const json_t *v = json_object_get(spec, list), *ports;
     size_t n = json_array_size(v);
 
@@ -37,13 +38,13 @@ static void add_containers(struct buf *b, const json_t *spec, const char *list)
         add_json(b, "r", json_object_get(c, "resources"));
         add_json(b, "p", json_object_get(c, "restartPolicy"));
         for (size_t k = 0; k < json_array_size(ports); k++)
-            if (json_integer_value(
-                    json_object_get(json_array_get(ports, k), "hostPort")))
+            if (of_host || json_integer_value(json_object_get(
+                               json_array_get(ports, k), "hostPort")))
                 add_json(b, "h", json_array_get(ports, k));
     }
 }
 
-char *pods_shape_key(const json_t *metadata, const json_t *spec, bool lenient)
+char *pods_shape_key(const json_t *metadata, const json_t *spec)
 {
     static const char *const parts[] = {
         "nodeSelector",
@@ -60,7 +61,6 @@ char *pods_shape_key(const json_t *metadata, const json_t *spec, bool lenient)
     bool others_matter;
 
     buf_init(&b, KEY_MAX);
-    buf_str(&b, lenient ? "l;" : "s;");
     add_containers(&b, spec, "initContainers");
     add_containers(&b, spec, "containers");
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)

@@ -39,14 +39,14 @@ static bool shared_leave(struct hash *all, struct shared *x)
 /* ---- shapes */
 
 struct pod_shape *pods_shape_intern(struct pods_store *s, const json_t *meta,
-                                    const json_t *spec, bool lenient)
+                                    const json_t *spec)
 {
-    char *key = pods_shape_key(meta, spec, lenient);
+    char *key = pods_shape_key(meta, spec);
     uint64_t hash = hash_text(HASH_SEED, key);
     struct pod_shape *x = shared_find(&s->shapes, key, hash);
 
     if (!x) {
-        x = pods_shape_read(meta, spec, lenient);
+        x = pods_shape_read(meta, spec, false);
         shared_add(&s->shapes, &x->shared, arena_strdup(&x->arena, key), hash);
     }
     free(key);

@@ -20,7 +20,7 @@ enum {
     GATHER_LAZY_MS = 200,
     GATHER_MOST_MS = 35, /* between two views while events come and come */
     STALE_MS = 5000,     /* how long a watch may be broken */
-    WATCHES = 4,
+    WATCHES = 9,
 };
 
 struct kube_source {
@@ -54,6 +54,16 @@ static const struct {
      offsetof(struct pods_store, daemons), daemons_put},
     {"/apis/scheduling.x-k8s.io/v1alpha1/podgroups", "podgroups", true,
      offsetof(struct pods_store, groups), groups_put},
+    {"/api/v1/persistentvolumes", "persistentvolumes", true,
+     offsetof(struct pods_store, volumes), volumes_put},
+    {"/api/v1/persistentvolumeclaims", "persistentvolumeclaims", true,
+     offsetof(struct pods_store, claims), claims_put},
+    {"/apis/storage.k8s.io/v1/storageclasses", "storageclasses", true,
+     offsetof(struct pods_store, classes), classes_put},
+    {"/apis/storage.k8s.io/v1/csinodes", "csinodes", true,
+     offsetof(struct pods_store, csi), csi_put},
+    {"/api/v1/namespaces", "namespaces", true,
+     offsetof(struct pods_store, spaces), spaces_put},
 };
 
 static void source_configure(void *handle, struct names zones, bool no_reserve)
@@ -150,6 +160,17 @@ static void start(struct kube_source *h)
     }
 }
 
+/* What we may not read is left to the scheduler's word. */
+static void hidden_take(struct pods_store *s, size_t records, bool missing)
+{
+    if (records == offsetof(struct pods_store, volumes) ||
+        records == offsetof(struct pods_store, claims) ||
+        records == offsetof(struct pods_store, classes))
+        s->hides_volumes = s->hides_volumes || missing;
+    if (records == offsetof(struct pods_store, spaces))
+        s->hides_spaces = missing;
+}
+
 /* All watches: complete once, and none broken for long.  *ret_wait: nothing is
  * wrong yet, but not all is there either. */
 static enum status watches_ok(struct kube_source *h, bool *ret_wait,
@@ -157,11 +178,12 @@ static enum status watches_ok(struct kube_source *h, bool *ret_wait,
 {
     int64_t now = clock_mono_ms();
 
-    *ret_wait = false;
+    *ret_wait = h->store.hides_volumes = false;
     for (int i = 0; i < WATCHES; i++) {
         struct kube_watch_state s;
         enum status failed;
         kube_watch_state(h->watch[i], &s);
+        hidden_take(&h->store, kinds[i].records, s.missing);
         if (s.ok)
             continue;
         failed = s.status == ST_OK ? ST_RETRY : s.status;

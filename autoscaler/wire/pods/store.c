@@ -214,7 +214,27 @@ void groups_put(void *records, const json_t *o, bool gone)
     item_put(records, g ? &g->item : NULL, gone, true);
 }
 
+#define OBJECTS_PUT(kind, read, urgent) \
+    void kind##_put(void *records, const json_t *o, bool gone) \
+    { \
+        struct item *x = (struct item *)read(o); \
+\
+        item_put(records, x, gone, urgent); \
+    }
+
+OBJECTS_PUT(volumes, pods_volume_read, true)
+OBJECTS_PUT(claims, pods_claim_read, true)
+OBJECTS_PUT(classes, pods_class_read, true)
+OBJECTS_PUT(csi, pods_csi_read, true)
+OBJECTS_PUT(spaces, pods_space_read, false)
+
 /* ---- the whole */
+
+static void records_object_free(struct pods_store *s, struct item *x)
+{
+    (void)s;
+    object_free(x);
+}
 
 static void pod_free(struct pods_store *s, struct item *x)
 {
@@ -249,6 +269,11 @@ void pods_store_init(struct pods_store *s, const struct pods_rules *rules)
                              .nodes = {.store = s, .free = node_free},
                              .daemons = {.store = s, .free = daemon_free},
                              .groups = {.store = s, .free = group_free}};
+    struct records *objects[] = {&s->volumes, &s->claims, &s->classes, &s->csi,
+                                 &s->spaces};
+
+    for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
+        *objects[i] = (struct records){.store = s, .free = records_object_free};
     pthread_mutex_init(&s->lock, NULL);
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -258,7 +283,9 @@ void pods_store_init(struct pods_store *s, const struct pods_rules *rules)
 
 void pods_store_done(struct pods_store *s)
 {
-    struct records *all[] = {&s->pods, &s->nodes, &s->daemons, &s->groups};
+    struct records *all[] = {&s->pods,    &s->nodes,   &s->daemons,
+                             &s->groups,  &s->volumes, &s->claims,
+                             &s->classes, &s->csi,     &s->spaces};
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         records_sweep(s, all[i], true);

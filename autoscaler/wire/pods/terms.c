@@ -130,6 +130,58 @@ static struct qtys with_untried(struct arena *a, struct qtys needs)
     return pods_qtys_join(a, needs, (struct qtys){&little, 1});
 }
 
+struct pairs pods_pairs_copy(struct arena *a, const json_t *labels)
+{
+    struct pair *v = ARENA_ARRAY(a, struct pair, json_object_size(labels));
+    const char *key;
+    uint32_t n = 0;
+    json_t *x;
+
+    json_object_foreach((json_t *)(uintptr_t)labels, key, x)
+        if (json_is_string(x))
+            v[n++] = (struct pair){pods_clean(a, key),
+                                   pods_clean(a, json_string_value(x))};
+    return (struct pairs){v, n};
+}
+
+static bool reqs_terms(struct builder *m, const struct reqs *r, struct term *to)
+{
+    for (uint32_t k = 0; k < r->n; k++)
+        if (!req_term(m, &r->v[k], &to[k]))
+            return false;
+    return true;
+}
+
+const struct snap_alt *pods_alts_with(struct builder *m,
+                                      const struct snap_alt *alts, uint32_t n,
+                                      const struct pod_volumes *volumes,
+                                      uint32_t *ret_n)
+{
+    struct snap_alt *v = ARENA_ARRAY(m->arena, struct snap_alt,
+                                     (size_t)n * volumes->n_alts);
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < volumes->n_alts && kept < 4 * PODS_MAX_ALTS;
+             k++) {
+            const struct reqs *more = &volumes->alts[k];
+            const struct terms *own = &alts[i].selector;
+            struct term *t = ARENA_ARRAY(m->arena, struct term,
+                                         own->n + more->n);
+
+            if (own->n)
+                memcpy(t, own->v, own->n * sizeof *t);
+            if (!reqs_terms(m, more, t + own->n))
+                return NULL;
+            v[kept] = alts[i];
+            v[kept].selector = (struct terms){t, own->n + more->n};
+            v[kept++].resources = pods_qtys_join(m->arena, alts[i].resources,
+                                                 volumes->needs);
+        }
+    *ret_n = kept;
+    return v;
+}
+
 const struct snap_alt *pods_alts(struct builder *m, struct pod_shape *s,
                                  bool waits)
 {

@@ -113,7 +113,7 @@ static bool is_column(const struct fit *f, const char *name)
 {
     for (uint32_t i = 0; i < f->view->n_columns; i++)
         if (strcmp(f->view->columns[i].name, name) == 0)
-            return true;
+            return !f->view->columns[i].learned;
     return false;
 }
 
@@ -144,6 +144,7 @@ static bool of_one_node(const char *key)
 {
     static const char *const keys[] = {
         "kubernetes.io/hostname",
+        "metadata.name",
         "topology.kubernetes.io/zone",
         "failure-domain.beta.kubernetes.io/zone",
         "topology.gke.io/zone",
@@ -284,7 +285,9 @@ void pods_type_fit(const struct source_view *view,
     probes_answer(&f);
     daemons_take(&f);
     for (uint32_t i = 0; i < view->pods->n_columns; i++)
-        if (view->pods->columns[i].fresh > 0)
+        if (view->pods->columns[i].fresh > 0 &&
+            !(view->pods->columns[i].learned &&
+              amount_of(&f, view->pods->columns[i].name)))
             set_amount(&f, view->pods->columns[i].name,
                        view->pods->columns[i].fresh);
     t->resources = (struct qtys){f.resources.v, f.resources.n};

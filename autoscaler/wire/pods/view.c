@@ -88,6 +88,7 @@ static struct pod **pods_sort_out(struct builder *m, uint32_t *ret_n,
         waiting += p->state == POD_DEMAND;
         if (p->state == POD_DEMAND || *p->gang || is_leaving(m, p))
             open[n++] = p;
+        p->volumes = NULL;
         if (p->state == POD_WAITS && *p->code) {
             pods_note(m, p, p->code, p->text);
             if (p->shape->code)
@@ -119,6 +120,7 @@ struct source_view *pods_view_make(const struct pods_view_in *in,
     open = pods_sort_out(&m, &n, &waiting);
     view_pods_place(&m);
     view_machines_begin(&m);
+    volumes_begin(&m, open, n);
     pods_affinity_begin(&m, open, n);
     pods_demands(&m, open, n);
     view_works_make(&m);

@@ -41,12 +41,12 @@ def rows():
         "needs": needs(0.25, 64 * 2**20), "alts": [""]}
     yield "a limit without a request is the request", {"containers": [box(limits={"cpu": "2", "memory": "1G"})]}, {
         "needs": needs(2, 10**9)}
-    yield "a GPU, and the taint of its name tolerated", {"containers": gpu}, {
-        "needs": needs(GPU=1), "alts": [NOT_OTHERS], "tolerates": GPU}
+    yield "a GPU, and not the taint of its name", {"containers": gpu}, {
+        "needs": needs(GPU=1), "alts": [NOT_OTHERS]}
     yield "eight GPUs of two containers", {"containers": [box(limits={GPU: 4}), box(limits={GPU: 4}, name="d")]}, {
         "needs": needs(GPU=8)}
     yield "AMD", {"containers": [box(limits={"amd.com/gpu": 2})]}, {
-        "needs": needs(GPU=2), "alts": ["davit.io/gpu in (amd.com.gpu)"], "tolerates": "amd.com/gpu"}
+        "needs": needs(GPU=2), "alts": ["davit.io/gpu in (amd.com.gpu)"]}
     yield "TPU", {"containers": [box(limits={"google.com/tpu": 4})]}, {"needs": needs(TPU=4), "alts": [""]}
     yield "Neuron", {"containers": [box(limits={"aws.amazon.com/neuroncore": 2})]}, {
         "needs": {"pods": 1, "neuron_cores": 2}}
@@ -121,7 +121,7 @@ def rows():
     yield "has a node", {"containers": gpu, "nodeName": "n1"}, {"state": "bound"}
     yield "is over", {"containers": gpu, "_status": {"phase": "Succeeded"}}, {"state": "over"}
     yield "a volume is missing", {"containers": gpu, "_message": "0/3 nodes are available: pod has unbound immediate "
-                                  "PersistentVolumeClaims. not found"}, {"state": "waits", "code": "VolumeUnbound"}
+                                  "PersistentVolumeClaims. not found"}, {"state": "demand"}
     yield "a taint that is not tolerated after all", {"containers": gpu, "_message": "0/1 nodes are available: 1 node(s) "
                                                       "had untolerated taint {nvidia.com/gpu: present}."}, {
         "intolerant": GPU}
