@@ -108,6 +108,13 @@ class Pools(Daemon):
             return collections.Counter()
         return collections.Counter(m["type"] for m in cloud["machines"] if not m.get("gone_ms"))
 
+    def joined(self, kind, n=1):
+        """Those of the type, once the daemon has seen all n as nodes: only then has it their ray_id."""
+        until(lambda: self.ready(kind) == n, why=lambda: f"{self.nodes()}")
+        found = self.nodes(kind, "ready")
+        assert all(x["ray_id"] for x in found), found
+        return found
+
     def count(self):
         """Node objects by type."""
         found = self.plane.client.get("/api/v1/nodes")["items"]

@@ -21,7 +21,7 @@ def test_a_node_that_is_taken_back_is_replaced_at_once(plane, tmp_path):
     with Pools(plane, tmp_path, SMALL, limits=KEEP) as d:
         plane.apply(manifests.deployment("web", 3, manifests.pod("web", cpu="1")))
         until(lambda: len(ready(plane, "web")) == 3, SOON)
-        first, = d.nodes("small")
+        first, = d.joined("small")
         mark = plane.audit_mark()
         notice(plane, first["ray_id"], SPOT)
         until(lambda: d.events("node.leaving"), SOON, lambda: d.text()[-2000:])
@@ -39,7 +39,7 @@ def test_a_notice_that_is_taken_off_keeps_the_node(plane, tmp_path):
         plane.apply(manifests.pdb("all", {"app": "web"}, 1))
         plane.apply(manifests.deployment("web", 1, manifests.pod("web", cpu="3")))
         until(lambda: len(ready(plane, "web")) == 1, SOON)
-        first, = d.nodes("small")
+        first, = d.joined("small")
         notice(plane, first["ray_id"], conditions=[{"type": "VMEventScheduled", "status": "True", "reason": "VMEventScheduled",
                                                     "message": "Preempt Scheduled"}])
         until(lambda: d.events("node.leaving"), SOON)
@@ -59,7 +59,7 @@ def test_ray_hears_of_it_with_its_deadline(plane, gcs, tmp_path):  # noqa: F811
         create(plane, [ray_pod("w-0", gpus=4, cpu="1")])
         until(lambda: "w-0" in gcs.alive(), SOON)
         gcs.busy("w-0")
-        first, = d.nodes("t4")
+        first, = d.joined("t4")
         mark = plane.audit_mark()
         notice(plane, first["ray_id"], dict(SPOT, key="cloud.google.com/impending-node-termination"))
         at, r = until(lambda: gcs.asked, SOON)[0]

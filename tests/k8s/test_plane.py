@@ -54,6 +54,14 @@ def test_ready_in_ten_seconds(plane):
     assert plane.took < 25 * crowded()  # 10 s where the machine is not shared
 
 
+def test_an_object_without_a_name_is_not_the_list_of_all(plane):
+    """A machine's ray_id is empty until it has joined: the API server answers such a GET with 200 and no "spec"."""
+    for path in ("/api/v1/nodes/", pods_path(name=""), clusters_path(name="", fieldManager="x")):
+        with pytest.raises(ValueError, match="name is empty"):
+            plane.api("GET", path)
+    assert plane.client.get(pods_path())["kind"] == "PodList"
+
+
 def test_gpu_pod_pending_then_bound_when_its_node_comes(plane):
     plane.apply(manifests.pod("p1", gpus=2))
     pod = until(lambda: (lambda p: p if p["status"].get("conditions") else None)(

@@ -30,17 +30,17 @@ class ApiError(Exception):
         self.status, self.reply = status, reply
 
 
-def pods_path(namespace="default", name="", **query):
+def pods_path(namespace="default", name=None, **query):
     return path_of("/api/v1", namespace, "pods", name, **query)
 
 
-def clusters_path(namespace="default", name="", **query):
+def clusters_path(namespace="default", name=None, **query):
     return path_of(RAY, namespace, "rayclusters", name, **query)
 
 
-def path_of(group, namespace, resource, name="", **query):
-    """path_of("/apis/apps/v1", "default", "deployments", labelSelector="a=b")"""
-    path = group + (f"/namespaces/{namespace}" if namespace else "") + f"/{resource}" + (f"/{name}" if name else "")
+def path_of(group, namespace, resource, name=None, **query):
+    """path_of("/apis/apps/v1", "default", "deployments", labelSelector="a=b"); without a name it is the list."""
+    path = group + (f"/namespaces/{namespace}" if namespace else "") + f"/{resource}" + (f"/{name}" if name is not None else "")
     return path + ("?" + urllib.parse.urlencode(query) if query else "")
 
 
@@ -63,6 +63,8 @@ class Client:
 
     def call(self, method, path, body=None, content_type=None, raw=False):
         """(status, reply).  A patch given as a list is a JSON patch, else a merge patch."""
+        if path.partition("?")[0].endswith("/"):  # the server would answer with the list of all
+            raise ValueError(f"{method} {path}: the object's name is empty")
         if content_type is None:
             content_type = "application/json"
             if method == "PATCH":
