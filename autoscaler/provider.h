@@ -37,7 +37,7 @@
     X(QUOTA, 4, "launch half as many; at one it backs off 2 min to 1 h") \
     X(AUTH, 5, "the provider backs off 30 s to 10 min: then a launch probes") \
     X(INVALID, 6, "the node type backs off 5 min to 1 h, or until reload") \
-    X(NOT_FOUND, 7, "it is gone already: terminate() has succeeded") \
+    X(NOT_FOUND, 7, "end: it is gone, as asked; launch: as STOCKOUT") \
     X(CANCELLED, 8, "drop the answer and list again") \
     X(UNSUPPORTED, 9, "offers() only: never call it again") \
     X(BROKEN, 10, "as RETRY, for the whole provider")

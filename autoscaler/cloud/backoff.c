@@ -2,6 +2,7 @@
  * backoff.c - see backoff.h.
  *
  *   STOCKOUT   the offer      60 s, doubling to 30 min
+ *   NOT_FOUND  the offer      the same: what it is made of is not there
  *   QUOTA      the offer      room: half of what was asked, down to none;
  *                             then 120 s, doubling to 1 h
  *   INVALID    the node type  5 min, doubling to 1 h
@@ -44,7 +45,11 @@ static const struct rule rules[ST_COUNT] = {
     [ST_AUTH] = {SCOPE_PROVIDER, 30 * 1000, 600 * 1000},
     [ST_INVALID] = {SCOPE_TYPE, 300 * 1000, 3600 * 1000},
     [ST_BROKEN] = {SCOPE_PROVIDER, 1000, 60 * 1000},
-    /* OK, NOT_FOUND, CANCELLED, UNSUPPORTED say nothing about it. */
+    [ST_NOT_FOUND] = {SCOPE_OFFER, 60 * 1000, 1800 * 1000},
+    [ST_UNSUPPORTED] = {SCOPE_OFFER, 60 * 1000, 1800 * 1000},
+    /* OK and CANCELLED, which is our own doing, say nothing about it.  Every
+     * other answer is a refusal: without a rule it would be asked again at
+     * once, for ever. */
 };
 
 struct record {
@@ -259,6 +264,8 @@ const struct backoff *backoffs_note_launch(struct backoffs *b,
 
     if (e->status == ST_OK)
         provider_answered(b, of, now_ms);
+    assert(scope != SCOPE_NONE || e->status == ST_OK ||
+           e->status == ST_CANCELLED);
     if (scope == SCOPE_NONE)
         return NULL;
     r = record_get(b, *of.type ? scope : SCOPE_PROVIDER, of);

@@ -2,7 +2,8 @@
  * backoff.h - offers, node types and providers that are left alone for a while
  * after a failure.
  *
- * An offer backs off after STOCKOUT, QUOTA or RETRY, and after machines that
+ * A launch that was refused always leads to one, whatever its code.  An offer
+ * backs off after STOCKOUT, NOT_FOUND, QUOTA or RETRY, and after machines that
  * came and were of no use; its node type after INVALID; the provider after
  * THROTTLED, BROKEN and AUTH, and after any failure that has no type.  Each
  * failure doubles the delay up to a limit (backoff.c has the table), and after

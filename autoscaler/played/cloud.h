@@ -123,6 +123,7 @@ struct cloud_weather {
     uint32_t stockout; /* a bit for each offer: hash of type, zone, market */
     uint32_t quota;    /* machines alive; 0: no limit */
     bool invalid;      /* launches answer INVALID */
+    bool lacks;        /* launches answer NOT_FOUND */
     uint32_t start_fails, no_gpu, never_joins, refuses_end; /* new machines */
     uint32_t boot_factor; /* boots take so many times longer; 0: 1 */
     uint32_t dear;        /* prices, in percent of the usual; 0: 100 */

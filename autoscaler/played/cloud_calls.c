@@ -236,6 +236,8 @@ static int launch_comes(struct asked *a, struct davit_error *e)
         return DAVIT_OK;
     if (w->invalid)
         return call_fails(c, e, DAVIT_INVALID, "there is no such machine");
+    if (w->lacks)
+        return call_fails(c, e, DAVIT_NOT_FOUND, "no such accelerator here");
     if (sold_out(c, &a->order))
         return call_fails(c, e, DAVIT_STOCKOUT, "no capacity");
     if (w->quota && alive(c) + n > w->quota)

@@ -167,22 +167,35 @@ static void metadata_add(json_t *body, const char *script)
         items, json_pack("{s:s, s:s}", "key", STARTUP_SCRIPT, "value", script));
 }
 
-static void scheduling_add(json_t *body, bool spot)
+/* Of what the user wrote nothing is changed but the older word for spot, which
+ * says the same.  FLEX_START and RESERVATION_BOUND machines end by themselves, as
+ * spot ones do, and are deleted then
+ * (cloud.google.com/compute/docs/instances/provisioning-models). */
+static void scheduling_add(json_t *body, bool spot, bool own_gpus)
 {
     json_t *s = object_of(body, "scheduling");
-    bool fixed = spot || json_object_get(body, "guestAccelerators");
-    /* Ray's older files say preemptible; the market decides here. */
     json_object_del(s, "preemptible");
-    json_object_del(s, "provisioningModel");
-    if (fixed)
-        json_object_set_new(s, "onHostMaintenance", json_string("TERMINATE"));
-    usual(s, "automaticRestart", json_boolean(!spot));
-    if (spot) {
-        json_object_set_new(s, "provisioningModel", json_string("SPOT"));
-        json_object_set_new(s, "automaticRestart", json_false());
-        json_object_set_new(s, "instanceTerminationAction",
-                            json_string("DELETE"));
+    if (!spot &&
+        strcmp(kit_json_text(s, "provisioningModel"), "SPOT") == 0) {
+        /* of a type for both markets, and this is the other one */
+        json_object_del(s, "provisioningModel");
+        json_object_del(s, "instanceTerminationAction");
     }
+    if (spot)
+        usual(s, "provisioningModel", json_string("SPOT"));
+    const char *model = kit_json_text(s, "provisioningModel");
+    bool flex = strcmp(model, "FLEX_START") == 0;
+    bool standard = *model == '\0' || strcmp(model, "STANDARD") == 0;
+    /* Not for all: E2 refuses it. */
+    if (!standard || own_gpus || json_object_get(body, "guestAccelerators"))
+        usual(s, "onHostMaintenance", json_string("TERMINATE"));
+    usual(s, "automaticRestart", json_boolean(!spot && !flex));
+    if (!standard)
+        usual(s, "instanceTerminationAction", json_string("DELETE"));
+    if (flex && !json_object_get(body, "reservationAffinity"))
+        json_object_set_new(object_of(body, "reservationAffinity"),
+                            "consumeReservationType",
+                            json_string("NO_RESERVATION"));
 }
 
 static void labels_add(json_t *body, const struct gce *g,
@@ -234,7 +247,7 @@ json_t *body_make(const struct gce *g, const struct gce_type *t,
     zones_add(body, g, l->zone);
     disk_add(body, t);
     network_add(body, t);
-    scheduling_add(body, l->spot);
+    scheduling_add(body, l->spot, t->own_gpus == OWN_SOME);
     metadata_add(body, script);
     labels_add(body, g, t, l);
     return body;

@@ -13,7 +13,12 @@ static int end_one(struct op *op, const char *id)
     json_t *reply;
     if (!instance)
         return DAVIT_NOT_FOUND;
-    gcp_request_id(uuid, id, strlen(id));
+    /* Google answers an id that it knows with its first operation, also one that
+     * failed: each try has its own.  To delete twice does no harm. */
+    char *salted = kit_print("%s/%lld", id,
+                             (long long)op->g->gcp.host->wall_ms());
+    gcp_request_id(uuid, salted, strlen(salted));
+    free(salted);
     char *path = kit_print("%s?requestId=%s", instance, uuid);
     int s = api_send(op, "DELETE", path, NULL, &reply);
     json_decref(reply);

@@ -22,12 +22,17 @@
 #define LABEL_REQUEST "davit-request"
 #define LABEL_TYPE "davit-type"
 
+enum own_gpus { OWN_UNKNOWN, OWN_NONE, OWN_SOME };
+
 struct gce_type {
     char *name, *machine;
     bool spot;
     char **zones;
     size_t n_zones;
     json_t *node;   /* as instances.insert takes it, without what body.c adds */
+    /* Has the machine type GPUs of its own?  UNKNOWN until Google was asked. */
+    atomic_int own_gpus;
+    char *given;    /* the machine type of node_config; NULL: it says none */
     char *template; /* an instance template to begin with; NULL: none */
     char *join, *user, *resources; /* of the startup script; NULL: none */
 };
@@ -59,7 +64,8 @@ int options_read(struct gce *g, const struct davit_setup *s,
 void options_done(struct gce *g);
 const struct gce_type *type_find(const struct gce *g, const char *name);
 
-/* body.c: of one instance; for json_decref(). */
+/* body.c: of one instance; for json_decref().  What the type's node_config says
+ * stands; the rest is made to be right for GPUs and for the market. */
 json_t *body_make(const struct gce *g, const struct gce_type *t,
                   const struct davit_launch *l, const char *name,
                   const char *script);
@@ -84,6 +90,11 @@ int api_wait(struct op *op, const char *zone, const char *operation);
 bool name_plain(const char *name);
 /* "zones/Z/instances/N" of a machine's id, for free(); NULL: no id of ours. */
 char *instance_path(const char *id);
+
+/* offers.c: the type in a zone, as Google has it; for json_decref().  NOT_FOUND:
+ * the zone does not have it. */
+int machine_ask(struct op *op, const struct gce_type *t, const char *zone,
+                json_t **ret);
 
 /* list.c, launch.c, end.c, offers.c, console.c */
 int gce_list(void *self, struct davit_call *call, struct davit_sink *sink,

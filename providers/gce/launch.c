@@ -18,6 +18,15 @@ struct making { /* one machine of a launch */
     int status;
 };
 
+/* What a zone lacks (an accelerator, a disk type, a reservation) may be in
+ * another: the offer alone.  An image, a network, a template or an account that
+ * is not there is missing everywhere. */
+static int not_found(const struct op *op)
+{
+    return op->e && strstr(op->e->text, "/zones/") ? DAVIT_NOT_FOUND
+                                                   : DAVIT_INVALID;
+}
+
 static int insert(struct op *op, const struct gce_type *t,
                   const struct davit_launch *l, const char *script,
                   struct making *m)
@@ -40,6 +49,8 @@ static int insert(struct op *op, const struct gce_type *t,
     snprintf(m->operation, sizeof m->operation, "%s",
              kit_json_text(reply, "name"));
     json_decref(reply);
+    if (s == DAVIT_NOT_FOUND)
+        s = not_found(op);
     if (s == DAVIT_RETRY && op->e && strstr(op->e->code, "alreadyExists"))
         return DAVIT_OK; /* an earlier try made it */
     if (s == DAVIT_OK && m->operation[0] == '\0')
@@ -64,6 +75,12 @@ static void put_starting(const struct gce_type *t, const struct davit_launch *l,
                                       .spot = l->spot});
 }
 
+static int waited(struct op *op, const char *zone, const char *operation)
+{
+    int s = api_wait(op, zone, operation);
+    return s == DAVIT_NOT_FOUND ? not_found(op) : s;
+}
+
 /* Sends all until one is refused; then waits for what was sent. */
 static int make_all(struct op *op, const struct gce_type *t,
                     const struct davit_launch *l, const char *script,
@@ -81,7 +98,7 @@ static int make_all(struct op *op, const struct gce_type *t,
         first = *op->e;
     for (uint32_t i = 0; i < sent; i++) {
         if (v[i].status == DAVIT_OK && v[i].operation[0] != '\0')
-            v[i].status = api_wait(op, l->zone, v[i].operation);
+            v[i].status = waited(op, l->zone, v[i].operation);
         if (v[i].status != DAVIT_OK && v[i].operation[0] != '\0')
             op->g->salt++;
         if (v[i].status == DAVIT_OK)
@@ -95,6 +112,18 @@ static int make_all(struct op *op, const struct gce_type *t,
     if (worst != DAVIT_OK && op->e)
         *op->e = first;
     return worst;
+}
+
+/* Once: what is terminated at maintenance and what migrates depends on it. */
+static int own_gpus_learn(struct op *op, const struct gce_type *t,
+                          const char *zone)
+{
+    json_t *m;
+    if (t->own_gpus != OWN_UNKNOWN)
+        return DAVIT_OK;
+    int s = machine_ask(op, t, zone, &m);
+    json_decref(m);
+    return s;
 }
 
 int gce_launch(void *self, struct davit_call *call,
@@ -112,7 +141,9 @@ int gce_launch(void *self, struct davit_call *call,
                          "an instance is made in a zone: node type %.60s "
                          "needs zones",
                          t->name);
-    int s = join_script(&op, t, &script);
+    int s = own_gpus_learn(&op, t, l->zone);
+    if (s == DAVIT_OK)
+        s = join_script(&op, t, &script);
     if (s != DAVIT_OK)
         return s;
     struct making *v = kit_zeroed(l->count, sizeof *v);

@@ -18,16 +18,18 @@ static const char *last_part(const char *s)
     return slash ? slash + 1 : s;
 }
 
+/* PENDING: a flex start that waits for its capacity. */
 static enum davit_phase phase(const char *status)
 {
-    static const char *const starting[] = {"PROVISIONING", "STAGING"};
+    static const char *const starting[] = {"PENDING", "PROVISIONING",
+                                           "STAGING"};
     static const char *const running[] = {"RUNNING", "REPAIRING"};
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < sizeof starting / sizeof *starting; i++)
         if (strcmp(status, starting[i]) == 0)
             return DAVIT_STARTING;
+    for (size_t i = 0; i < sizeof running / sizeof *running; i++)
         if (strcmp(status, running[i]) == 0)
             return DAVIT_RUNNING;
-    }
     /* Stopped for good, its disk billed: the daemon ends it. */
     if (strcmp(status, "TERMINATED") == 0 || strcmp(status, "SUSPENDED") == 0 ||
         strcmp(status, "STOPPED") == 0)

@@ -12,19 +12,48 @@
 struct offering { /* a node type in a zone */
     const struct gce_type *type;
     const char *zone;
-    bool there;
+    const char *lacks; /* what of it the zone does not have; NULL: nothing */
     int64_t cpus, gpus;
     char machine[64], accelerator[64];
     struct kit_offer facts;
 };
 
+int machine_ask(struct op *op, const struct gce_type *t, const char *zone,
+                json_t **ret)
+{
+    char *path = kit_print("zones/%s/machineTypes/%.*s", zone,
+                           (int)strcspn(t->machine, "+"), t->machine);
+    int s = api_send(op, "GET", path, NULL, ret);
+    free(path);
+    if (s == DAVIT_OK)
+        ((struct gce_type *)t)->own_gpus = json_array_size(json_object_get(
+                                               *ret, "accelerators")) > 0
+                                               ? OWN_SOME
+                                               : OWN_NONE;
+    return s;
+}
+
+/* A zone that has the machine type may lack what is attached to it.  Who may not
+ * ask learns it from the launch. */
+static int accelerator_ask(struct op *op, struct offering *o)
+{
+    json_t *reply;
+    char *path = kit_print("zones/%s/acceleratorTypes/%s", o->zone,
+                           o->accelerator);
+    int s = api_send(op, "GET", path, NULL, &reply);
+    free(path);
+    json_decref(reply);
+    if (s == DAVIT_NOT_FOUND)
+        o->lacks = "the zone does not have this accelerator type";
+    return s == DAVIT_NOT_FOUND || s == DAVIT_AUTH ? DAVIT_OK : s;
+}
+
 static int machine_read(struct op *op, struct offering *o)
 {
     json_t *m;
-    char *path = kit_print("zones/%s/machineTypes/%s", o->zone, o->machine);
-    int s = api_send(op, "GET", path, NULL, &m);
-    free(path);
-    o->there = s == DAVIT_OK;
+    int s = machine_ask(op, o->type, o->zone, &m);
+    if (s == DAVIT_NOT_FOUND)
+        o->lacks = "the zone does not have this machine type";
     if (s == DAVIT_OK) {
         const json_t *own = json_array_get(json_object_get(m, "accelerators"),
                                            0);
@@ -55,13 +84,12 @@ static void put_market(const struct offering *o, bool spot,
              &(struct gcp_machine){o->machine, o->accelerator, o->cpus, o->gpus,
                                    spot},
              &room, note, sizeof note);
-    struct davit_offer offer = {
-        .name = o->type->name,
-        .zone = o->zone,
-        .spot = spot,
-        .available = o->there,
-        .note = o->there ? note : "the zone does not have this machine type",
-        .price_micros_hour = -1};
+    struct davit_offer offer = {.name = o->type->name,
+                                .zone = o->zone,
+                                .spot = spot,
+                                .available = !o->lacks,
+                                .note = o->lacks ? o->lacks : note,
+                                .price_micros_hour = -1};
     kit_quotas_set(&room, &offer);
     kit_offer_put(&o->facts, &offer, sink, put);
 }
@@ -75,8 +103,11 @@ static int zone_offer(struct op *op, const struct gce_type *t, const char *zone,
     snprintf(o.machine, sizeof o.machine, "%.*s", (int)strcspn(t->machine, "+"),
              t->machine);
     body_accelerator(t, o.accelerator, &o.gpus);
+    bool attached = o.accelerator[0] != '\0';
     int s = machine_read(op, &o);
-    if (s == DAVIT_OK && o.there)
+    if (s == DAVIT_OK && !o.lacks && attached)
+        s = accelerator_ask(op, &o);
+    if (s == DAVIT_OK && !o.lacks)
         s = gcp_quotas(&g->gcp, op->call,
                        &(struct gcp_place){g->url, g->project, zone}, quotas,
                        op->e);

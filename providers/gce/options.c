@@ -46,25 +46,70 @@ static const char *const numbers[] = {"acceleratorCount",
                                       "visibleCoreCount",
                                       "vlan"};
 
+static const char *last_part(const char *s)
+{
+    const char *slash = strrchr(s, '/');
+    return slash ? slash + 1 : s;
+}
+
 static bool begins(const char *path, const char *top)
 {
     return strncmp(path, top, strlen(top)) == 0;
 }
 
+/* And its truths. */
+static const char *const truths[] = {"autoDelete",
+                                     "automaticRestart",
+                                     "boot",
+                                     "canIpForward",
+                                     "deletionProtection",
+                                     "discardLocalSsd",
+                                     "enableConfidentialCompute",
+                                     "enableDisplay",
+                                     "enableIntegrityMonitoring",
+                                     "enableNestedVirtualization",
+                                     "enableSecureBoot",
+                                     "enableUefiNetworking",
+                                     "enableVpcScopedDns",
+                                     "enableVtpm",
+                                     "enabled",
+                                     "exposeHostTopology",
+                                     "forceAttach",
+                                     "identityCertificateEnabled",
+                                     "preemptible",
+                                     "setPublicPtr",
+                                     "skipGuestOsShutdown",
+                                     "updateAutoLearnPolicy"};
+
+static bool among(const char *const *names, size_t n, const char *key)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(names[i], key) == 0)
+            return true;
+    return false;
+}
+#define AMONG(names, key) among(names, sizeof names / sizeof *names, key)
+
+/* What a user names himself: a label "boot" is no truth. */
+static bool is_named(const char *path)
+{
+    return begins(path, "labels.") || begins(path, "metadata.") ||
+           strstr(path, ".labels.") || strstr(path, "resourceManagerTags.");
+}
+
 /* Google's JSON has 64-bit numbers as texts, but truths and small numbers as
- * themselves; a YAML's leaves are all texts here.  What is the user's own to
- * name is text always. */
+ * themselves; a YAML's leaves are all texts here.  What is neither true nor a
+ * number goes as it is, for Google to refuse. */
 static json_t *leaf(const char *path, const char *key, const char *value)
 {
-    bool text = begins(path, "labels.") || begins(path, "metadata.") ||
-                begins(path, "params.") || strcmp(key, "sourceImage") == 0;
-    if (text)
-        return json_string(value);
-    if (strcasecmp(value, "true") == 0 || strcasecmp(value, "false") == 0)
+    char *end;
+    long n = strtol(value, &end, 10);
+    if (!is_named(path) && AMONG(truths, key) &&
+        (strcasecmp(value, "true") == 0 || strcasecmp(value, "false") == 0))
         return json_boolean(value[0] == 't' || value[0] == 'T');
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (strcmp(numbers[i], key) == 0)
-            return json_integer(strtol(value, NULL, 10));
+    if (!is_named(path) && AMONG(numbers, key) && *value != '\0' &&
+        *end == '\0')
+        return json_integer(n);
     return json_string(value);
 }
 
@@ -98,15 +143,29 @@ static void put_at(json_t *top, const char *path, const char *value)
     }
 }
 
-/* Those are ours to say: body.c writes them. */
+/* Those are Davit's or Google's to say, so that to write them is a mistake. */
+static bool taken(const char *field)
+{
+    static const char *const ours[] = {"name", "zone", "id", "status"};
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        if (strcmp(ours[i], field) == 0)
+            return true;
+    return false;
+}
+
 static int read_node_config(struct kit_reading *r, const char *field,
                             const char *value)
 {
-    static const char *const ours[] = {"name", "zone", "machineType", "id",
-                                       "status"};
-    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
-        if (strcmp(ours[i], field) == 0)
-            return DAVIT_OK;
+    struct gce_type *type = type_of(r);
+    if (taken(field))
+        return kit_error(r->error, DAVIT_INVALID, "",
+                         "%.20s is not yours to say: Davit names machines, and "
+                         "their zone is one of the type's zones",
+                         field);
+    if (strcmp(field, "machineType") == 0) {
+        type->given = kit_keep_text(r->keep, last_part(value));
+        return DAVIT_OK;
+    }
     /* insert takes it beside the instance, not in it. */
     if (strcmp(field, "sourceInstanceTemplate") == 0) {
         struct gce_type *t = type_of(r);
@@ -200,6 +259,53 @@ const struct kit_option gce_options[] = {
 
 /* ---- a type, whole */
 
+/* scheduling: of Ray's files is a list of parts. */
+static const char *scheduled(const struct gce_type *t, const char *key)
+{
+    const json_t *s = json_object_get(t->node, "scheduling"), *part;
+    const char *found = kit_json_text(s, key);
+    size_t i;
+    json_array_foreach(s, i, part)
+        if (*kit_json_text(part, key) != '\0')
+            found = kit_json_text(part, key);
+    return found;
+}
+
+static bool scheduled_true(const struct gce_type *t, const char *key)
+{
+    const json_t *s = json_object_get(t->node, "scheduling"), *part;
+    bool found = json_is_true(json_object_get(s, key));
+    size_t i;
+    json_array_foreach(s, i, part)
+        found = found || json_is_true(json_object_get(part, key));
+    return found;
+}
+
+/* The market and the machine are said twice: they must agree. */
+static int market_check(const struct gce_type *t,
+                        const struct davit_node_type *n, struct davit_error *e)
+{
+    const char *model = scheduled(t, "provisioningModel");
+    bool says_spot = strcmp(model, "SPOT") == 0 ||
+                     scheduled_true(t, "preemptible");
+    size_t bare = strcspn(t->machine, "+");
+    if (t->given &&
+        (strlen(t->given) != bare || strncmp(t->machine, t->given, bare) != 0))
+        return kit_type_error(e, n, "node_config",
+                              "its machineType is %.60s, machine: says %.60s",
+                              t->given, t->machine);
+    if (says_spot && !n->spot)
+        return kit_type_error(e, n, "node_config",
+                              "its scheduling asks for spot machines: say "
+                              "spot: true of the type");
+    if (*model != '\0' && !says_spot && n->spot)
+        return kit_type_error(e, n, "node_config",
+                              "its provisioningModel is %.30s, and the type is "
+                              "spot: true",
+                              model);
+    return DAVIT_OK;
+}
+
 static int type_check(const struct gce_type *t, const struct davit_node_type *n,
                       struct davit_error *e)
 {
@@ -223,7 +329,7 @@ static int type_check(const struct gce_type *t, const struct davit_node_type *n,
     if (!label_make(t->name, label))
         return kit_type_error(e, n, "",
                               "its name does not fit a label's 63 bytes");
-    return DAVIT_OK;
+    return market_check(t, n, e);
 }
 
 static void inherit(struct gce_type *t, const struct gce_type *all)
@@ -238,6 +344,7 @@ static void inherit(struct gce_type *t, const struct gce_type *all)
     t->join = t->join ? t->join : all->join;
     t->user = t->user ? t->user : all->user;
     t->template = t->template ? t->template : all->template;
+    t->given = t->given ? t->given : all->given;
 }
 
 static int type_read(struct gce *g, const struct davit_node_type *n,

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "cloud/backoff.h"
 #include "contract.h"
 
 static void nap(int64_t ms)
@@ -492,6 +493,45 @@ static void law_errors(struct bench *b)
     }
 }
 
+/* What made nothing and was not put off would be asked again at once, for ever:
+ * the daemon's own table decides. */
+static void left_alone(struct bench *b, const struct call *c)
+{
+    int64_t now = clock_wall_ms();
+    struct backoffs *all = backoffs_new();
+    struct offer_key of = {"suite", c->type, c->zone, c->spot};
+    const struct backoff *x;
+    if (c->status == ST_OK || c->machines.n > 0) {
+        backoffs_free(all);
+        return;
+    }
+    x = backoffs_note_launch(all, of, c->count, 0, &c->err, now);
+    if (!x || (x->until_ms <= now && x->room >= c->count))
+        bench_wrong(b,
+                    "a launch that was refused with %s and made nothing is "
+                    "asked again at once",
+                    status_name(c->status));
+    backoffs_free(all);
+}
+
+static void law_refused(struct bench *b)
+{
+    struct call *c = bench_launch_new(b, 1, bench_request(b));
+    c->type = "no-such-type";
+    c = bench_run(b, c);
+    left_alone(b, c);
+    call_free(c);
+    for (uint32_t i = 0; i < b->n_faults && b->wrong[0] == '\0'; i++) {
+        if (!bench_shell(b, b->faults[i].command))
+            return;
+        c = bench_run(b, bench_launch_new(b, 2, bench_request(b)));
+        left_alone(b, c);
+        call_free(c);
+        if (b->heal && bench_shell(b, b->heal))
+            bench_clear(b);
+    }
+}
+
 static void law_offers(struct bench *b)
 {
     if ((provider_caps(b->p) & DAVIT_CAP_OFFERS) == 0)
@@ -544,6 +584,7 @@ const struct law laws[] = {
      "comes of it",
      law_partial},
     {"errors", "each failure is told as the reaction it needs", law_errors},
+    {"refused", "what was refused is not asked for again at once", law_refused},
     {"console",
      "a console that cannot be read, hangs or is nobody's keeps no machine",
      law_console},

@@ -41,6 +41,7 @@
     X(stockout) \
     X(quota) \
     X(invalid) \
+    X(lacks) \
     X(start_fails) \
     X(no_gpu) \
     X(never_joins) \

@@ -329,6 +329,22 @@ static const char *below_least_size(void)
     return cycles((struct cloud_weather){.invalid_ends = true});
 }
 
+/* 52.  A zone lacks what a machine is made of: it is not asked for at once again,
+ * and again. */
+static const char *not_there(void)
+{
+    struct world *w = calm(max2, true, 1);
+    uint32_t asked;
+
+    weather(w, 0, (struct cloud_weather){.lacks = true});
+    world_tasks(w, "GPU", 1, 2, false, 2 * HOUR);
+    world_run(w, HOUR);
+    asked = cloud_changes(w->clouds[0]);
+    if (asked < 2 || asked > 12)
+        return wrong("it was asked %u times in an hour, not 2 to 12", asked);
+    return NULL;
+}
+
 static const char rest4[] = CLUSTER
     "limits: {max_nodes: 20, idle_timeout: 5m, start_timeout: 15m}\n" ONE_CLOUD
         T4("a", "4");
@@ -925,6 +941,7 @@ static const char *type_dropped_then_found(void)
     X(16, another_place) \
     X(16, another_cluster) \
     X(17, below_least_size) \
+    X(52, not_there) \
     X(20, journal_damaged) \
     X(21, one_bad_list) \
     X(22, stranger_never_joins) \

@@ -77,13 +77,13 @@ static void test_whom(void **state)
         enum status s;
         const char *type;
         int hit[3];
-    } rows[] = {{ST_STOCKOUT, "t4", {1, 0, 0}},  {ST_QUOTA, "t4", {1, 0, 0}},
-                {ST_RETRY, "t4", {1, 0, 0}},     {ST_RETRY, "", {1, 1, 1}},
-                {ST_INVALID, "t4", {1, 1, 0}},   {ST_INVALID, "", {1, 1, 1}},
-                {ST_BROKEN, "t4", {1, 1, 1}},    {ST_AUTH, "t4", {1, 1, 1}},
-                {ST_THROTTLED, "t4", {1, 1, 1}}, {ST_STOCKOUT, "", {1, 1, 1}},
-                {ST_NOT_FOUND, "t4", {0, 0, 0}}, {ST_CANCELLED, "", {0, 0, 0}},
-                {ST_UNSUPPORTED, "", {0, 0, 0}}};
+    } rows[] = {{ST_STOCKOUT, "t4", {1, 0, 0}},   {ST_QUOTA, "t4", {1, 0, 0}},
+                {ST_RETRY, "t4", {1, 0, 0}},      {ST_RETRY, "", {1, 1, 1}},
+                {ST_INVALID, "t4", {1, 1, 0}},    {ST_INVALID, "", {1, 1, 1}},
+                {ST_BROKEN, "t4", {1, 1, 1}},     {ST_AUTH, "t4", {1, 1, 1}},
+                {ST_THROTTLED, "t4", {1, 1, 1}},  {ST_STOCKOUT, "", {1, 1, 1}},
+                {ST_NOT_FOUND, "t4", {1, 0, 0}},  {ST_CANCELLED, "", {0, 0, 0}},
+                {ST_UNSUPPORTED, "t4", {1, 0, 0}}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct backoffs *r = backoffs_new();
         struct offer_key spot = {"gke", "t4", "a", true};
@@ -102,6 +102,20 @@ static void test_whom(void **state)
         assert_null(find(r, "t4", "a", NOW + 3600000));
         backoffs_forget_all(r);
         assert_null(find(r, "t4", "a", NOW));
+        backoffs_free(r);
+    }
+}
+
+/* One that made nothing is not asked again at once, whatever it was told. */
+static void test_every_refusal(void **state)
+{
+    (void)state;
+    for (enum status s = ST_OK + 1; s < ST_COUNT; s++) {
+        struct backoffs *r = backoffs_new();
+        if (s != ST_CANCELLED) {
+            assert_non_null(note(r, "t4", "a", s, NOW));
+            assert_non_null(find(r, "t4", "a", NOW));
+        }
         backoffs_free(r);
     }
 }
@@ -338,10 +352,11 @@ static void test_many(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_delays),    cmocka_unit_test(test_whom),
-        cmocka_unit_test(test_success),   cmocka_unit_test(test_yes_and_no),
-        cmocka_unit_test(test_failed),    cmocka_unit_test(test_together),
-        cmocka_unit_test(test_throttled), cmocka_unit_test(test_quota_room),
-        cmocka_unit_test(test_each),      cmocka_unit_test(test_many)};
+        cmocka_unit_test(test_delays),        cmocka_unit_test(test_whom),
+        cmocka_unit_test(test_every_refusal), cmocka_unit_test(test_success),
+        cmocka_unit_test(test_yes_and_no),    cmocka_unit_test(test_failed),
+        cmocka_unit_test(test_together),      cmocka_unit_test(test_throttled),
+        cmocka_unit_test(test_quota_room),    cmocka_unit_test(test_each),
+        cmocka_unit_test(test_many)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

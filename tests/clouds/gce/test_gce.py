@@ -15,6 +15,7 @@ A, B = "us-central1-a", "us-central1-b"
 NODE_CONFIG = """
   ray.worker_T4:
     provider: gce
+    spot: true
     machine: n1-standard-8
     zones: [us-central1-a]
     resources: {CPU: 8, GPU: 1}
@@ -110,8 +111,9 @@ def test_ray_node_config(cloud, drives):
     assert i["body"]["scheduling"] == {"onHostMaintenance": "TERMINATE", "minNodeCpus": 4, "automaticRestart": True}
 
 
-def test_every_small_number_is_a_number():
-    """The 32-bit fields of what a launch may say, by Google's own document, are those of options.c."""
+@pytest.mark.parametrize("table, kind", [("numbers", "integer"), ("truths", "boolean")])
+def test_every_small_number_and_truth_is_one(table, kind):
+    """The 32-bit and the true-or-false fields of what a launch may say, by Google's own document, are those of options.c."""
     schemas, seen, found = Api("compute.v1").doc["schemas"], set(), set()
 
     def walk(name):
@@ -122,14 +124,14 @@ def test_every_small_number_is_a_number():
             if "[Output Only]" in s.get("description", ""):
                 continue
             item = s.get("items", s)
-            if item.get("type") == "integer":
+            if item.get("type") == kind:
                 found.add(key)
             if "$ref" in item:
                 walk(item["$ref"])
     walk("Instance")
     text = (ROOT / "providers/gce/options.c").read_text()
-    table = text[text.index("numbers[] = {"):]
-    assert set(re.findall(r'"(\w+)"', table[:table.index("}")])) == found
+    text = text[text.index(f"{table}[] = {{"):]
+    assert set(re.findall(r'"(\w+)"', text[:text.index("}")])) == found
 
 
 def test_an_instance_template(cloud, drives):

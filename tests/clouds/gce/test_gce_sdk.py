@@ -14,7 +14,7 @@ from test_gce import A, NODE_CONFIG, R
 
 API = Api("compute.v1")
 USED = {"compute.instances.insert", "compute.instances.delete", "compute.instances.aggregatedList", "compute.zoneOperations.get",
-        "compute.machineTypes.get", "compute.regions.get", "compute.projects.get", "compute.instances.getSerialPortOutput"}
+        "compute.machineTypes.get", "compute.acceleratorTypes.get", "compute.regions.get", "compute.projects.get", "compute.instances.getSerialPortOutput"}
 
 
 def shape(x):
@@ -48,7 +48,7 @@ def theirs(sdk, x):
 def test_as_googles_client_sends_it(cloud, server, drives, template):
     cloud.templates.add("global/instanceTemplates/worker-16")
     d = drives(types=NODE_CONFIG.replace("      node_config:\n", "      node_config:\n        sourceInstanceTemplate: global/instanceTemplates/worker-16\n"
-                                         if template else "      node_config:\n") + "    spot: true\n",
+                                         if template else "      node_config:\n"),
                more="head: {ray: {address: 10.1.2.3:6379}}", options=", join: 'ray start'")
     d.call("offers")
     [m] = d.launch(1, R, type="ray.worker_T4", zone=A)["machines"]

@@ -77,14 +77,17 @@ class Cloud:
         self.next_id, self.bought, self.lost_work = 1000, 0, []
         self.counts, self.used = {}, set()
         self.types = {"n1-standard-8": (8, 30720, None), "e2-standard-8": (8, 32768, None),
-                      "a2-highgpu-1g": (12, 87040, ("nvidia-tesla-a100", 1)), "e2-medium": (2, 4096, None)}
-        self.accelerators = {"nvidia-tesla-t4": 4, "nvidia-tesla-a100": 16}
+                      "a2-highgpu-1g": (12, 87040, ("nvidia-tesla-a100", 1)), "e2-medium": (2, 4096, None),
+                      "g2-standard-8": (8, 32768, ("nvidia-l4", 1)), "a3-highgpu-8g": (208, 1917952, ("nvidia-h100-80gb", 8))}
+        self.accelerators = {"nvidia-tesla-t4": 4, "nvidia-tesla-a100": 16, "nvidia-l4": 8, "nvidia-tesla-v100": 8, "nvidia-a100-80gb": 8}
+        self.reservations = {}          # zone -> {name: how many are left}; those that are only for RESERVATION_BOUND
         self.consoles = {}              # instance -> what it has printed
         self.templates = set()          # instance templates, by what a request may call them
         self.bare = {}                  # (zone, name) -> an instance of no group
         self.zones = ["us-central1-a", "us-central1-b"]
         self.mending = {}               # instance -> what its group does with it
-        self.missing_types = set()      # (zone, machine type)
+        self.missing_types = set()      # (zone, machine or accelerator type)
+        self.missing = set()            # images and subnetworks that are not there, by what a request calls them
         self.heal()
 
     def heal(self):
@@ -386,6 +389,12 @@ class Cloud:
         r = {"kind": "compute#project", "name": a["project"], "quotas": self.quotas_of("project")}
         return fields(r, q["fields"]) if "fields" in q else r
 
+    def compute_acceleratorTypes_get(self, a, q, body):
+        name = a["acceleratorType"]
+        if name not in self.accelerators or (a["zone"], name) in self.missing_types:
+            raise Refusal(404, self.absent(f"zones/{a['zone']}/acceleratorTypes/{name}"))
+        return {"name": name, "maximumCardsPerInstance": self.accelerators[name]}
+
     def compute_acceleratorTypes_list(self, a, q, body):
         return {"items": [{"name": n, "maximumCardsPerInstance": k} for n, k in self.accelerators.items()
                           if (a["zone"], n) not in self.missing_types]}
@@ -394,6 +403,52 @@ class Cloud:
 
     def stands(self, i, now):
         return "RUNNING" if now - i["at"] >= self.boot else "STAGING"
+
+    def absent(self, path):
+        return f"The resource 'projects/{self.project}/{path}' was not found"
+
+    def resources_there(self, zone, body):
+        """What a request names and the zone or the project lacks is "The resource ... was not found", a 404: fastai/course-v3#430
+        has it of zones/us-west1-b/acceleratorTypes/nvidia-tesla-p4."""
+        for g in body.get("guestAccelerators", ()):
+            kind = self.parts(g["acceleratorType"]).get("acceleratorTypes")
+            if kind not in self.accelerators or (zone, kind) in self.missing_types:
+                raise Refusal(404, self.absent(f"zones/{zone}/acceleratorTypes/{kind}"))
+        named = [d.get("initializeParams", {}).get("sourceImage") for d in body.get("disks", ())]
+        named += [n.get(k) for n in body.get("networkInterfaces", ()) for k in ("network", "subnetwork")]
+        for gone in self.missing.intersection(named):
+            raise Refusal(404, f"The resource '{gone}' was not found")
+
+    @staticmethod
+    def scheduling_check(body, own):
+        """Whatever has GPUs, attached or of the machine type's own, is terminated at maintenance (cloudpilot-ai/
+        karpenter-provider-gcp#167 with g2-standard-16, loft-sh/devpod#973, openshift/release#63296 with a2-highgpu-1g); the
+        default is MIGRATE (compute.v1, Scheduling.onHostMaintenance).  E2 refuses TERMINATE (skypilot#1006)."""
+        s = body.get("scheduling", {})
+        at_maintenance = s.get("onHostMaintenance", "MIGRATE")
+        model = s.get("provisioningModel", "STANDARD")
+        if (body.get("guestAccelerators") or own) and at_maintenance != "TERMINATE":
+            raise Refusal(400, "Instances with guest accelerators do not support live migration.", "badRequest")
+        if "/e2-" in body["machineType"] and at_maintenance == "TERMINATE" and model == "STANDARD":
+            raise Refusal(400, "Invalid value for field 'scheduling.onHostMaintenance': 'TERMINATE'.", "invalid")
+        if model != "STANDARD" and s.get("automaticRestart", True) and model in ("SPOT", "FLEX_START"):
+            raise Refusal(400, "Invalid value for field 'scheduling.automaticRestart': 'true'.", "invalid")
+        if model == "STANDARD" and "instanceTerminationAction" in s:  # cloudpilot-ai/karpenter-provider-gcp#155
+            raise Refusal(400, "Invalid value for field 'resource.scheduling.instanceTerminationAction': 'DELETE'. You cannot specify a "
+                               "termination action for a VM instance that has the standard provisioning model (default).", "invalid")
+        if model == "FLEX_START" and not (s.get("maxRunDuration") or s.get("terminationTime")):
+            raise Refusal(400, "Instances with FLEX_START provisioning model must have maxRunDuration or terminationTime.", "invalid")
+
+    def reservation_check(self, zone, body):
+        """cloud.google.com/compute/docs/instances/reservations-consume: dense and calendar ones only with RESERVATION_BOUND
+        (skypilot#9771); one that is used up is RESERVATION_CAPACITY_EXCEEDED, of the operation."""
+        affinity = body.get("reservationAffinity", {})
+        model = body.get("scheduling", {}).get("provisioningModel", "STANDARD")
+        for name in affinity.get("values", ()):
+            if name.split("/")[-1] not in self.reservations.get(zone, {}):
+                raise Refusal(404, self.absent(f"zones/{zone}/reservations/{name}"))
+            if model != "RESERVATION_BOUND":
+                raise Refusal(400, "Instances that consume this reservation must use provisioningModel RESERVATION_BOUND.", "invalid")
 
     def compute_instances_insert(self, a, q, body):
         zone, name = a["zone"], body["name"]
@@ -407,11 +462,9 @@ class Cloud:
             raise Refusal(404, f"The resource 'projects/{self.project}/{template}' was not found")
         if not template and not (body.get("disks") and body.get("networkInterfaces")):
             raise Refusal(400, "Invalid value for field 'resource.disks': ''.", "invalid")
-        for g in body.get("guestAccelerators", ()):
-            if self.parts(g["acceleratorType"]).get("acceleratorTypes") not in self.accelerators:
-                raise Refusal(400, f"Invalid value for field 'resource.guestAccelerators[0].acceleratorType': '{g}'.", "invalid")
-        if body.get("guestAccelerators") and body.get("scheduling", {}).get("onHostMaintenance") != "TERMINATE":
-            raise Refusal(400, "Instances with guest accelerators do not support live migration.", "badRequest")
+        self.resources_there(zone, body)
+        self.scheduling_check(body, self.types[want["machineTypes"]][2])
+        self.reservation_check(zone, body)
 
         def make():
             if (zone, name) in self.bare:
@@ -426,12 +479,18 @@ class Cloud:
             keep = self.fail_ops
             if zone in self.stockout:
                 self.fail_ops = {"insert": [STOCKOUT[0], STOCKOUT[1].format(zone=zone)]}
+            elif any(self.reserved_left(zone, r) <= 0 for r in body.get("reservationAffinity", {}).get("values", ())):
+                self.fail_ops = {"insert": ["RESERVATION_CAPACITY_EXCEEDED", "The reservation has no capacity left."]}
             elif not room:
                 self.fail_ops = {"insert": ["QUOTA_EXCEEDED", f"Quota 'NVIDIA_T4_GPUS' exceeded.  Limit: {self.quota[zone]}.0 in region {self.location}."]}
             op = self.operation("insert", zone, apply)
             self.fail_ops = keep
             return op
         return self.compute_op(self.once(q, make))
+
+    def reserved_left(self, zone, name):
+        used = sum(1 for (z, _), i in self.bare.items() if z == zone and name in i["body"].get("reservationAffinity", {}).get("values", ()))
+        return self.reservations[zone][name.split("/")[-1]] - used
 
     @staticmethod
     def parts(url):
