@@ -42,7 +42,7 @@ static int ec2_open(const struct davit_host *host,
 static uint32_t ec2_settle_ms(void *self)
 {
     (void)self;
-    return 120000;
+    return SETTLE_MS;
 }
 
 static const char *const places[] = {"region", NULL};

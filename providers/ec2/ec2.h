@@ -17,7 +17,9 @@
 #define TAG_CLUSTER "davit-cluster"
 #define TAG_REQUEST "davit-request"
 #define TAG_TYPE "davit-type"
-#define ENDED_MAX 256 /* instances that we ended are remembered */
+#define ENDED_MAX 256    /* instances that we ended are remembered */
+#define SETTLE_MS 120000 /* so long a list may lack what was launched */
+#define HELD_MAX 64      /* and those that EC2 would not end */
 
 struct param { /* "BlockDeviceMapping.1.Ebs.VolumeSize" -> "100" */
     char *name, *value;
@@ -28,14 +30,17 @@ struct params {
     size_t n;
 };
 
-struct subnet { /* zone and address room: ec2.lock; "": not known yet */
+struct subnet { /* zone and free: ec2.lock; "": not known yet */
     char *id;
     char zone[32];
+    int64_t free; /* addresses */
 };
 
 struct ec2_type {
     char *name, *machine;
     bool spot;
+    char *given;    /* the InstanceType of node_config; NULL: it says none */
+    bool says_spot; /* so does its MarketType */
     struct params params; /* of RunInstances, without what launch.c adds */
     struct subnet *subnets;
     size_t n_subnets;
@@ -44,6 +49,11 @@ struct ec2_type {
     char *join, *user; /* the script by which it joins, who runs it; "" none */
     char *resources;   /* JSON, for Ray */
     struct ec2 *ec2;
+};
+
+struct kept { /* an instance that EC2 would not end, and until when it is let be */
+    char id[32], why[200];
+    int64_t until_ms;
 };
 
 struct ec2 {
@@ -58,6 +68,8 @@ struct ec2 {
     bool zones_known;
     char ended[ENDED_MAX][32];
     size_t n_ended;
+    struct kept held[HELD_MAX];
+    size_t n_held;
 };
 
 struct op { /* one running operation */
@@ -76,6 +88,8 @@ const struct ec2_type *type_find(const struct ec2 *e, const char *name);
  * it. */
 void params_set(struct kit_keep *k, struct params *p, const char *member,
                 const char *value);
+void params_set_base64(struct kit_keep *k, struct params *p, const char *member,
+                       const char *value);
 const char *params_get(const struct params *p, const char *name); /* NULL */
 bool params_has(const struct params *p, const char *member); /* or below it */
 /* Of `from`, what `p` has nothing of at the top. */
@@ -86,10 +100,13 @@ void params_inherit(struct kit_keep *k, struct params *p,
 int join_user_data(struct op *op, const struct ec2_type *t, char **ret);
 size_t join_size(const struct ec2_type *t);
 
-/* zones.c: a subnet for the zone, NULL with OK: the account's default one. */
+/* zones.c: a subnet for the zone, the one with most free addresses; NULL with
+ * OK: the account's default one. */
 int zone_subnet(struct op *op, const struct ec2_type *t, const char *zone,
                 const char **ret);
-int zones_learn(struct op *op);
+int zones_learn(struct op *op); /* asks anew */
+/* The i-th zone that its subnets are in, each once; "": there are no more. */
+void zone_nth(const struct ec2_type *t, size_t i, char *ret, size_t size);
 
 /* list.c */
 typedef void each_instance(void *arg, const struct xml *instance);
@@ -97,7 +114,9 @@ typedef void each_instance(void *arg, const struct xml *instance);
 int instances_read(struct op *op, const char *request, each_instance *each,
                    void *arg);
 void ended_note(struct ec2 *e, const char *id);
-void instance_put(const struct xml *i, struct davit_sink *sink,
+/* EC2 would not end it, for this reason: it is held for a while. */
+void held_note(struct ec2 *e, const char *id, const char *why);
+void instance_put(struct ec2 *e, const struct xml *i, struct davit_sink *sink,
                   davit_put_machine *put);
 int ec2_list(void *self, struct davit_call *call, struct davit_sink *sink,
              davit_put_machine *put, struct davit_error *error);

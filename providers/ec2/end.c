@@ -2,7 +2,10 @@
  * end.c - TerminateInstances, for many at once.
  *
  * One id that EC2 does not know makes it refuse all of a call: those it names
- * are gone, and the others are asked for again.
+ * are gone, and the others are asked for again.  One that is protected keeps all
+ * others of its zone alive (docs.aws.amazon.com/AWSEC2/latest/APIReference/
+ * API_TerminateInstances.html), so they are asked for one by one then, and it is
+ * held.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,6 +54,12 @@ static int ask(struct ending *x)
     return st;
 }
 
+static bool protects(const struct ending *x, int status)
+{
+    return status == DAVIT_INVALID && x->op.a.error &&
+           strcmp(x->op.a.error->code, "OperationNotPermitted") == 0;
+}
+
 /* Which of them is it?  One by one, then. */
 static int ask_each(struct ending *x)
 {
@@ -62,6 +71,8 @@ static int ask_each(struct ending *x)
             ended_note(x->op.e, x->ids[0]);
         else if (st != DAVIT_NOT_FOUND)
             worst = st;
+        if (protects(x, st))
+            held_note(x->op.e, x->ids[0], x->op.a.error->text);
         drop(x, 0, st);
     }
     return worst;
@@ -74,6 +85,8 @@ static int batch_end(struct ending *x)
         st = x->n > 0 ? ask(x) : DAVIT_OK;
     if (st == DAVIT_NOT_FOUND || (st == DAVIT_INVALID && x->n > 1))
         return ask_each(x);
+    if (protects(x, st))
+        held_note(x->op.e, x->ids[0], x->op.a.error->text);
     for (size_t i = x->n; st == DAVIT_OK && i-- > 0;) {
         ended_note(x->op.e, x->ids[i]);
         drop(x, i, DAVIT_OK);

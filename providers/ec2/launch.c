@@ -13,7 +13,10 @@
 
 #include "ec2.h"
 
+#define MARKET "InstanceMarketOptions."
+
 struct came {
+    struct ec2 *ec2;
     struct davit_sink *sink;
     davit_put_machine *put;
     uint32_t n;
@@ -22,8 +25,22 @@ struct came {
 static void came_one(void *arg, const struct xml *i)
 {
     struct came *c = arg;
-    instance_put(i, c->sink, c->put);
+    instance_put(c->ec2, i, c->sink, c->put);
     c->n++;
+}
+
+struct seen { /* of a request, by its tag */
+    uint32_t n;
+    int64_t launched_ms; /* the last one */
+};
+
+static void seen_one(void *arg, const struct xml *i)
+{
+    struct seen *s = arg;
+    int64_t at = kit_time_ms(xml_text(i, "launchTime"));
+    s->n++;
+    if (at > s->launched_ms)
+        s->launched_ms = at;
 }
 
 /* ---- the request */
@@ -113,14 +130,14 @@ static int form_write(struct op *op, const struct ec2_type *t,
     else if (l->zone[0] != '\0')
         kit_str_param(form, "Placement.AvailabilityZone", l->zone);
     if (l->spot)
-        kit_str_param(form, "InstanceMarketOptions.MarketType", "spot");
+        kit_str_param(form, MARKET "MarketType", "spot");
     if (!params_has(&t->params, "InstanceInitiatedShutdownBehavior"))
         kit_str_param(form, "InstanceInitiatedShutdownBehavior", "terminate");
     if (user_data && !params_has(&t->params, "UserData"))
         kit_str_param(form, "UserData", user_data);
     for (size_t i = 0; i < t->params.n; i++)
-        if (l->spot ||
-            strncmp(t->params.v[i].name, "InstanceMarketOptions.", 22) != 0)
+        if (l->spot || strncmp(t->params.v[i].name, MARKET "SpotOptions.",
+                               strlen(MARKET "SpotOptions.")) != 0)
             kit_str_param(form, t->params.v[i].name, t->params.v[i].value);
     tags_write(form, op->e, t, l);
     free(user_data);
@@ -171,13 +188,20 @@ int ec2_launch(void *self, struct davit_call *call,
 {
     struct ec2 *e = self;
     struct op op = op_begin(e, call, error);
-    struct came c = {sink, put, 0};
+    struct came c = {e, sink, put, 0};
+    struct seen seen = {0};
     const struct ec2_type *t = type_find(e, l->offer);
     if (!t)
         return kit_error(error, DAVIT_INVALID, "UnknownType",
                          "there is no node type %.60s", l->offer);
-    int st = instances_read(&op, l->request_id, came_one, &c);
-    if (st != DAVIT_OK || c.n > 0)
-        return st != DAVIT_OK ? st : short_of(&op, l, c.n);
-    return run(&op, t, l, &c);
+    int st = instances_read(&op, l->request_id, seen_one, &seen);
+    if (st != DAVIT_OK)
+        return st;
+    /* A list may show some of them before the others: EC2 answers the token with
+     * all, for as long as it is sure to know it. */
+    if (seen.n == 0 ||
+        (seen.n < l->count && op.a.server_ms - seen.launched_ms < SETTLE_MS))
+        return run(&op, t, l, &c);
+    st = instances_read(&op, l->request_id, came_one, &c);
+    return st == DAVIT_OK ? short_of(&op, l, c.n) : st;
 }

@@ -12,6 +12,7 @@
 
 #define PAGES_MAX 200
 #define FAILED_MS (INT64_C(15) * 60000) /* so long a failed launch is told */
+#define HELD_MS (INT64_C(10) * 60000)   /* after it EC2 is asked again */
 
 static const char *tag(const struct xml *i, const char *key)
 {
@@ -47,9 +48,37 @@ static enum davit_phase phase(const char *state)
     return strcmp(state, "running") == 0 ? DAVIT_RUNNING : DAVIT_STOPPING;
 }
 
-void instance_put(const struct xml *i, struct davit_sink *sink,
+/* ---- what EC2 would not end */
+
+void held_note(struct ec2 *e, const char *id, const char *why)
+{
+    struct kept *k = NULL;
+    pthread_mutex_lock(&e->lock);
+    for (size_t i = 0; i < HELD_MAX && !k; i++)
+        if (strcmp(e->held[i].id, id) == 0)
+            k = &e->held[i];
+    k = k ? k : &e->held[e->n_held++ % HELD_MAX];
+    snprintf(k->id, sizeof k->id, "%s", id);
+    snprintf(k->why, sizeof k->why, "%s", why);
+    k->until_ms = e->aws.host->wall_ms() + HELD_MS;
+    pthread_mutex_unlock(&e->lock);
+}
+
+static void held_read(struct ec2 *e, const char *id, char *ret, size_t size)
+{
+    int64_t now = e->aws.host->wall_ms();
+    ret[0] = '\0';
+    pthread_mutex_lock(&e->lock);
+    for (size_t i = 0; i < HELD_MAX; i++)
+        if (strcmp(e->held[i].id, id) == 0 && now < e->held[i].until_ms)
+            snprintf(ret, size, "%s", e->held[i].why);
+    pthread_mutex_unlock(&e->lock);
+}
+
+void instance_put(struct ec2 *e, const struct xml *i, struct davit_sink *sink,
                   davit_put_machine *put)
 {
+    char held[200];
     const char *state = xml_text(i, "instanceState/name");
     const char *why = xml_text(i, "stateReason/message");
     struct davit_machine m = {
@@ -76,6 +105,8 @@ void instance_put(const struct xml *i, struct davit_sink *sink,
         m.failure = DAVIT_RETRY;
         m.detail = "somebody stopped it: its disks are billed, so it is ended";
     }
+    held_read(e, m.id, held, sizeof held);
+    m.held = held;
     if (m.id[0] != '\0')
         put(sink, &m);
 }
@@ -153,7 +184,7 @@ static void list_one(void *arg, const struct xml *i)
     if (strcmp(xml_text(i, "instanceState/name"), "terminated") == 0 &&
         (l->now_ms - at > FAILED_MS || ended(l->e, xml_text(i, "instanceId"))))
         return;
-    instance_put(i, l->sink, l->put);
+    instance_put(l->e, i, l->sink, l->put);
 }
 
 int ec2_list(void *self, struct davit_call *call, struct davit_sink *sink,

@@ -81,6 +81,22 @@ static void zone_put(const struct offering *o, const char *zone)
         market_put(o, zone, note, true);
 }
 
+/* Without zones those of the subnets, so that one that is sold out is not all;
+ * without either EC2 chooses. */
+static void subnets_put(const struct offering *o)
+{
+    char zone[32];
+    size_t n = 0;
+    for (;; n++) {
+        zone_nth(o->type, n, zone, sizeof zone);
+        if (zone[0] == '\0')
+            break;
+        zone_put(o, zone);
+    }
+    if (n == 0)
+        zone_put(o, "");
+}
+
 static int type_offer(struct offering *o)
 {
     int st = aws_machine_facts(&o->op->a, o->type->machine, &o->facts);
@@ -91,7 +107,7 @@ static int type_offer(struct offering *o)
     for (size_t i = 0; st == DAVIT_OK && i < o->type->n_zones; i++)
         zone_put(o, o->type->zones[i]);
     if (st == DAVIT_OK && o->type->n_zones == 0)
-        zone_put(o, "");
+        subnets_put(o);
     xml_free(o->doc);
     kit_keep_done(&o->facts.keep);
     return st;

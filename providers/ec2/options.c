@@ -34,31 +34,48 @@ static void subnet_add(struct kit_reading *r, const char *id)
         .id = kit_keep_text(r->keep, id)};
 }
 
-/* Those are ours to say: launch.c writes them. */
-static bool taken(const char *top, size_t n)
+/* Those are Davit's to say.  Ray's own files have some of them, with the one value
+ * that is right: to write another is a mistake. */
+static bool taken(const char *member, const char *value, bool *ret_wrong)
 {
-    static const char *const ours[] = {"MinCount", "MaxCount", "ClientToken",
-                                       "DryRun", "InstanceType"};
+    static const struct {
+        const char *member, *right;
+    } ours[] = {{"MinCount", "1"},
+                {"MaxCount", "1"},
+                {"DryRun", "false"},
+                {"ClientToken", ""}};
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
-        if (strlen(ours[i]) == n && strncmp(ours[i], top, n) == 0)
+        if (strcmp(ours[i].member, member) == 0) {
+            *ret_wrong = strcmp(ours[i].right, value) != 0;
             return true;
+        }
     return false;
 }
 
 static int read_node_config(struct kit_reading *r, const char *member,
                             const char *value)
 {
-    size_t n = strcspn(member, ".");
-    if (taken(member, n))
-        return DAVIT_OK; /* Ray's own files have them */
-    if (strncmp(member, "SubnetIds.", 10) == 0 ||
-        strcmp(member, "SubnetId") == 0)
+    struct ec2_type *t = target(r);
+    bool wrong;
+    if (taken(member, value, &wrong))
+        return !wrong ? DAVIT_OK
+                      : kit_error(r->error, DAVIT_INVALID, "",
+                                  "%.20s is not yours to say: Davit launches "
+                                  "as many as are needed, each launch once",
+                                  member);
+    if (strcmp(member, "InstanceType") == 0)
+        t->given = kit_keep_text(r->keep, value);
+    else if (strncmp(member, "SubnetIds.", 10) == 0 ||
+             strcmp(member, "SubnetId") == 0)
         subnet_add(r, value);
-    else if (strncmp(member, "InstanceMarketOptions", n) == 0 &&
-             strcmp(member, "InstanceMarketOptions.MarketType") == 0)
-        return DAVIT_OK; /* the type's market says it */
+    else if (strcmp(member, "InstanceMarketOptions.MarketType") == 0 &&
+             strcmp(value, "spot") == 0)
+        t->says_spot = true; /* the type's market does, launch by launch */
+    else if (strcmp(member, "UserData") == 0)
+        /* As SDKs do it: people write the text itself. */
+        params_set_base64(r->keep, &t->params, member, value);
     else
-        params_set(r->keep, &target(r)->params, member, value);
+        params_set(r->keep, &t->params, member, value);
     return DAVIT_OK;
 }
 
@@ -167,6 +184,41 @@ const struct kit_option ec2_options[] = {
 
 /* ---- a type, whole */
 
+/* The machine, the market and the zone are said twice: they must agree. */
+static int agree_check(const struct ec2_type *t,
+                       const struct davit_node_type *n, struct davit_error *err)
+{
+    const char *market = params_get(&t->params,
+                                    "InstanceMarketOptions.MarketType");
+    const char *zone = params_get(&t->params, "Placement.AvailabilityZone");
+    if (t->given && strcmp(t->given, t->machine) != 0)
+        return kit_type_error(err, n, "node_config",
+                              "its InstanceType is %.40s, machine: says %.40s",
+                              t->given, t->machine);
+    if (market && n->spot)
+        return kit_type_error(err, n, "node_config",
+                              "its MarketType is %.40s, and the type is "
+                              "spot: true",
+                              market);
+    if (!n->spot &&
+        (t->says_spot ||
+         params_has(&t->params, "InstanceMarketOptions.SpotOptions")))
+        return kit_type_error(err, n, "node_config",
+                              "its InstanceMarketOptions ask for spot "
+                              "instances: say spot: true of the type");
+    if (zone && (t->n_zones > 0 || t->n_subnets > 0))
+        return kit_type_error(err, n, "node_config",
+                              "its Placement names zone %.40s, and zones: or a "
+                              "subnet another: say one of them",
+                              zone);
+    if (t->join && params_has(&t->params, "UserData"))
+        return kit_type_error(err, n, "node_config",
+                              "its UserData and join: cannot both be given: "
+                              "the machine would run one of them alone. Put "
+                              "what UserData does into join:");
+    return DAVIT_OK;
+}
+
 static int type_check(const struct ec2_type *t, const struct davit_node_type *n,
                       struct davit_error *err)
 {
@@ -193,7 +245,7 @@ static int type_check(const struct ec2_type *t, const struct davit_node_type *n,
                               "takes 16384 as user data: put the rest into the "
                               "image or a script that is fetched",
                               join_size(t));
-    return DAVIT_OK;
+    return agree_check(t, n, err);
 }
 
 static int type_read(struct ec2 *e, const struct davit_node_type *n,
@@ -216,6 +268,8 @@ static int type_read(struct ec2 *e, const struct davit_node_type *n,
                e->all.n_subnets * sizeof *t->subnets);
         t->n_subnets = e->all.n_subnets;
     }
+    t->given = t->given ? t->given : e->all.given;
+    t->says_spot = t->says_spot || e->all.says_spot;
     t->join = t->join ? t->join : e->all.join;
     t->user = t->user ? t->user : e->all.user;
     t->zones = kit_keep(&e->keep, (n->n_zones + 1) * sizeof *t->zones);

@@ -7,6 +7,7 @@
  * model (queryName and locationName of RunInstancesRequest).
  */
 #include <ctype.h>
+#include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,28 +23,39 @@ static const struct {
     {"Ipv4Prefixes", "Ipv4Prefix"},
     {"Ipv6Prefixes", "Ipv6Prefix"},
     {"LicenseSpecifications", "LicenseSpecification"},
+    {"MetricCategoryIds", "MetricCategoryId"},
     {"NetworkInterfaces", "NetworkInterface"},
+    {"SecondaryInterfaces", "SecondaryInterface"},
     {"SecurityGroupIds", "SecurityGroupId"},
     {"SecurityGroups", "SecurityGroup"},
     {"TagSpecifications", "TagSpecification"},
     {"Tags", "Tag"},
 };
 
-static const char *sent_as(const char *part, size_t n, bool top)
+static bool is(const char *part, size_t n, const char *member)
+{
+    return strlen(member) == n && strncmp(member, part, n) == 0;
+}
+
+/* name: what is above it, as it is sent. */
+static const char *sent_as(const char *part, size_t n,
+                           const struct kit_str *name)
 {
     for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
-        if (strlen(renamed[i].member) == n &&
-            strncmp(renamed[i].member, part, n) == 0)
+        if (is(part, n, renamed[i].member))
             return renamed[i].sent;
-    /* The one name that is another at the top than below it. */
-    return top && n == 13 && strncmp(part, "Ipv6Addresses", n) == 0
-               ? "Ipv6Address"
-               : NULL;
+    /* Those that are another here and there. */
+    if (name->n == 0 && is(part, n, "Ipv6Addresses"))
+        return "Ipv6Address";
+    if (name->n > 0 && strncmp(name->p, "SecondaryInterface.", 19) == 0 &&
+        is(part, n, "PrivateIpAddresses"))
+        return "PrivateIpAddress";
+    return NULL;
 }
 
 static void name_add(struct kit_str *name, const char *part, size_t n)
 {
-    const char *other = sent_as(part, n, name->n == 0);
+    const char *other = sent_as(part, n, name);
     if (name->n > 0)
         kit_str_puts(name, ".");
     if (other)
@@ -106,6 +118,17 @@ void params_set(struct kit_keep *k, struct params *p, const char *member,
     if (name.n > 0)
         add(k, p, name.p, value);
     kit_str_done(&name);
+}
+
+void params_set_base64(struct kit_keep *k, struct params *p, const char *member,
+                       const char *value)
+{
+    size_t n = strlen(value);
+    char *text = kit_zeroed(1, 4 * ((n + 2) / 3) + 1);
+    EVP_EncodeBlock((unsigned char *)text, (const unsigned char *)value,
+                    (int)n);
+    params_set(k, p, member, text);
+    free(text);
 }
 
 void params_inherit(struct kit_keep *k, struct params *p,

@@ -68,7 +68,10 @@ static const struct {
     {"UnauthorizedOperation", "", DAVIT_AUTH},
     {"UnauthorizedException", "", DAVIT_AUTH},
     {"NotAuthorized", "", DAVIT_AUTH},
-    {"AuthFailure", "", DAVIT_AUTH},
+    /* the account's first spot request, by one who may not make roles: the
+     * node type's matter, others go on */
+    {"AuthFailure.ServiceLinkedRole*", "", DAVIT_INVALID},
+    {"AuthFailure*", "", DAVIT_AUTH},
     {"SignatureDoesNotMatch", "", DAVIT_AUTH},
     {"InvalidSignatureException", "", DAVIT_AUTH},
     {"IncompleteSignature", "", DAVIT_AUTH},
@@ -142,6 +145,8 @@ static const struct {
     {"InvalidIAMInstanceProfile*", "", DAVIT_INVALID},
     {"IdempotentParameterMismatch", "", DAVIT_INVALID},
     {"ServiceLinkedRoleFailure", "", DAVIT_INVALID},
+    /* protected from termination; the instance cannot do it in its state */
+    {"OperationNotPermitted", "", DAVIT_INVALID},
     /* what a node group's health may say; its messages are read first */
     {"AsgInstanceLaunchFailures", "", DAVIT_STOCKOUT},
     {"AutoScalingGroupNotFound", "", DAVIT_INVALID},

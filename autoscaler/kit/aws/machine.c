@@ -34,7 +34,9 @@ int aws_machine_facts(struct aws_op *op, const char *machines,
     int64_t mib = xml_number(t, "memoryInfo/sizeInMiB", 0);
     for (const struct xml *g = xml_at(t, "gpuInfo/gpus/item"); g;
          g = xml_again(g)) {
-        gpus += xml_number(g, "count", 0);
+        /* G6f has fractions of a card: Count 0, LogicalGpuCount 1 */
+        int64_t whole = xml_number(g, "count", 0);
+        gpus += whole > 0 ? whole : xml_number(g, "logicalGpuCount", 0);
         const char *name = xml_text(g, "name");
         kit_fact_set(f, &f->labels, "ray.io/accelerator-type", name);
     }

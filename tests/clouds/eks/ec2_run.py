@@ -1,6 +1,7 @@
 """RunInstances as EC2 has it, where moto is simpler: one answer for a
 ClientToken, stock by zone, instances that a list does not show yet, instances
 that AWS itself ended."""
+import base64
 import re
 import time
 
@@ -15,6 +16,9 @@ class Runs:
         self.born = {}      # id -> time
         self.lag = 0
         self.reasons = {}   # id -> (code, text)
+        self.protected = set()  # ids
+        self.free = {}      # subnet -> addresses left, as DescribeSubnets tells
+        self.blocks = {}    # capacity block -> instances left
 
     @staticmethod
     def parameters(form):
@@ -30,8 +34,16 @@ class Runs:
 
     def before(self, action, form, body):
         from __main__ import Refused
+        if action == "TerminateInstances":
+            self.protect(form)
         if action != "RunInstances":
             return body
+        self.market(form)
+        if "UserData" in form:
+            try:
+                base64.b64decode(form["UserData"], validate=True)
+            except ValueError:
+                raise Refused("InvalidParameterValue", "Invalid BASE64 encoding of user data.")
         token = form.get("ClientToken")
         if token in self.answers:
             if self.answers[token][0] != self.parameters(form):
@@ -44,13 +56,53 @@ class Runs:
         if left < int(form["MinCount"]):
             raise Refused(code, "We currently do not have sufficient capacity in the Availability Zone you requested", 500)
         n = min(left, most)
+        block = form.get("CapacityReservationSpecification.CapacityReservationTarget.CapacityReservationId")
+        if block in self.blocks:
+            n = min(n, self.blocks[block])
+            self.blocks[block] -= n
         if self.zone_of(form) in self.shelf:
             self.shelf[self.zone_of(form)] = (left - n, code)
+        for kind in (b"capacity-block", b"interruptible-capacity-reservation"):  # moto knows spot alone
+            body = body.replace(b"InstanceMarketOptions.MarketType=" + kind + b"&", b"")
         return re.sub(rb"MinCount=\d+", b"MinCount=%d" % n, body)  # moto starts the least
+
+    def protect(self, form):
+        """One protected instance keeps those of its zone that are named with it; those of other zones end
+        (docs.aws.amazon.com/AWSEC2/latest/APIReference/API_TerminateInstances.html; jenkinsci/ec2-fleet-plugin#327)."""
+        from __main__ import Refused
+        ids = [v for k, v in form.items() if k.startswith("InstanceId.")]
+        held = [i for i in ids if i in self.protected]
+        if not held:
+            return
+        zones = {i: v["zone"] for i, v in self.billed().items()}
+        free = [i for i in ids if zones.get(i) not in {zones[h] for h in held} and i in zones]
+        if free:
+            self.cloud.ec2.terminate_instances(InstanceIds=free)
+        raise Refused("OperationNotPermitted", f"The instance '{held[0]}' may not be terminated. Modify its "
+                      "'disableApiTermination' instance attribute and try again.")
+
+    def market(self, form):
+        """A capacity block is for MarketType capacity-block alone, and no more than it has (botocore's MarketType; eksctl-io/eksctl#8207)."""
+        from __main__ import Refused
+        kind = form.get("InstanceMarketOptions.MarketType")
+        block = form.get("CapacityReservationSpecification.CapacityReservationTarget.CapacityReservationId")
+        if block in self.blocks and kind != "capacity-block":
+            raise Refused("InvalidParameterCombination", f"The capacity reservation {block} is a Capacity Block: the market type must be capacity-block.")
+        if kind == "capacity-block" and block not in self.blocks:
+            raise Refused("InvalidParameterValue", "capacity-block needs the id of a Capacity Block.")
+        if block in self.blocks and self.blocks[block] < int(form["MinCount"]):
+            raise Refused("ReservationCapacityExceeded", f"The requested reservation {block} does not have sufficient compatible and available capacity.")
 
     def after(self, action, form, status, out):
         if status != 200:
             return status, out
+        if action == "DescribeSubnets":
+            text = out.decode()
+            for subnet, free in self.free.items():
+                inside = "(?:(?!</?item>).)*"
+                text = re.sub(rf"<availableIpAddressCount>\d+(</availableIpAddressCount>{inside}<subnetId>{subnet}<)", rf"<availableIpAddressCount>{free}\1", text, flags=re.S)
+                text = re.sub(rf"(<subnetId>{subnet}<{inside}<availableIpAddressCount>)\d+", rf"\g<1>{free}", text, flags=re.S)
+            return status, text.encode()
         if action == "RunInstances":
             self.answers[form.get("ClientToken")] = (self.parameters(form), out)
             for i in re.findall(rb"<instanceId>([^<]*)<", out):

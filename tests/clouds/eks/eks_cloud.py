@@ -488,7 +488,7 @@ class Gate(http.server.BaseHTTPRequestHandler):
             status, out, h = 200, CLOUD.runs.known(form), {"Content-Type": "text/xml"}
         else:
             status, out, h = CLOUD.moto.forward(self.command, self.path, headers, body)
-        if action in ("RunInstances", "DescribeInstances"):
+        if action in ("RunInstances", "DescribeInstances", "DescribeSubnets"):
             status, out = CLOUD.runs.after(action, form, status, out)
         if action.startswith("AssumeRole") and status == 200:
             CLOUD.learn(out)
@@ -581,6 +581,22 @@ class Gate(http.server.BaseHTTPRequestHandler):
         """AWS ends an instance itself, for this reason."""
         CLOUD.ec2.terminate_instances(InstanceIds=[id])
         CLOUD.runs.reasons[id] = (code, text)
+
+    def ctl_protect(self, ids):
+        """These have termination protection, and no others."""
+        CLOUD.runs.protected = set(ids)
+
+    def ctl_untag_list(self, ids):
+        """A list by tag does not show these yet."""
+        CLOUD.ec2.delete_tags(Resources=ids, Tags=[{"Key": "davit-cluster"}])
+
+    def ctl_blocks(self, of):
+        """Capacity Blocks: {id: instances left}"""
+        CLOUD.runs.blocks = dict(of)
+
+    def ctl_addresses(self, subnet, free):
+        """So many addresses are left in a subnet."""
+        CLOUD.runs.free[subnet] = free
 
     def ctl_instances(self):
         """Bare instances that are billed: {id: {zone, type, tags, spot, user_data, ...}}"""
