@@ -30,6 +30,10 @@ enum maybe { MAYBE, YES, NO }; /* MAYBE: not said */
 struct vm_type {
     char *name, *machine;
     bool spot;
+    char *given;    /* the size that node_config says; NULL: none */
+    char *priority; /* likewise */
+    bool says_spot; /* it speaks of evictions or of a price */
+    bool own_data;  /* it has customData */
     char **zones;
     size_t n_zones;
     json_t *node; /* as the PUT takes it, without what body.c adds */

@@ -63,14 +63,51 @@ static int put_existing(struct op *op, const struct davit_launch *l,
     return st;
 }
 
+/* A repetition finds its machines by one list, and does not ask for each. */
+static bool listed(struct op *op, const struct davit_launch *l,
+                   const char *name, const json_t *there,
+                   struct davit_sink *sink, davit_put_machine *put)
+{
+    char *key = name_small(name);
+    const json_t *vm = json_object_get(there, key);
+    const json_t *tags = json_object_get(vm, "tags");
+    bool found = vm && vm_ours(op->v, vm) &&
+                 strcmp(kit_json_string(json_object_get(tags, TAG_REQUEST)),
+                        l->request_id) == 0;
+    free(key);
+    if (found)
+        vm_put(op, vm, NULL, sink, put);
+    return found;
+}
+
+static int there_read(struct op *op, json_t **ret)
+{
+    json_t *all = NULL, *vm;
+    size_t i;
+    char *url = vm_url(op, "", "");
+    int st = azure_pages(&op->v->azure, op->call, url, &all, op->e);
+    free(url);
+    *ret = kit_must(json_object());
+    json_array_foreach(all, i, vm) {
+        char *key = name_small(kit_json_text(vm, "name"));
+        json_object_set(*ret, key, vm);
+        free(key);
+    }
+    json_decref(all);
+    return st;
+}
+
 static int make_one(struct op *op, const struct vm_type *t,
                     const struct davit_launch *l, const char *script,
-                    uint32_t i, struct davit_sink *sink, davit_put_machine *put)
+                    uint32_t i, json_t **there, struct davit_sink *sink,
+                    davit_put_machine *put)
 {
     char name[NAME_SIZE];
     json_t *body;
     struct azure_reply r;
     kit_join_name(t->name, l->request_id, i, name);
+    if (*there && listed(op, l, name, *there, sink, put))
+        return DAVIT_OK;
     int st = body_make(op, t, l, name, script, &body);
     if (st != DAVIT_OK)
         return st;
@@ -86,8 +123,12 @@ static int make_one(struct op *op, const struct vm_type *t,
     free(path);
     free(url);
     /* 409: it is being made, or Azure is at it in another way. */
-    if (r.status == 412 || (r.status == 409 && st == DAVIT_RETRY))
-        return put_existing(op, l, name, st, sink, put);
+    if (r.status == 412 || (r.status == 409 && st == DAVIT_RETRY)) {
+        st = put_existing(op, l, name, st, sink, put);
+        return st == DAVIT_OK && !*there && i + 1 < l->count
+                   ? there_read(op, there)
+                   : st;
+    }
     if (st == DAVIT_OK)
         put_starting(t, l, name, sink, put);
     return st;
@@ -117,6 +158,7 @@ int azurevm_launch(void *self, struct davit_call *call,
 {
     struct op op;
     char *script = NULL;
+    json_t *there = NULL;
     const struct vm_type *t = type_find(self, l->offer);
     int st = op_begin(&op, self, call, e);
     if (st == DAVIT_OK)
@@ -124,7 +166,8 @@ int azurevm_launch(void *self, struct davit_call *call,
     if (st == DAVIT_OK)
         st = join_script(&op, t, &script);
     for (uint32_t i = 0; i < l->count && st == DAVIT_OK; i++)
-        st = make_one(&op, t, l, script, i, sink, put);
+        st = make_one(&op, t, l, script, i, &there, sink, put);
+    json_decref(there);
     free(script);
     return st;
 }

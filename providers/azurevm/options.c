@@ -26,6 +26,15 @@ static struct vm_type *target(struct kit_reading *r)
 
 /* ---- leaves: a YAML's are all texts here, Azure wants numbers and truths */
 
+static bool among(const char *const *names, size_t n, const char *key)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(names[i], key) == 0)
+            return true;
+    return false;
+}
+#define AMONG(names, key) among(names, sizeof names / sizeof *names, key)
+
 static json_t *leaf(const char *key, const char *value)
 {
     /* Of a machine's fields those that are numbers; tests compare the list
@@ -45,14 +54,54 @@ static json_t *leaf(const char *key, const char *value)
                                           "keyIncarnationId",
                                           "idleTimeoutInMinutes",
                                           "privateIPAddressPrefixLength"};
-    if (strcmp(value, "true") == 0 || strcmp(value, "false") == 0)
+    /* likewise truths */
+    static const char *const truths[] = {
+        "addProxyAgentExtension",
+        "alignRegionalDisksToVMZone",
+        "allowExtensionOperations",
+        "automaticallyApprove",
+        "burstingEnabled",
+        "bypassPlatformSafetyChecksOnUserSchedule",
+        "disableCapacityReservationAssignment",
+        "disablePasswordAuthentication",
+        "disableTcpStateTracking",
+        "enable",
+        "enableAcceleratedNetworking",
+        "enableAutomaticUpdates",
+        "enableAutomaticUpgrade",
+        "enableFips1403Encryption",
+        "enableFpga",
+        "enableFullCaching",
+        "enableHotpatching",
+        "enableIPForwarding",
+        "enableVMAgentPlatformUpdates",
+        "enabled",
+        "encryptionAtHost",
+        "hibernationEnabled",
+        "isEnabled",
+        "optimizedForFrequentAttach",
+        "performancePlus",
+        "primary",
+        "provisionVMAgent",
+        "requireGuestProvisionSignal",
+        "secureBootEnabled",
+        "toBeDetached",
+        "treatFailureAsDeploymentFailure",
+        "ultraSSDEnabled",
+        "useLocalFileRules",
+        "vTpmEnabled",
+        "writeAcceleratorEnabled"};
+    char *end;
+    long n = strtol(value, &end, 10);
+    bool number = *value != '\0' && *end == '\0';
+    double price = strtod(value, &end);
+    if (AMONG(truths, key) &&
+        (strcmp(value, "true") == 0 || strcmp(value, "false") == 0))
         return json_boolean(value[0] == 't');
-    if (strcmp(key, "maxPrice") == 0)
-        return json_real(strtod(value, NULL));
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (strcmp(numbers[i], key) == 0)
-            return json_integer(strtol(value, NULL, 10));
-    return json_string(value);
+    if (strcmp(key, "maxPrice") == 0 && *value != '\0' && *end == '\0')
+        return json_real(price);
+    /* What is neither goes as it is, for Azure to refuse. */
+    return number && AMONG(numbers, key) ? json_integer(n) : json_string(value);
 }
 
 static json_t *child(json_t *at, const char *key)
@@ -118,14 +167,43 @@ static bool image_set(struct vm_type *t, const char *image)
 
 /* ---- readers: into is the vm_type, or the azurevm with its `all` */
 
-/* Those are ours to say: body.c writes them. */
-static bool taken(const char *field)
+/* Davit's or Azure's to say, so that to write it is a mistake: where it is said
+ * instead; NULL: it is not of these. */
+static const char *taken(const char *top, const char *field)
 {
-    static const char *const ours[] = {"name", "id", "type", "location",
-                                       "zones"};
+    static const struct {
+        const char *field, *instead;
+    } ours[] = {{"name", "Davit names machines"},
+                {"id", "Azure makes it"},
+                {"type", "Azure makes it"},
+                {"location", "location: of the provider says it"},
+                {"zones", "zones: of the node type says them"},
+                {"properties.osProfile.computerName", "Davit names machines"}};
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
-        if (strcmp(ours[i], field) == 0)
-            return true;
+        if (strcmp(ours[i].field, top) == 0 ||
+            strcmp(ours[i].field, field) == 0)
+            return ours[i].instead;
+    return NULL;
+}
+
+/* What is said elsewhere, too: type_check() compares.  True: it goes no
+ * further. */
+static bool said_twice(struct kit_reading *r, struct vm_type *t,
+                       const char *field, const char *value)
+{
+    if (strcmp(field, "properties.hardwareProfile.vmSize") == 0) {
+        t->given = kit_keep_text(r->keep, value);
+        return true;
+    }
+    if (strcmp(field, "properties.priority") == 0) {
+        t->priority = kit_keep_text(r->keep, value);
+        return true;
+    }
+    t->says_spot = t->says_spot ||
+                   strcmp(field, "properties.evictionPolicy") == 0 ||
+                   strncmp(field, "properties.billingProfile.", 26) == 0;
+    t->own_data = t->own_data ||
+                  strcmp(field, "properties.osProfile.customData") == 0;
     return false;
 }
 
@@ -146,13 +224,17 @@ static int read_node_config(struct kit_reading *r, const char *field,
                             json_string(value));
         return DAVIT_OK;
     }
+    if (taken(top, field))
+        return kit_error(r->error, DAVIT_INVALID, "",
+                         "%.40s is not yours to say: %s", field,
+                         taken(top, field));
+    if (said_twice(r, t, field, value))
+        return DAVIT_OK;
     for (size_t i = 0; i < sizeof tops / sizeof *tops; i++)
         if (strcmp(tops[i], top) == 0) {
             node_set(t, field, value);
             return DAVIT_OK;
         }
-    if (taken(top))
-        return DAVIT_OK;
     return kit_error(r->error, DAVIT_INVALID, "",
                      "node_config has no %.40s: allowed are properties, plan, "
                      "tags, placement and extendedLocation as in Azure's REST "
@@ -286,6 +368,37 @@ static bool has_image(const struct vm_type *t)
            json_object_size(kit_json_at(s, "osDisk.image")) > 0;
 }
 
+/* The machine, the market and the start script are said twice: they must
+ * agree. */
+static int agree_check(const struct vm_type *t, const struct davit_node_type *n,
+                       struct davit_error *e)
+{
+    const char *admin = kit_json_text(t->node,
+                                      "properties.osProfile.adminUsername");
+    bool spot = t->priority && strcasecmp(t->priority, "Spot") == 0;
+    if (t->given && strcasecmp(t->given, t->machine) != 0)
+        return kit_type_error(e, n, "node_config",
+                              "its vmSize is %.60s, machine: says %.60s",
+                              t->given, t->machine);
+    if (t->priority && spot != n->spot)
+        return kit_type_error(e, n, "node_config",
+                              "its priority is %.20s, and the type is %s",
+                              t->priority, n->spot ? "spot: true" : "not spot");
+    if (t->says_spot && !n->spot)
+        return kit_type_error(e, n, "node_config",
+                              "evictionPolicy and billingProfile are of spot "
+                              "machines: say spot: true of the type");
+    if (t->own_data && t->join)
+        return kit_type_error(e, n, "node_config",
+                              "its customData and join: cannot both be given: "
+                              "the machine would run one of them alone");
+    if (t->admin && *admin != '\0' && strcmp(t->admin, admin) != 0)
+        return kit_type_error(e, n, "node_config",
+                              "its adminUsername is %.40s, admin: says %.40s",
+                              admin, t->admin);
+    return DAVIT_OK;
+}
+
 static int type_check(const struct azurevm *v, const struct vm_type *t,
                       const struct davit_node_type *n, struct davit_error *e)
 {
@@ -308,7 +421,7 @@ static int type_check(const struct azurevm *v, const struct vm_type *t,
                                   "a zone is a number, such as 1 or "
                                   "westeurope-1, got \"%.40s\"",
                                   t->zones[i]);
-    return DAVIT_OK;
+    return agree_check(t, n, e);
 }
 
 /* What the type says of an object stands, and the rest is the provider's. */
@@ -331,6 +444,10 @@ static void inherit(struct vm_type *t, const struct vm_type *all)
     if (!t->node)
         t->node = kit_must(json_object());
     merge(t->node, all->node);
+    t->given = t->given ? t->given : all->given;
+    t->priority = t->priority ? t->priority : all->priority;
+    t->says_spot = t->says_spot || all->says_spot;
+    t->own_data = t->own_data || all->own_data;
     t->subnet = t->subnet ? t->subnet : all->subnet;
     t->nsg = t->nsg ? t->nsg : all->nsg;
     t->identity = t->identity ? t->identity : all->identity;

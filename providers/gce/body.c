@@ -175,8 +175,7 @@ static void scheduling_add(json_t *body, bool spot, bool own_gpus)
 {
     json_t *s = object_of(body, "scheduling");
     json_object_del(s, "preemptible");
-    if (!spot &&
-        strcmp(kit_json_text(s, "provisioningModel"), "SPOT") == 0) {
+    if (!spot && strcmp(kit_json_text(s, "provisioningModel"), "SPOT") == 0) {
         /* of a type for both markets, and this is the other one */
         json_object_del(s, "provisioningModel");
         json_object_del(s, "instanceTerminationAction");
@@ -214,14 +213,40 @@ static void labels_add(json_t *body, const struct gce *g,
     json_object_set_new(labels, LABEL_REQUEST, json_string(v));
 }
 
+/* Google's default is pd-standard, which newer series refuse: N4, C4 and the
+ * accelerators from A3 on have Hyperdisk alone or beside pd-balanced, C3 and G2
+ * pd-balanced (cloud.google.com/compute/docs/disks/persistent-disks,
+ * .../hyperdisks; gcp-compute-persistent-disk-csi-driver#1391). */
+static const char *disk_type(const char *machine)
+{
+    static const struct {
+        const char *begins, *type;
+    } of[] = {{"a4", "hyperdisk-balanced"}, {"a3-ultra", "hyperdisk-balanced"},
+              {"c4", "hyperdisk-balanced"}, {"n4", "hyperdisk-balanced"},
+              {"g4", "hyperdisk-balanced"}, {"x4", "hyperdisk-balanced"},
+              {"m4", "hyperdisk-balanced"}, {"h4", "hyperdisk-balanced"},
+              {"a3-", "pd-balanced"},       {"a2-", "pd-balanced"},
+              {"g2-", "pd-balanced"},       {"c3", "pd-balanced"},
+              {"h3-", "pd-balanced"},       {"m3-", "pd-balanced"},
+              {"z3-", "pd-balanced"}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        if (strncmp(machine, of[i].begins, strlen(of[i].begins)) == 0)
+            return of[i].type;
+    return NULL;
+}
+
 /* A template has its own. */
 static void disk_add(json_t *body, const struct gce_type *t)
 {
+    const char *type = disk_type(t->machine);
     if (t->template && !json_object_get(body, "disks"))
         return;
     json_t *disk = first_of(body, "disks");
     usual(disk, "boot", json_true());
     usual(disk, "autoDelete", json_true());
+    json_t *made = json_object_get(disk, "initializeParams");
+    if (type && made)
+        usual(made, "diskType", json_string(type));
 }
 
 static void network_add(json_t *body, const struct gce_type *t)
@@ -244,8 +269,8 @@ json_t *body_make(const struct gce *g, const struct gce_type *t,
     json_object_set_new(body, "machineType", json_string(type));
     free(type);
     accelerators_add(body, t->machine);
-    zones_add(body, g, l->zone);
     disk_add(body, t);
+    zones_add(body, g, l->zone);
     network_add(body, t);
     scheduling_add(body, l->spot, t->own_gpus == OWN_SOME);
     metadata_add(body, script);

@@ -29,7 +29,7 @@ struct gce_type {
     bool spot;
     char **zones;
     size_t n_zones;
-    json_t *node;   /* as instances.insert takes it, without what body.c adds */
+    json_t *node; /* as instances.insert takes it, without what body.c adds */
     /* Has the machine type GPUs of its own?  UNKNOWN until Google was asked. */
     atomic_int own_gpus;
     char *given;    /* the machine type of node_config; NULL: it says none */

@@ -17,7 +17,10 @@
 #define MACHINE_DEFAULT "e2-medium" /* GKE's own, when a pool says none */
 
 struct facts { /* of a machine type in a zone */
-    int64_t cpu, memory_mb, gpus;
+    int64_t cpu, memory_mb;
+    int64_t cards; /* of the machine: what quotas and zones count */
+    int64_t gpus;  /* nvidia.com/gpu of its node */
+    const char *partition, *sharing, *clients; /* of the pool's, in it; "" */
     char accelerator[64];
     bool there;
 };
@@ -30,6 +33,29 @@ static int ask(struct op *op, const char *path, const char *query, json_t **ret,
                      ret);
     *there = s == DAVIT_OK;
     return s == DAVIT_NOT_FOUND ? DAVIT_OK : s;
+}
+
+/* How many a card is cut into: "1g.5gb" takes one of its seven slices, of some
+ * cards with a quarter of the memory; "2g..." leaves room for three, "3g..." for
+ * two; a larger one has the card alone
+ * (docs.nvidia.com/datacenter/tesla/mig-user-guide: supported profiles). */
+static int64_t partitions(const char *size)
+{
+    static const struct {
+        const char *begins;
+        int64_t n;
+    } cut[] = {{"1g.20gb", 4}, {"1g.24gb", 4}, {"1g.35gb", 4}, {"1g.45gb", 4},
+               {"1g.47gb", 4}, {"1g.67gb", 4}, {"2g.48gb", 2}, {"1g.", 7},
+               {"2g.", 3},     {"3g.", 2}};
+    for (size_t i = 0; i < sizeof cut / sizeof *cut; i++)
+        if (strncmp(size, cut[i].begins, strlen(cut[i].begins)) == 0)
+            return cut[i].n;
+    return 1;
+}
+
+static int64_t clients(int64_t n)
+{
+    return n > 0 ? n : 1;
 }
 
 static int machine_facts(struct op *op, const struct group *g, struct facts *f)
@@ -49,8 +75,14 @@ static int machine_facts(struct op *op, const struct group *g, struct facts *f)
         kit_json_at(g->pool, "config.accelerators"), 0);
     f->cpu = kit_json_int(m, "guestCpus", 0);
     f->memory_mb = kit_json_int(m, "memoryMb", 0);
-    f->gpus = kit_json_int(more, "acceleratorCount",
-                           kit_json_int(own, "guestAcceleratorCount", 0));
+    f->cards = kit_json_int(more, "acceleratorCount",
+                            kit_json_int(own, "guestAcceleratorCount", 0));
+    f->partition = kit_json_text(more, "gpuPartitionSize");
+    f->sharing = kit_json_text(more, "gpuSharingConfig.gpuSharingStrategy");
+    f->clients = kit_json_text(more, "gpuSharingConfig.maxSharedClientsPerGpu");
+    f->gpus = f->cards * partitions(f->partition) *
+              clients(kit_json_int(
+                  more, "gpuSharingConfig.maxSharedClientsPerGpu", 1));
     snprintf(f->accelerator, sizeof f->accelerator, "%s",
              more ? kit_json_text(more, "acceleratorType")
                   : kit_json_text(own, "guestAcceleratorType"));
@@ -72,9 +104,9 @@ static int accelerator_there(struct op *op, const struct group *g,
              g->project, g->zone);
     int s = ask(op, path, "", &reply, &some);
     json_array_foreach(json_object_get(reply, "items"), i, a)
-        has = has ||
-              (strcmp(kit_json_text(a, "name"), f->accelerator) == 0 &&
-               kit_json_int(a, "maximumCardsPerInstance", f->gpus) >= f->gpus);
+        has = has || (strcmp(kit_json_text(a, "name"), f->accelerator) == 0 &&
+                      kit_json_int(a, "maximumCardsPerInstance", f->cards) >=
+                          f->cards);
     f->there = f->there && has;
     json_decref(reply);
     return s;
@@ -102,6 +134,13 @@ static void labels_read(const struct group *g, const struct facts *f,
               kit_json_text(g->pool, "name"));
     label_add(o, "topology.kubernetes.io/zone", g->zone);
     label_add(o, "cloud.google.com/gke-accelerator", f->accelerator);
+    label_add(o, "cloud.google.com/gke-gpu-partition-size", f->partition);
+    if (*f->sharing != '\0') {
+        label_add(o, "cloud.google.com/gke-gpu-sharing-strategy",
+                  strcmp(f->sharing, "MPS") == 0 ? "mps" : "time-sharing");
+        label_add(o, "cloud.google.com/gke-max-shared-clients-per-gpu",
+                  f->clients);
+    }
     if (g->spot)
         label_add(o, "cloud.google.com/gke-spot", "true");
     json_array_foreach(kit_json_at(g->pool, "config.taints"), i, v) {
@@ -147,7 +186,7 @@ static int room_read(struct op *op, const struct group *g,
         op->e);
     gcp_room(quotas, g->zone,
              &(struct gcp_machine){*machine != '\0' ? machine : MACHINE_DEFAULT,
-                                   f->accelerator, f->cpu, f->gpus, g->spot},
+                                   f->accelerator, f->cpu, f->cards, g->spot},
              ret, note, size);
     return s;
 }

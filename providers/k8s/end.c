@@ -146,6 +146,12 @@ static int id_end(struct end *x, const char *id)
     if (*g->gate != '\0')
         return say(x, DAVIT_RETRY, "scaleGate", "worker group %.60s is %s",
                    g->name, g->gate);
+    if (p->phase != DAVIT_FAILED &&
+        group_at_min(x->op.k, g, x->live[g - x->c.v]))
+        return kit_error(x->op.e, DAVIT_INVALID, "minReplicas",
+                         "worker group %.63s is at its minReplicas of %u, so "
+                         "pod %.80s cannot end: lower it",
+                         g->name, g->min, id);
     if (g->hosts > 1)
         return unit_end(x, g, p);
     group_name(g, id);

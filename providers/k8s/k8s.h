@@ -23,6 +23,7 @@
 
 struct k8s_type {
     char *name, *group;
+    uint32_t min;             /* machines, by Davit's configuration */
     int64_t unschedulable_ms; /* -1: the provider's */
 };
 
@@ -203,6 +204,9 @@ int k8s_terminate(void *self, struct davit_call *call, const char *const *ids,
 int k8s_offers(void *self, struct davit_call *call, struct davit_sink *sink,
                davit_put_offer *put, struct davit_error *e);
 
+/* At its minReplicas, and Davit's own minimum is lower: KubeRay makes a pod anew
+ * that is named to be deleted, so none is.  live: units that stay. */
+bool group_at_min(struct k8s *k, const struct group *g, uint32_t live);
 /* An id of a replica that has no pod yet: "promised.REQUEST.N", or the group
  * in place of the request. */
 #define PROMISED "promised."

@@ -10,6 +10,7 @@
  * listed as on its way, so that it is not raised a second time.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "k8s.h"
@@ -24,6 +25,7 @@ struct listing {
     struct op op;
     struct cluster c;
     struct pods ps;
+    uint32_t *live; /* per group: units that stay */
     struct davit_sink *sink;
     davit_put_machine *put;
     char trouble[200]; /* why the operator makes no pods, "" */
@@ -40,12 +42,26 @@ bool promised_of(const char *id, char *ret, size_t size)
     return true;
 }
 
+bool group_at_min(struct k8s *k, const struct group *g, uint32_t live)
+{
+    const struct k8s_type *t = type_of_group(k, g->name);
+    return t && live <= g->min && t->min < (uint64_t)g->min * g->hosts;
+}
+
 static void pod_put(struct listing *x, const struct pod *p)
 {
     const struct k8s_type *t = type_of_group(x->op.k, p->group);
     const struct group *g = group_find(&x->c, p->group);
     bool ends = x->c.suspended || (g && g->suspended) ||
                 group_names(g, p->name);
+    char held[160] = "";
+    if (g && !ends && p->phase != DAVIT_FAILED &&
+        group_at_min(x->op.k, g, x->live[g - x->c.v]))
+        snprintf(
+            held, sizeof held,
+            "worker group %.63s is at its minReplicas of %u: KubeRay would "
+            "make the pod anew",
+            g->name, g->min);
     x->put(x->sink,
            &(struct davit_machine){
                .size = sizeof(struct davit_machine),
@@ -57,6 +73,7 @@ static void pod_put(struct listing *x, const struct pod *p)
                .phase = ends ? DAVIT_STOPPING : p->phase,
                .failure = p->failure,
                .unit = p->unit,
+               .held = held,
                .detail = ends && !p->going ? "is to be deleted" : p->detail});
 }
 
@@ -220,6 +237,9 @@ int k8s_list(void *self, struct davit_call *call, struct davit_sink *sink,
     if (s == DAVIT_OK) {
         pods_share(x.op.k, &x.c, &x.ps);
         cluster_judge(x.c.json, x.trouble, sizeof x.trouble, &x.trouble_status);
+        x.live = kit_zeroed(x.c.n + 1, sizeof *x.live);
+        for (size_t i = 0; i < x.c.n; i++)
+            x.live[i] = units_stay(&x.c, &x.ps, &x.c.v[i], NULL);
         for (size_t i = 0; i < x.ps.n; i++)
             pod_put(&x, &x.ps.v[i]);
         for (size_t i = 0; i < x.c.n; i++)
@@ -228,6 +248,7 @@ int k8s_list(void *self, struct davit_call *call, struct davit_sink *sink,
         keep(&x);
         tidy(&x, writes);
     }
+    free(x.live);
     pods_done(&x.ps);
     cluster_done(&x.c);
     return s;

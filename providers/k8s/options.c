@@ -92,6 +92,7 @@ static int types_read(struct k8s *k, const struct davit_setup *setup,
                                   "node type %.40s is worker group %.40s too: "
                                   "whose would its pods be?",
                                   other->name, group);
+        mine->min = t->min;
         mine->unschedulable_ms = -1;
         st = kit_options_read(k8s_options, t->options, t->n_options, t, mine,
                               &k->keep, e);

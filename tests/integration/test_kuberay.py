@@ -295,6 +295,19 @@ def test_gate_and_suspend(tmp_path):
         assert not r.patches()
 
 
+def test_a_group_at_its_minimum_is_held(tmp_path):
+    """KubeRay keeps minReplicas pods: one that is named in workersToDelete is made anew, so none is named."""
+    with rig(tmp_path, kube_fake.group(replicas=3, low=2)) as r:
+        first = r.running(3)
+        assert {m["held"] for m in r.machines()} == {""}
+        reply = r.call("terminate", ids=first[:2])
+        assert sorted(reply["done"].values()) == ["INVALID", "OK"] and "minReplicas of 2" in reply["text"], reply
+        left = r.running(2)
+        assert set(left) < set(first) and all("minReplicas of 2" in m["held"] for m in r.machines())
+        assert r.call("terminate", ids=left[:1])["done"] == {left[0]: "INVALID"}
+        assert set(r.running(2)) == set(left), "and no pod is made anew"
+
+
 # ---- rights and tokens
 
 def test_the_missing_verb_is_named(tmp_path):

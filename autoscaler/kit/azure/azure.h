@@ -42,6 +42,8 @@ struct azure {
     json_t *list, *list_of; /* prices.c; of which sizes.  Under lock, */
     int64_t list_ms, prices_asked_ms; /* as these */
     atomic_bool prices_told;
+    json_t *versions; /* api-version as we ask it -> as this cloud serves it;
+                       * under lock */
 };
 
 #define AZURE_OPTIONS(type, m) \

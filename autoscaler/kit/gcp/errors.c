@@ -110,9 +110,19 @@ static int find_within(const char *text)
     return -1;
 }
 
+/* A disk or a feature that does not go with the machine type may come in a
+ * stockout's clothes; it will never be in stock
+ * (kubernetes-sigs/gcp-compute-persistent-disk-csi-driver#1391 has the text). */
+static bool never(const char *text)
+{
+    return strstr(text, "not compatible") || strstr(text, "incompatible with");
+}
+
 enum davit_status gcp_status(const char *code, const char *text)
 {
     int s = find(code);
+    if (s == DAVIT_STOCKOUT && never(text))
+        return DAVIT_INVALID;
     if (s < 0)
         s = find_within(text);
     if (s < 0 && strstr(code, "QUOTA"))

@@ -173,7 +173,11 @@ void gcp_room(const json_t *all, const char *zone, const struct gcp_machine *m,
     metric_take(&l, "INSTANCES", "", 1, false);
     l.quotas = json_object_get(all, PROJECT);
     l.where = "all regions";
-    if (!m->spot)
+    /* Spot machines count in neither, and a new project has 12 of these CPUs
+     * (GoogleCloudPlatform/ai-on-gke#849). */
+    if (!m->spot) {
         metric_take(&l, "GPUS_ALL_REGIONS", "", m->gpus, false);
+        metric_take(&l, "CPUS_ALL_REGIONS", "", m->cpus, false);
+    }
     free(region);
 }

@@ -76,6 +76,7 @@ class Cloud:
         self.unseen = []                 # names that the subscription's list lacks
         self.remaining = 800             # lists that the limit still allows
         self.restricted = []             # zones that this subscription may not use
+        self.serves = []                 # API versions of a cloud that is not the public one
 
     # ---- time, and the test's own
 
@@ -269,7 +270,12 @@ class Cloud:
         """(status, headers, body) of a request that carries a good token."""
         self.move_on()
         wanted = "2021-07-01" if path.endswith("/skus") else API
-        if query.get("api-version") != wanted:
+        if self.serves:  # another cloud than the public one; what it says is azure-cli#21492's text
+            if query.get("api-version") not in self.serves:
+                raise Refused(400, "NoRegisteredProviderFound", f"No registered resource provider found for location '{LOCATION}' and API version "
+                              f"'{query.get('api-version')}' for type 'virtualMachines'. The supported api-versions are '{', '.join(self.serves)}'. "
+                              "The supported locations are 'chinaeast2, chinanorth3'.")
+        elif query.get("api-version") != wanted:
             raise Refused(400, "InvalidApiVersionParameter", f"api-version is {query.get('api-version')}, not {wanted}")
         got = None
         if m := re.fullmatch(rf"(?i){re.escape(base(GROUP))}(?:/([\w.-]+))?(/\w+)?", path):

@@ -89,7 +89,7 @@ def test_the_schema_is_what_the_installed_sdk_exports():
 def test_numbers_are_the_models():
     """A YAML's leaves are texts: which are numbers is a list in options.c."""
     text = (ROOT / "providers/azurevm/options.c").read_text()
-    ours = set(re.findall(r'"(\w+)"', text[text.index("numbers[] = {"):text.index('strcmp(value, "true")')])) | {"maxPrice"}
+    ours = set(re.findall(r'"(\w+)"', text[text.index("numbers[] = {"):text.index("/* likewise truths */")])) | {"maxPrice"}
     seen, kinds = set(), {}
 
     def walk(kind, name):
@@ -106,6 +106,8 @@ def test_numbers_are_the_models():
     walk({"$ref": "VirtualMachine"}, "")
     assert kinds["integer"] | kinds["number"] == ours
     assert not ours & (kinds["string"] | kinds["boolean"])
+    truths = text[text.index("truths[] = {"):]
+    assert set(re.findall(r'"(\w+)"', truths[:truths.index("}")])) == kinds["boolean"] - kinds["string"]
 
 
 @pytest.mark.parametrize("body", [

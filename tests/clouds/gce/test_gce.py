@@ -268,6 +268,8 @@ def test_quotas(cloud, drives):
     cloud.quotas["us-central1"]["NVIDIA_T4_GPUS"] = [40, 3]
     cloud.quotas["project"] = {"GPUS_ALL_REGIONS": [0, 0]}
     assert offers(d)[A, False] == (False, -1, "quota GPUS_ALL_REGIONS in all regions: 0 of 0 used, a machine takes 2")
+    cloud.quotas["project"] = {"GPUS_ALL_REGIONS": [40, 0], "CPUS_ALL_REGIONS": [12, 8]}
+    assert offers(d)[A, False] == (False, -1, "quota CPUS_ALL_REGIONS in all regions: 8 of 12 used, a machine takes 8")
     n = len(cloud.log)
     d.call("offers")
     asked = [x["target"] for x in cloud.log[n:] if x["target"].endswith("?fields=quotas")]

@@ -29,6 +29,18 @@ def test_whatever_has_gpus_is_terminated_at_maintenance(cloud, drives, machine):
     assert body(cloud)["scheduling"] == {"onHostMaintenance": "TERMINATE", "automaticRestart": True}
 
 
+@pytest.mark.parametrize("machine, disk", [("g2-standard-8", "pd-balanced"), ("n4-standard-8", "hyperdisk-balanced"), ("e2-standard-8", None)])
+def test_a_disk_that_goes_with_the_machine(cloud, drives, machine, disk):
+    assert drives(types=typed(machine)).launch(1, R, type="x", zone=A)["status"] == "OK"
+    kind = body(cloud)["disks"][0]["initializeParams"].get("diskType")
+    assert (kind and kind.split("/")[-1]) == disk
+
+
+def test_what_never_fits_is_no_stockout(cloud, drives):
+    cloud.fail_ops = {"insert": ["ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS", "[pd-standard, n4-standard-16] features are not compatible for creating instance."]}
+    assert drives(types=typed("e2-standard-8")).launch(1, R, type="x", zone=A)["status"] == "INVALID"
+
+
 def test_others_migrate(cloud, drives):
     d = drives(types=typed("e2-standard-8"))
     assert d.launch(1, R, type="x", zone=A)["status"] == "OK"

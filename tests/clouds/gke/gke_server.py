@@ -78,7 +78,8 @@ class Cloud:
         self.counts, self.used = {}, set()
         self.types = {"n1-standard-8": (8, 30720, None), "e2-standard-8": (8, 32768, None),
                       "a2-highgpu-1g": (12, 87040, ("nvidia-tesla-a100", 1)), "e2-medium": (2, 4096, None),
-                      "g2-standard-8": (8, 32768, ("nvidia-l4", 1)), "a3-highgpu-8g": (208, 1917952, ("nvidia-h100-80gb", 8))}
+                      "g2-standard-8": (8, 32768, ("nvidia-l4", 1)), "a3-highgpu-8g": (208, 1917952, ("nvidia-h100-80gb", 8)),
+                      "n4-standard-8": (8, 32768, None)}
         self.accelerators = {"nvidia-tesla-t4": 4, "nvidia-tesla-a100": 16, "nvidia-l4": 8, "nvidia-tesla-v100": 8, "nvidia-a100-80gb": 8}
         self.reservations = {}          # zone -> {name: how many are left}; those that are only for RESERVATION_BOUND
         self.consoles = {}              # instance -> what it has printed
@@ -97,10 +98,14 @@ class Cloud:
     # ---- set-up
 
     def pool(self, name, zones, machine="n1-standard-8", accelerator=None, count=1, spot=False, size=0, labels=None,
-             taints=None, autoscaling=False, hash_="0a1b2c3d", status="RUNNING"):
+             taints=None, autoscaling=False, hash_="0a1b2c3d", status="RUNNING", partition=None, clients=None):
         config = {"machineType": machine, "labels": labels or {"pool": name}}
         if accelerator:
             config["accelerators"] = [{"acceleratorCount": str(count), "acceleratorType": accelerator}]
+            if partition:
+                config["accelerators"][0]["gpuPartitionSize"] = partition
+            if clients:
+                config["accelerators"][0]["gpuSharingConfig"] = {"maxSharedClientsPerGpu": str(clients), "gpuSharingStrategy": "TIME_SHARING"}
         if taints:
             config["taints"] = taints
         if spot:
@@ -420,6 +425,13 @@ class Cloud:
             raise Refusal(404, f"The resource '{gone}' was not found")
 
     @staticmethod
+    def disk_check(machine, disk):
+        """kubernetes-sigs/gcp-compute-persistent-disk-csi-driver#1391 has the text, for pd-standard (which is the default) and n4."""
+        kind = disk.get("initializeParams", {}).get("diskType", "pd-standard").split("/")[-1]
+        if kind == "pd-standard" and machine.startswith(("n4-", "c3-", "c4-", "g2-", "a3-", "a4-", "g4-")):
+            raise Refusal(400, f"[{kind}, {machine}] features are not compatible for creating instance.", "badRequest")
+
+    @staticmethod
     def scheduling_check(body, own):
         """Whatever has GPUs, attached or of the machine type's own, is terminated at maintenance (cloudpilot-ai/
         karpenter-provider-gcp#167 with g2-standard-16, loft-sh/devpod#973, openshift/release#63296 with a2-highgpu-1g); the
@@ -464,6 +476,8 @@ class Cloud:
             raise Refusal(400, "Invalid value for field 'resource.disks': ''.", "invalid")
         self.resources_there(zone, body)
         self.scheduling_check(body, self.types[want["machineTypes"]][2])
+        for disk in body.get("disks", ()):
+            self.disk_check(want["machineTypes"], disk)
         self.reservation_check(zone, body)
 
         def make():

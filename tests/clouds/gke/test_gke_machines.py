@@ -316,6 +316,16 @@ def test_offers(drive, cloud):
     assert "promises 8 CPUs and 2 GPUs, a machine of node pool gpu has 8 and 1: none will be launched" in more.text()
 
 
+@pytest.mark.parametrize("partition, clients, gpus", [(None, 8, 16), ("1g.5gb", None, 14), ("3g.20gb", 4, 16), ("7g.40gb", None, 2)])
+def test_shared_and_cut_gpus(drive, cloud, partition, clients, gpus):
+    """nvidia.com/gpu of a node is its cards times their parts times the clients of each; quotas count cards."""
+    cloud.pool("gpu", [A], machine="n1-standard-8", accelerator="nvidia-tesla-a100", count=2, partition=partition, clients=clients)
+    cloud.quotas = {"us-central1": {"NVIDIA_A100_GPUS": [16, 0]}}
+    for want, there in ((gpus, True), (gpus + 1, False)):
+        [o] = [o for o in drive(t4=f"zones: [{A}], resources: {{GPU: {want}}}").call("offers")["offers"] if o["type"] == "t4"]
+        assert o["available"] == there and o["quotas"] == {"us-central1 NVIDIA_A100_GPUS": [16, 2]}, o
+
+
 def test_one_thousand_machines_under_50_ms(drive, cloud):
     cloud.boot = 0
     d = drive()
