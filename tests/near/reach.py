@@ -60,11 +60,14 @@ def run(names):
         os.environ.update(DAVIT_BUILD="build/cov", DAVIT_REACH=os.path.join(FOLDER, name), GCOV_PREFIX_STRIP=str(ROOT.count("/")),
                           GCOV_PREFIX=os.path.join(FOLDER, name, name))
         r = check.Run(name, covered(check.SUITES[name]))
-        print("\n".join(r.ends), flush=True)
+        print("\n".join([f"failed: {t}" for t in r.failures] + r.ends), flush=True)
         opened[name] = r.opened
         os.makedirs(os.path.join(FOLDER, name), exist_ok=True)
         with open(os.path.join(FOLDER, name, "opened.json"), "w") as f:
             json.dump(r.opened, f)
+        with open(os.path.join(FOLDER, name, "run.json"), "w") as f:
+            json.dump({"s": r.seconds, "cpu": r.cpu, "passed": r.passed, "failed": r.failed,
+                       "tests": {t: [row["s"], row["cpu"]] for t, row in r.rows.items() if "s" in row}}, f)
     return opened
 
 
