@@ -180,7 +180,9 @@ static void test_restart(void **state)
 
 /* ---- decisions */
 
-/* Three types; one bundle of one CPU is bought for on the first offer. */
+/* Three types; one bundle of one CPU is bought for on the first offer.  Its
+ * surcharge counts in plans and is not billed: a decision tells what is billed.
+ */
 static void test_others(void **state)
 {
     static const char *const str[] = {"", "small", "large", "tiny", "z", "me"};
@@ -189,7 +191,9 @@ static void test_others(void **state)
                                            {.name = 2, .row = 1, .max = 0},
                                            {.name = 3, .row = 2, .max = 9}};
     static const struct pb_offer offers[] = {
-        {.type = 0, .price_micros_hour = 1000000},
+        {.type = 0,
+         .price_micros_hour = 1800000,
+         .surcharge_micros_hour = 800000},
         {.type = 1, .price_micros_hour = 900000},
         {.type = 2, .price_micros_hour = 100000},
         {.type = 0, .zone = 4, .price_micros_hour = 1500000, .closed = true}};

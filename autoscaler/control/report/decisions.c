@@ -49,7 +49,7 @@ static int64_t bill(const struct problem *s)
             sum += n->price_micros_hour;
         else if (n->state != STATE_GONE && n->offer < s->n_offers && !n->head &&
                  !n->unmanaged)
-            sum += s->offers[n->offer].price_micros_hour;
+            sum += pb_offer_bill(&s->offers[n->offer]);
     }
     return sum;
 }
@@ -140,12 +140,12 @@ static void others_find(struct decision *x, const struct problem *s,
 {
     struct arena scratch = {0};
     const int64_t *load = load_of(s, p, l, &scratch);
-    int64_t price = s->offers[l->offer].price_micros_hour;
+    int64_t price = pb_offer_bill(&s->offers[l->offer]);
 
     for (uint32_t i = 0; i < s->n_offers && l->n_placements; i++)
         if (i != l->offer && holds(s, p, l, &s->offers[i], load))
             other_add(x, s, &s->offers[i],
-                      (s->offers[i].price_micros_hour - price) * x->count);
+                      (pb_offer_bill(&s->offers[i]) - price) * x->count);
     arena_done(&scratch);
 }
 
@@ -162,7 +162,7 @@ void decision_launch(struct decisions *d, const struct problem *now,
                          .spot = o->spot,
                          .count = count,
                          .why = l->why,
-                         .micros_hour = o->price_micros_hour * count,
+                         .micros_hour = pb_offer_bill(o) * count,
                          .bill_micros_hour = bill(now)};
 
     COPY(x.type, now->str[now->types[o->type].name]);

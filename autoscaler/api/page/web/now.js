@@ -18,7 +18,7 @@ function tile(id, title, big, unit, ...rest) {
 function boundText(c) {
   if (c.bound_per_hour <= 0) return "";
   const gap = c.gap_percent;
-  if (gap !== null && gap < 0.05) return "No fleet could do it for less (proved).";
+  if (gap !== null && gap < 0.05) return (c.idle_per_hour > 0 ? "Without the idle nodes no" : "No") + " fleet could do it for less (proved).";
   return "No fleet could do it under " + money(c.bound_per_hour) + "/h" + (gap === null || gap > 100 ? "." : " (gap\u00a0" + gap.toFixed(gap < 10 ? 1 : 0) + "\u00a0%).");
 }
 
