@@ -30,6 +30,7 @@ struct eks_pool { /* a managed node group, or a bare group */
     char group[256]; /* its Auto Scaling group, "" unknown */
     int64_t read_ms;
     bool spot;
+    bool block; /* capacityType CAPACITY_BLOCK */
     char status[24], machines[200], issue[200], issue_code[48];
     struct record *known; /* the group's, as we saw or wrote them last */
     size_t n_known;
@@ -86,7 +87,13 @@ const struct eks_type *type_find(const struct eks *e, const char *name);
 int api_node_group(struct op *op, const struct eks_pool *p, json_t **ret);
 
 /* view.c */
-enum life { LIFE_STARTING, LIFE_RUNNING, LIFE_STOPPING, LIFE_GONE };
+enum life {
+    LIFE_STARTING,
+    LIFE_RUNNING,
+    LIFE_STOPPING,
+    LIFE_RETAINED, /* out of the group's hands, and billed until it is ended */
+    LIFE_GONE
+};
 
 struct record { /* a request, as the group's tag has it */
     char hash[17];

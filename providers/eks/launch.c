@@ -57,6 +57,10 @@ static const char *detail_of(const struct instance *i, char buf[100])
                  i->state);
     else if (strncmp(i->stage, "Standby", 7) == 0)
         snprintf(buf, 100, "in standby");
+    else if (i->life == LIFE_RETAINED)
+        snprintf(buf, 100,
+                 "its group retains it (%s): billed until it is ended",
+                 i->stage);
     else
         buf[0] = '\0';
     return buf;
@@ -74,9 +78,11 @@ static void instance_put(struct op *op, const struct group *g,
         .offer = op->e->types[op->e->pools[g->pool].type].name,
         .zone = i->zone,
         .address = i->address,
-        .phase = i->life == LIFE_STARTING  ? DAVIT_STARTING
-                 : i->life == LIFE_RUNNING ? DAVIT_RUNNING
-                                           : DAVIT_STOPPING,
+        .phase = i->life == LIFE_STARTING   ? DAVIT_STARTING
+                 : i->life == LIFE_RUNNING  ? DAVIT_RUNNING
+                 : i->life == LIFE_RETAINED ? DAVIT_FAILED
+                                            : DAVIT_STOPPING,
+        .failure = i->life == LIFE_RETAINED ? DAVIT_RETRY : DAVIT_OK,
         .held = i->life <= LIFE_RUNNING ? g->held : "",
         .spot = spot || i->spot,
         .detail = detail_of(i, detail)};

@@ -113,14 +113,18 @@ struct offering {
 
 static void offer_put(const struct offering *o, const struct kit_offer *f,
                       const char *machine, const char *zone, bool spot,
-                      const char *note, bool available)
+                      bool block, const char *note, bool available)
 {
     int64_t price = spot && machine[0] != '\0'
                         ? aws_spot_price(&o->op->a, machine, zone)
                         : -1;
     char used_up[250];
     struct kit_quotas room = KIT_QUOTAS_NONE;
-    aws_room(o->quotas, machine, f, spot, &room, used_up, sizeof used_up);
+    /* What a Capacity Block is paid for counts in no quota that we know of: EC2's
+     * own refusal tells. */
+    used_up[0] = '\0';
+    if (!block)
+        aws_room(o->quotas, machine, f, spot, &room, used_up, sizeof used_up);
     if (available && room.most == 0)
         note = used_up;
     struct davit_offer offer = {.name = o->type->name,
@@ -180,17 +184,18 @@ static int route_offer(const struct offering *o, const struct eks_route *r,
         from_tags(x, &f);
         pthread_mutex_lock(&e->lock);
         bool spot = p->bare ? o->type->spot : p->spot;
+        bool block = p->block;
         bool good = closed_why(p, g, x, note, sizeof note);
         pthread_mutex_unlock(&e->lock);
         if (r->zone[0] != '\0') {
-            offer_put(o, &f, machine.p, r->zone, spot, note,
+            offer_put(o, &f, machine.p, r->zone, spot, block, note,
                       good && has_zone(x, r->zone));
         } else if (o->type->n_zones == 0) {
             /* The group chooses among its zones; with one it is that one. */
             const char *only = x && g->n_zones == 1
                                    ? xml_text(x, "AvailabilityZones/member")
                                    : "";
-            offer_put(o, &f, machine.p, only, spot, note, good);
+            offer_put(o, &f, machine.p, only, spot, block, note, good);
         }
         for (size_t i = 0; r->zone[0] == '\0' && i < o->type->n_zones; i++) {
             bool own = false;
@@ -198,8 +203,8 @@ static int route_offer(const struct offering *o, const struct eks_route *r,
                 own = own ||
                       strcmp(o->type->routes[k].zone, o->type->zones[i]) == 0;
             if (!own)
-                offer_put(o, &f, machine.p, o->type->zones[i], spot, note,
-                          good && has_zone(x, o->type->zones[i]));
+                offer_put(o, &f, machine.p, o->type->zones[i], spot, block,
+                          note, good && has_zone(x, o->type->zones[i]));
         }
     }
     kit_keep_done(&f.keep);

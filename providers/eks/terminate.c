@@ -86,6 +86,19 @@ static int end_batch(struct ending *en, struct group *g, const size_t *at,
     return worst;
 }
 
+/* A lifecycle hook failed and the group keeps the instance: it has a replacement
+ * by now, and "charges apply until you manually terminate" it
+ * (docs.aws.amazon.com/autoscaling/ec2/userguide/manage-retained-instances.html). */
+static int retained_end(struct op *op, const char *id)
+{
+    struct kit_str f = {0};
+    aws_form_begin(&f, AWS_EC2, "TerminateInstances");
+    aws_form_nth(&f, "InstanceId.", 1, id);
+    int st = aws_do(&op->a, AWS_EC2, &f);
+    kit_str_done(&f);
+    return st;
+}
+
 static int below_min(struct ending *en, const struct group *g, size_t i)
 {
     en->status[i] = DAVIT_INVALID;
@@ -115,8 +128,11 @@ static int instances_end(struct ending *en, struct group *g)
         const struct instance *m = find(g, en->ids[i]);
         if (!m || !m->in_group)
             continue;
-        if (m->life == LIFE_STOPPING ||
-            strncmp(m->stage, "Terminating", 11) == 0) {
+        if (m->life == LIFE_RETAINED) {
+            st = en->status[i] = retained_end(&en->op, m->id);
+            worst = st == DAVIT_OK || st == DAVIT_NOT_FOUND ? worst : st;
+        } else if (m->life == LIFE_STOPPING ||
+                   strncmp(m->stage, "Terminating", 11) == 0) {
             en->status[i] = DAVIT_OK;
         } else if (target <= g->min) {
             worst = below_min(en, g, i);

@@ -39,6 +39,7 @@ static void facts_take(struct eks *e, struct eks_pool *p, const json_t *ng)
     snprintf(p->issue_code, sizeof p->issue_code, "%s", code ? code : "");
     snprintf(p->issue, sizeof p->issue, "%s", text ? text : "");
     p->spot = kind && strcmp(kind, "SPOT") == 0;
+    p->block = kind && strcmp(kind, "CAPACITY_BLOCK") == 0;
     p->machines[0] = '\0';
     for (size_t i = 0, n = 0; i < json_array_size(types); i++) {
         const char *t = json_string_value(json_array_get(types, i));
@@ -108,6 +109,8 @@ static enum life life_of(const char *stage)
 {
     if (begins(stage, "Pending"))
         return LIFE_STARTING;
+    if (strcmp(stage, "Terminating:Retained") == 0)
+        return LIFE_RETAINED;
     if (begins(stage, "Terminating"))
         return LIFE_STOPPING;
     if (begins(stage, "Warmed") || begins(stage, "Detach") ||

@@ -83,6 +83,9 @@ class Cloud:
             self.chosen = []         # (group, machines it chose to end itself)
             self.linger = 0          # seconds an ended instance stays in its group
             self.ending = {}         # id -> (group, zone, until)
+            self.retained = set()    # ids in Terminating:Retained (autoscaling's LifecycleState in botocore; userguide
+                                     # manage-retained-instances: "charges apply until you manually terminate")
+            self.blocks = set()      # node groups of capacityType CAPACITY_BLOCK
             self.frozen = None       # answers given again, to measure ourselves
             self.agent_expires = 3600
             self.agent_token = None
@@ -199,6 +202,8 @@ class Cloud:
         return f'<SetDesiredCapacityResponse xmlns="{NS}"><ResponseMetadata><RequestId>r</RequestId></ResponseMetadata></SetDesiredCapacityResponse>'
 
     def terminate(self, form):
+        for i in self.retained.intersection(form.values()):
+            raise Refused("ValidationError", f"The instance {i} is not in InService or Standby.")
         ids = [v for k, v in sorted(form.items()) if k.startswith("InstanceIds.member.")] or [form["InstanceId"]]
         again = self.ending.get(ids[0])
         if again and len(ids) == 1:  # the group takes it once more, and lowers its target once more
@@ -274,6 +279,9 @@ class Cloud:
             text = body.decode()
             for g in self.want:
                 text = re.sub(rf"<AutoScalingGroupName>{re.escape(g)}</AutoScalingGroupName>.*?<DesiredCapacity>\d+<", wanted, text, flags=re.S)
+            for i in self.retained:
+                text = re.sub(rf"<member>((?:(?!</?member>).)*<InstanceId>{i}</InstanceId>(?:(?!</?member>).)*<LifecycleState>)\w+(<)", r"<member>\1Terminating:Retained\2", text, flags=re.S)
+                text = re.sub(rf"<member>((?:(?!</?member>).)*<LifecycleState>)\w+(</LifecycleState>(?:(?!</?member>).)*<InstanceId>{i}<)", r"<member>\1Terminating:Retained\2", text, flags=re.S)
             for i, (g, zone, end) in list(self.ending.items()):
                 member = (f"<member><InstanceId>{i}</InstanceId><AvailabilityZone>{zone}</AvailabilityZone>"
                           "<LifecycleState>Terminating:Wait</LifecycleState><HealthStatus>Unhealthy</HealthStatus></member>")
@@ -285,9 +293,11 @@ class Cloud:
                 if not n:
                     text = re.sub(head + "<Instances>", lambda m: m.group(1) + "<Instances>" + member, text, count=1, flags=re.S)
             return status, text.encode()
-        if action.startswith("DescribeNodegroup") and (self.health or self.statuses):
+        if action.startswith("DescribeNodegroup") and (self.health or self.statuses or self.blocks):
             j = json.loads(body)
             name = j.get("nodegroup", {}).get("nodegroupName")
+            if name in self.blocks:
+                j["nodegroup"]["capacityType"] = "CAPACITY_BLOCK"
             if name in self.statuses:
                 j["nodegroup"]["status"] = self.statuses[name]
             if name in self.health:
@@ -624,6 +634,12 @@ class Gate(http.server.BaseHTTPRequestHandler):
 
     def ctl_late(self, pool, seconds):
         CLOUD.late[CLOUD.pools[pool]] = seconds
+
+    def ctl_retain(self, ids):
+        CLOUD.retained = set(ids)
+
+    def ctl_block(self, pool):
+        CLOUD.blocks.add(pool)
 
     def ctl_linger(self, seconds):
         CLOUD.linger = seconds

@@ -490,3 +490,24 @@ def test_a_thousand_machines(cloud, tmp_path):
         print(f"list of 1,000: own CPU {min(times):.1f} to {max(times):.1f} ms, {calls / len(times):.0f} calls, "
               f"the core {slow:.1f} times as slow as usual")
         assert min(times) < 50 * slow and calls == 2 * len(times)
+
+
+def test_a_retained_instance_is_ended_by_ec2(cloud, one):
+    """Its group is done with it and has a replacement; it is billed until somebody ends it."""
+    one.launch("r1", 3)
+    ids = sorted(m["id"] for m in one.list())
+    cloud.retain(ids=ids[:1])
+    got = {m["id"]: m for m in one.list()}
+    assert got[ids[0]]["phase"] == "FAILED" and "billed until it is ended" in got[ids[0]]["detail"]
+    assert {got[i]["phase"] for i in ids[1:]} == {"RUNNING"}
+    assert one.end(ids[0])["done"] == {ids[0]: "OK"}
+    assert ids[0] not in cloud.at("gpu")["machines"]
+
+
+def test_a_capacity_block_takes_of_no_quota(cloud, one, tmp_path):
+    cloud.service_quotas(of={"L-DB2E81BA": ["G and VT", 0.0]})
+    assert [o["available"] for o in one.call("offers")["offers"]] == [False]
+    cloud.block(pool=cloud.names["gpu"])
+    (tmp_path / "again").mkdir()
+    with Drive(tmp_path / "again", cloud, GPU % cloud.names["gpu"]) as d:
+        assert [o["available"] for o in d.call("offers")["offers"]] == [True]
