@@ -47,8 +47,13 @@ struct aws {
     pthread_mutex_t lock;         /* of what follows */
     char region[48];              /* "" not known yet */
     bool configured_read;         /* the profile's endpoints are known */
+    bool fips, dual;              /* so the profile wants them */
     char *configured[AWS_SERVICES];
 };
+
+/* "https://ec2.us-east-1.amazonaws.com", by the region's partition. */
+void aws_host(enum aws_service s, const char *region, bool fips, bool dual,
+              struct kit_str *ret);
 
 struct aws_op { /* one running operation */
     struct aws *aws;

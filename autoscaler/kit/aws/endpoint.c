@@ -62,6 +62,8 @@ static int profile_endpoints_read(const struct aws_op *op)
     const char *name = profile_get(p, "services");
     const char *said = getenv("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS");
     int st = DAVIT_OK;
+    op->aws->fips = is_true(profile_get(p, "use_fips_endpoint"));
+    op->aws->dual = is_true(profile_get(p, "use_dualstack_endpoint"));
     bool ignored = is_true(
         said ? said : profile_get(p, "ignore_configured_endpoint_urls"));
     if (name && !ignored)
@@ -101,6 +103,49 @@ static int configured(const struct aws_op *op, enum aws_service s,
     return st;
 }
 
+/* ---- partitions: botocore's partitions.json and the services' endpoint rules,
+ * with which tests compare this */
+
+static const struct partition {
+    const char *begins; /* of its regions */
+    const char *suffix, *dual;
+    bool bare_fips; /* its usual hosts are validated */
+    bool eks_fips;  /* EKS's own way */
+} partitions[] = {
+    {"cn-", "amazonaws.com.cn", "api.amazonwebservices.com.cn", false, false},
+    {"us-gov-", "amazonaws.com", "api.aws", true, false},
+    {"us-iso-", "c2s.ic.gov", "api.aws.ic.gov", false, false},
+    {"us-isob-", "sc2s.sgov.gov", "api.aws.scloud", false, false},
+    {"us-isof-", "csp.hci.ic.gov", "api.aws.hci.ic.gov", false, false},
+    {"eu-isoe-", "cloud.adc-e.uk", "api.cloud-aws.adc-e.uk", false, false},
+    {"eusc-", "amazonaws.eu", "api.amazonwebservices.eu", false, false},
+    {"", "amazonaws.com", "api.aws", false, true}};
+
+void aws_host(enum aws_service s, const char *region, bool fips, bool dual,
+              struct kit_str *ret)
+{
+    const struct partition *p = partitions;
+    while (strncmp(region, p->begins, strlen(p->begins)) != 0)
+        p++;
+    bool before = fips && !dual && p->eks_fips && s == AWS_EKS;
+    bool behind = fips && !before && (dual || !p->bare_fips);
+    kit_str_printf(ret, "https://%s%s%s.%s.%s", before ? "fips." : "",
+                   services[s].name, behind ? "-fips" : "", region,
+                   dual ? p->dual : p->suffix);
+}
+
+/* By the environment, else by the profile. */
+static bool wanted(const struct aws_op *op, const char *env, const bool *mine)
+{
+    const char *said = getenv(env);
+    if (said)
+        return is_true(said);
+    pthread_mutex_lock(&op->aws->lock);
+    bool on = *mine;
+    pthread_mutex_unlock(&op->aws->lock);
+    return on;
+}
+
 int aws_endpoint(const struct aws_op *op, enum aws_service s,
                  const char *region, struct kit_str *ret)
 {
@@ -116,11 +161,8 @@ int aws_endpoint(const struct aws_op *op, enum aws_service s,
     if (given)
         kit_str_puts(ret, given);
     else
-        kit_str_printf(ret, "https://%s%s.%s.%s", services[s].name,
-                       is_true(getenv("AWS_USE_FIPS_ENDPOINT")) ? "-fips" : "",
-                       region,
-                       strncmp(region, "cn-", 3) == 0 ? "amazonaws.com.cn"
-                                                      : "amazonaws.com");
+        aws_host(s, region, wanted(op, "AWS_USE_FIPS_ENDPOINT", &op->aws->fips),
+                 wanted(op, "AWS_USE_DUALSTACK_ENDPOINT", &op->aws->dual), ret);
     while (ret->n > 0 && ret->p[ret->n - 1] == '/')
         ret->p[--ret->n] = '\0';
     return DAVIT_OK;

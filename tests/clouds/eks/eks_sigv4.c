@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kit/aws/aws.h"
 #include "kit/sigv4.h"
 #include "kit/xml.h"
 
@@ -71,6 +72,18 @@ static json_t *signed_(const json_t *j)
     return out;
 }
 
+/* {"host": service's number, "region", "fips", "dual"} */
+static json_t *host(const json_t *j)
+{
+    struct kit_str s = {0};
+    aws_host((enum aws_service)json_integer_value(json_object_get(j, "host")),
+             text(j, "region"), json_is_true(json_object_get(j, "fips")),
+             json_is_true(json_object_get(j, "dual")), &s);
+    json_t *out = json_pack("{s:s}", "url", s.p);
+    kit_str_done(&s);
+    return out;
+}
+
 int main(void)
 {
     char *line = NULL;
@@ -81,7 +94,8 @@ int main(void)
             return 1;
         out = json_object_get(j, "xml")
                   ? parsed(text(j, "xml"), text(j, "without"))
-                  : signed_(j);
+              : json_object_get(j, "host") ? host(j)
+                                           : signed_(j);
         json_dumpf(out, stdout, JSON_COMPACT);
         putchar('\n');
         fflush(stdout);

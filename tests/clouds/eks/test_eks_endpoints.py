@@ -1,17 +1,21 @@
 """Where a service is asked: the environment, then the profile's [services]
 section, then its endpoint_url; each case is what botocore says of the same files."""
 import http.server
+import json
 import os
+import re
+import subprocess
 import threading
 import unittest.mock
 
+import botocore.config
 import botocore.exceptions
 import botocore.loaders
 import botocore.session
 import pytest
 
 from eks_rig import AK, SK, environment
-from lib import drive
+from lib import BUILD, ROOT, drive
 
 CONFIG = """
 cluster: drive
@@ -112,3 +116,74 @@ def test_keys_do_not_go_to_another_machine_in_the_clear(tmp_path, heard):
     asked, url = heard
     ours, _ = first(tmp_path, asked, "endpoint_url = http://10.1.2.3\n", {}, "ec2", url)
     assert ours[:2] == ("AUTH", "BadEndpoint"), ours
+
+
+# ---- all partitions, FIPS, both stacks: each as botocore's own rules have it
+
+OF = {"eks": "DescribeNodegroup", "autoscaling": "DescribeAutoScalingGroups", "ec2": "DescribeInstances", "sts": "GetCallerIdentity",
+      "sso": "GetRoleCredentials", "sso-oidc": "CreateToken", "service-quotas": "GetServiceQuota"}
+ENUM = {"eks": "AWS_EKS", "autoscaling": "AWS_AUTOSCALING", "ec2": "AWS_EC2", "sts": "AWS_STS", "sso": "AWS_SSO", "sso-oidc": "AWS_SSO_OIDC",
+        "service-quotas": "AWS_QUOTAS"}
+REGIONS = [r for p in MODELS.load_data("partitions")["partitions"] for r in p["regions"] if "global" not in r]
+
+
+def by_rules(session, service, region, fips, dual):
+    """None: the partition has no such endpoints."""
+    c = session.create_client(service, region_name=region, aws_access_key_id="a", aws_secret_access_key="b",
+                              config=botocore.config.Config(use_fips_endpoint=fips, use_dualstack_endpoint=dual))
+    about = {"client_region": region, "client_config": c.meta.config, "has_streaming_input": False, "auth_type": None, "unsigned_payload": None}
+    return c._ruleset_resolver.construct_endpoint(c.meta.service_model.operation_model(OF[service]), {}, about).url
+
+
+def test_every_partition():
+    enum = re.search(r"enum aws_service \{(.*?)\}", (ROOT / "autoscaler/kit/aws/aws.h").read_text(), re.S)[1]
+    numbers = {name: i for i, name in enumerate(re.findall(r"AWS_\w+", enum))}
+    session = botocore.session.Session()
+    session.register_component("data_loader", MODELS)
+    asked, want = [], []
+    some = REGIONS[::8] + [r for r in REGIONS if not re.match(r"(us|eu|ap|sa|ca|me|af|il|mx)-(?!gov|iso)\w+-\d", r)]
+    assert len(some) > 14
+    for region in some:
+        for service in OF:
+            for fips in (False, True):
+                for dual in (False, True):
+                    try:
+                        url = by_rules(session, service, region, fips, dual)
+                    except botocore.exceptions.EndpointVariantError:
+                        continue
+                    want.append((url, region, service, fips, dual))
+                    asked.append(json.dumps({"host": numbers[ENUM[service]], "region": region, "fips": fips, "dual": dual}))
+    p = subprocess.run([BUILD / "tests" / "eks_sigv4"], input="\n".join(asked) + "\n", text=True, capture_output=True, check=True)
+    got = [json.loads(line)["url"] for line in p.stdout.splitlines()]
+    assert len(got) == len(want) > 300
+    assert [(g, *w) for g, w in zip(got, want) if g != w[0]] == []
+
+
+@pytest.mark.parametrize("text, more, host", [
+    ("", {"AWS_USE_FIPS_ENDPOINT": "true"}, "fips.eks.us-east-1.amazonaws.com"),
+    ("use_fips_endpoint = true\n", {}, "fips.eks.us-east-1.amazonaws.com"),
+    ("use_fips_endpoint = true\n", {"AWS_USE_FIPS_ENDPOINT": "false"}, "eks.us-east-1.amazonaws.com"),
+    ("use_dualstack_endpoint = true\n", {}, "eks.us-east-1.api.aws"),
+    ("", {"AWS_USE_DUALSTACK_ENDPOINT": "true", "AWS_USE_FIPS_ENDPOINT": "true"}, "eks-fips.us-east-1.api.aws")])
+def test_who_wants_them(tmp_path, text, more, host):
+    """A proxy that is ours hears which host is asked for."""
+    heard = []
+
+    class Proxy(http.server.BaseHTTPRequestHandler):
+        def do_CONNECT(self):
+            heard.append(self.path)
+            self.send_error(403)
+
+        def log_message(self, *_):
+            pass
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Proxy)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    (tmp_path / "config").write_text("[default]\n" + text)
+    env = environment(tmp_path, keys=True, AWS_EC2_METADATA_DISABLED="true", https_proxy=f"http://127.0.0.1:{server.server_port}", **more)
+    d = drive.Drive(tmp_path, CONFIG, "eks", env)
+    d.call("list")
+    d.close()
+    server.shutdown()
+    server.server_close()
+    assert heard[0] == host + ":443"
+    assert botocore_says(env, "eks").removeprefix("https://") == host
