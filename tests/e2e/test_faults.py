@@ -10,6 +10,7 @@ import time
 
 import grpc
 from lib import raycluster, raydaemon
+from lib.seeds import seed
 
 BUSY = """
 import ray, time
@@ -188,9 +189,7 @@ def test_6_kill_9_in_the_middle_of_a_scale_up(ray, start):
     """Five owners ask for a node each; the daemon is killed ten times, during
     the requests and while nodes are on their way.  What was acknowledged is
     kept, and exactly five machines were ever started."""
-    seed = int(os.environ.get("SEED", time.time()))
-    print("SEED", seed)
-    rng = random.Random(seed)
+    rng = random.Random(seed())
     types = {"small": {"resources": {"CPU": 1, "GPU": 1}, "price": 0.1, "max": 20}}
     d = start(types=types, idle_timeout="1h")
     acknowledged, kills = set(), 0

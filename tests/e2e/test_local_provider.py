@@ -13,6 +13,7 @@ import time
 import pytest
 
 from lib import ROOT, TESTS, plugin, until
+from lib.seeds import seed
 
 BUILD = pathlib.Path(os.environ.get("DAVIT_BUILD", ROOT / "build/release"))
 SO = pathlib.Path(os.environ.get("DAVIT_LOCAL_SO", BUILD / "plugins/davit-local.so")).resolve()
@@ -67,7 +68,7 @@ class Box:
 
     def __init__(self, tmp):
         self.tmp = tmp
-        self.temp = pathlib.Path(tempfile.gettempdir(), f"dvt-{random.randrange(10**6)}")
+        self.temp = pathlib.Path(tempfile.gettempdir(), f"dvt-{random.randrange(10**6)}")  # any will do
         self.plugin = plugin.Plugin(SO)
         self.handles = []
 
@@ -273,9 +274,7 @@ def test_killed_between_record_and_start(box):
 def test_daemon_killed_at_random(box):
     """kill -9 of a launching daemon at any moment: repeating the call with the
     same id ends with exactly the machines asked for, each started once."""
-    seed = int(os.environ.get("SEED", time.time()))
-    print("SEED", seed)
-    rng = random.Random(seed)
+    rng = random.Random(seed())
     h = box.open()
     cut = 0
     for i in range(8):

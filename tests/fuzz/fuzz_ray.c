@@ -14,9 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "../../autoscaler/wire/ray/inside.h"
+#include "../unit/seed.h"
 #include "../unit/wire_proto.h"
 
 static uint64_t hash_demand(uint64_t h, const struct snap_demand *d)
@@ -147,7 +147,7 @@ static char *slurp(const char *path, size_t *n)
 
 int main(int argc, char **argv)
 {
-    uint64_t seed = (uint64_t)time(NULL);
+    uint64_t seed = 0;
     unsigned long runs = 0;
     int i = 1;
     struct buf made;
@@ -165,8 +165,7 @@ int main(int argc, char **argv)
             buf_done(&made);
             return 0;
         }
-    rng = seed * 2654435761u + 88172645463325252u;
-    printf("seed %llu\n", (unsigned long long)seed);
+    rng = seed_of(seed) * 2654435761u + 88172645463325252u;
     pb_large_reply(&made, 4, 4, 2);
     int n_files = argc - i;
     for (int k = 0; k < n_files; k++) {

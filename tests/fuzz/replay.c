@@ -11,7 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "../unit/seed.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -95,8 +96,7 @@ static void load(const char *path)
 
 int main(int argc, char **argv)
 {
-    const char *seed = getenv("SEED"), *rounds = getenv("FUZZ_ROUNDS");
-    uint64_t first = seed ? strtoull(seed, NULL, 10) : (uint64_t)time(NULL);
+    const char *rounds = getenv("FUZZ_ROUNDS");
     long n_rounds = rounds ? strtol(rounds, NULL, 10) : 5000;
     uint8_t *work = malloc(SIZE_MAX_);
 
@@ -104,13 +104,11 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: %s FILE...\n", argv[0]);
         return 2;
     }
-    printf("SEED=%llu\n", (unsigned long long)first);
-    fflush(stdout);
+    state = seed_of(0);
     for (int i = 1; i < argc; i++) {
         load(argv[i]);
         run(files[n_files - 1].data, files[n_files - 1].n);
     }
-    state = first;
     for (long r = 0; r < n_rounds; r++) {
         size_t k = below(n_files), n = files[k].n;
         memcpy(work, files[k].data, n);

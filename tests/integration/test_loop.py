@@ -13,6 +13,7 @@ import pytest
 
 from lib import simcloud
 from lib.daemon import Daemon
+from lib.seeds import seed
 
 CONFIG = """
 cluster: loop
@@ -133,9 +134,7 @@ def test_faults_cost_time_and_never_a_machine_too_many(tmp_path, fault):
 
 
 def test_kill_9_at_any_moment_loses_and_doubles_nothing(tmp_path):
-    seed = random.randrange(1 << 30)
-    print("seed", seed)
-    rnd = random.Random(seed)
+    rnd = random.Random(seed())
     with Daemon(tmp_path, config("latency: 30ms")) as d:
         for turn in range(10):
             n = 1 + turn % 4

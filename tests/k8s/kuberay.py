@@ -334,4 +334,4 @@ def copied(template):
 
 
 def suffix():
-    return "".join(random.choices(ALPHABET, k=5))
+    return "".join(random.choices(ALPHABET, k=5))  # any will do

@@ -82,7 +82,7 @@ def free_ports(n):
     """Below the ephemeral range: nobody's outgoing connection takes one meanwhile."""
     found = set()
     while len(found) < n:
-        port = random.randint(20000, 32000)
+        port = random.randint(20000, 32000)  # any will do
         with socket.socket() as s:
             try:
                 s.bind(("127.0.0.1", port))

@@ -110,7 +110,7 @@ class World:
             self.touch()
 
     def word(self):
-        return "".join(random.choices(string.ascii_lowercase + string.digits, k=5))
+        return "".join(random.choices(string.ascii_lowercase + string.digits, k=5))  # any will do
 
     def create(self, g, labels):
         c = self.cluster["metadata"]["name"]

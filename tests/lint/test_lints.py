@@ -88,7 +88,17 @@ def plant_unused_in_a_plugin(t):
     t.write("providers/eks/zz.c", "int zz(void);\nint yy(void);\nint yy(void)\n{\n    return zz();\n}\n", True)
 
 
+def plant_chance(t):
+    t.write("tests/unit/zz.py", "import random\nN = random" ".randrange(5)\n")
+
+
+def plant_time(t):
+    t.write("tests/unit/zz.c", "static void zz(void)\n{\n    srand((unsigned)time(NULL));\n}\n")
+
+
 @pytest.mark.parametrize("lint, plant, says", [
+    ("seeds.py", plant_chance, "tests/unit/zz.py:2: draws from no seed"),
+    ("seeds.py", plant_time, "tests/unit/zz.c:3: draws from a seed that is not printed"),
     ("layers.py", plant_up, "autoscaler/model/zz.c:1: model must not see control"),
     ("folders.py", plant_folder, "autoscaler/plan: "),
     ("rings.py", plant_ring, "zz0.c zz1.c"),

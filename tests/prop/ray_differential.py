@@ -17,6 +17,7 @@ import random
 import sys
 
 import ray_cases
+from lib import seeds
 
 
 def ray_answer(case):
@@ -213,15 +214,14 @@ def asks(case):
 
 def main(argv=None):
     p = argparse.ArgumentParser()
-    p.add_argument("--seed", type=int,
-                   default=random.SystemRandom().randrange(1 << 30))
+    p.add_argument("--seed", type=int)
     p.add_argument("--cases", type=int, default=500)
     p.add_argument("--keep", help="writes the cases with Ray's answers here")
     p.add_argument("-v", action="store_true")
     a = p.parse_args(argv)
     logging.disable(logging.WARNING)
+    a.seed = seeds.seed(a.seed)
     rng = random.Random(a.seed)
-    print(f"seed {a.seed}")
     kept, failed, idle, billed = [], 0, 0, 0
     while len(kept) < a.cases:
         case = make_case(rng, f"random-{a.seed}-{len(kept)}")

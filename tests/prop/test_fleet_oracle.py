@@ -4,7 +4,7 @@ are there, busy, idle and on their way, gangs, labels, requests, mins and limits
 HiGHS chooses whole numbers of machines and of the ways to fill them, which are
 listed one by one.  It knows mins, max, max_nodes and the budget exactly; a gang
 is its bundles.  The bound must never be above, and its certificate must hold.
-DAVIT_SEED= and DAVIT_CASES= try others.
+SEED= and DAVIT_CASES= try others.
 """
 import itertools
 import json
@@ -17,10 +17,11 @@ import highspy
 import check_bound
 import check_plan
 from check_bound import MICRO, Fleet
+from lib import seeds
 from lib.plan import davit_plan
 from plan_world import INF, World, fits
 
-SEED = int(os.environ.get("DAVIT_SEED") or 20261122)
+SEED = seeds.seed(20261122)
 CASES = int(os.environ.get("DAVIT_CASES") or 60)
 
 

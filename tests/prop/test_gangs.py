@@ -4,7 +4,7 @@ Small snapshots exactly: STRICT_PACK is one item, bundles of STRICT_SPREAD lie o
 of their own, PACK and SPREAD may lie anywhere.  Many gangs of a few bundles against a
 relaxation that no plan can beat: resources are sums over all machines of a type, STRICT_PACK
 is one bundle, and where bundles must lie apart there are as many machines that can hold
-one.  DAVIT_SEED= and DAVIT_CASES= try others.
+one.  SEED= and DAVIT_CASES= try others.
 """
 import itertools
 import json
@@ -17,12 +17,13 @@ import pytest
 
 import check_plan
 from check_bound import MICRO, Fleet
+from lib import seeds
 from lib.plan import davit_plan
 from plan_world import ACCEL, World, fits, row_of
 from prop import test_fleet_oracle as oracle
 from prop import worlds
 
-SEED = int(os.environ.get("DAVIT_SEED") or 20261127)
+SEED = seeds.seed(20261127)
 CASES = int(os.environ.get("DAVIT_CASES") or 60)
 
 

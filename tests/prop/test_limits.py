@@ -3,7 +3,7 @@ HiGHS.
 
 Small ones: how few bundles must be left out, exactly; and with as few, the least cost.
 Larger ones: against a relaxation that only counts resources, so no plan is better, and
-none is quite as good.  DAVIT_SEED= and DAVIT_CASES= try others.
+none is quite as good.  SEED= and DAVIT_CASES= try others.
 """
 import json
 import os

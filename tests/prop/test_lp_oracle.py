@@ -3,7 +3,7 @@ covers make, and nastier ones.
 
 For each: the same optimum within TOLERANCE, and duals that prove it without any
 solver (feasible, and worth the optimum).  Then the right-hand sides change and
-the dual simplex goes on from the optimum before.  DAVIT_SEED= and DAVIT_CASES=
+the dual simplex goes on from the optimum before.  SEED= and DAVIT_CASES=
 try others.
 """
 import os
@@ -14,10 +14,10 @@ import highspy
 import numpy as np
 import pytest
 
-from lib import ROOT
+from lib import ROOT, seeds
 
 DRIVER = os.environ.get("LP_SOLVE") or os.path.join(ROOT, "build/release/lp_solve")
-SEED = int(os.environ.get("DAVIT_SEED") or 20261122)
+SEED = seeds.seed(20261122)
 CASES = int(os.environ.get("DAVIT_CASES") or 750)   # of each kind
 # Of the optimum, and of the dearest column: a value may be 1e-7 below zero
 # (Harris), and a reduced cost 1e-7 of its scale.
@@ -159,4 +159,4 @@ def test_optimum_and_proof(kind):
             try:
                 judge(p, rhs, next(lines))
             except AssertionError as e:
-                raise AssertionError(f"DAVIT_SEED={SEED}, {kind.__name__} {k}: {e}\n{text(p)}") from e
+                raise AssertionError(f"SEED={SEED}, {kind.__name__} {k}: {e}\n{text(p)}") from e

@@ -1,7 +1,7 @@
 """Laws of the planner on random snapshots.
 
-PLAN_SEED=n starts elsewhere, PLAN_WORLDS=n tries more.  A failure prints its
-seed: PLAN_SEED=that PLAN_WORLDS=1 runs it alone, shrink.py makes it small.
+SEED=n starts elsewhere, PLAN_WORLDS=n tries more.  A failure prints its
+seed: SEED=that PLAN_WORLDS=1 runs it alone, shrink.py makes it small.
 found/*.json are worlds that once broke a law.
 """
 import collections
@@ -15,10 +15,10 @@ import pytest
 
 import check_plan
 import worlds
-from lib import ROOT, TESTS
+from lib import ROOT, TESTS, seeds
 from lib.plan import davit_plan
 
-SEED = int(os.environ.get("PLAN_SEED", "1"))
+SEED = seeds.seed(1)
 WORLDS = int(os.environ.get("PLAN_WORLDS", "400"))
 
 

@@ -22,7 +22,7 @@ import sys
 import time
 import typing
 
-from lib import raycluster, until
+from lib import raycluster, seeds, until
 from lib.raydaemon import RayDaemon
 
 DRIVER = pathlib.Path(__file__).with_name("ray_driver.py")
@@ -259,13 +259,12 @@ def raylets_of(instance):
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--seconds", type=float, default=60)
-    p.add_argument("--seed", type=int, default=int(os.environ.get("SEED", time.time() * 1000 % 1000000)))
+    p.add_argument("--seed", type=int)
     p.add_argument("--keep", metavar="DIR")
     a = p.parse_args()
-    print(f"SEED {a.seed}", flush=True)
     raycluster.enter_namespace()
     with raycluster.RayCluster(cpus=1) as ray:
-        storm = RayStorm(ray, a.seed)
+        storm = RayStorm(ray, seeds.seed(a.seed))
         with storm.daemon:
             storm.run(a.seconds)
             if a.keep:

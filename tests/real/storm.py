@@ -12,7 +12,6 @@ import argparse
 import collections
 import http.client
 import json
-import os
 import pathlib
 import queue
 import random
@@ -27,6 +26,7 @@ import time
 import cloud as played_cloud
 import head as played_head
 import judge as judges
+from lib import seeds
 from lib.daemon import Daemon
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -419,7 +419,6 @@ class Storm:
 
 def play(seed, seconds, keep=None):
     """The storm, when it is over."""
-    print(f"SEED {seed}", flush=True)
     directory = keep or tempfile.mkdtemp(prefix="dst")
     try:
         with Storm(seed, directory) as storm:
@@ -434,12 +433,12 @@ def play(seed, seconds, keep=None):
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--seconds", type=float, default=60)
-    p.add_argument("--seed", type=int, default=int(os.environ.get("SEED", time.time() * 1000 % 1000000)))
+    p.add_argument("--seed", type=int)
     p.add_argument("--keep", help="a folder for the daemon's files, which stay")
     a = p.parse_args()
     if a.keep:
         pathlib.Path(a.keep).mkdir(parents=True)
-    storm = play(a.seed, a.seconds, a.keep)
+    storm = play(seeds.seed(a.seed), a.seconds, a.keep)
     print(f"{int(not storm.judge.violations)} passed, {int(bool(storm.judge.violations))} failed")
     sys.exit(1 if storm.judge.violations else 0)
 

@@ -13,6 +13,7 @@ import pytest
 
 from lib import raycluster, until
 from lib.daemon import Daemon
+from lib.seeds import seed
 
 PRICES = {"big": 2.0, "small": 0.5}
 CONFIG = """
@@ -96,9 +97,7 @@ def test_beside_rays_autoscaler(tmp_path):
 
 def hours(seconds, folder):
     """Tasks come and go at random for so long."""
-    seed = random.randrange(10**6)
-    print("SEED", seed, flush=True)
-    chance = random.Random(seed)
+    chance = random.Random(seed())
 
     def script(ray):
         end = time.monotonic() + seconds

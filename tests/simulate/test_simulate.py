@@ -1,7 +1,6 @@
 """davit simulate: costs against a calculation of our own, the same answer for
 the same seed, mistakes with their place, a picture that is well-formed."""
 import json
-import os
 import pathlib
 import random
 import subprocess
@@ -10,6 +9,7 @@ import xml.dom.minidom
 import pytest
 
 from lib import DAVIT
+from lib.seeds import seed
 
 HERE = pathlib.Path(__file__).parent
 CONFIG = HERE / "sim.yaml"
@@ -52,15 +52,14 @@ def random_jobs(chance, path, n=60):
 
 
 def test_costs(tmp_path):
-    seed = int(os.environ.get("SEED", random.randrange(1 << 30)))
-    print("seed", seed)
-    chance = random.Random(seed)
+    n = seed()
+    chance = random.Random(n)
     price, cpus = 3.6, 16
     (tmp_path / "one.yaml").write_text(
         "cluster: c\nlimits: {max_nodes: 400, idle_timeout: 10m}\nproviders: {sim: {}}\n"
         "node_types:\n  cpu: {provider: sim, resources: {CPU: %d}, price: %g}\n" % (cpus, price))
     rows = random_jobs(chance, tmp_path / "jobs.csv")
-    [c] = columns("--seed", seed, tmp_path / "one.yaml", tmp_path / "jobs.csv")
+    [c] = columns("--seed", n, tmp_path / "one.yaml", tmp_path / "jobs.csv")
     machines = c["machines"]
     billed = sum((m["ended_s"] if m["ended_s"] is not None else c["lasted_s"]) - m["launched_s"] for m in machines)
     assert c["cost"] == pytest.approx(billed * price / 3600, abs=1e-4)

@@ -13,6 +13,7 @@
 #include "model_help.h"
 
 #include "../../autoscaler/model/bundle.h"
+#include "seed.h"
 
 static struct arena arena;
 static struct err error;
@@ -461,12 +462,10 @@ static void check_there_and_back(const struct snapshot *f, const char *what)
 
 static void what_is_written_reads_back_the_same(void **state)
 {
-    const char *s = getenv("SEED");
-    uint64_t first = s ? strtoull(s, NULL, 0) : (uint64_t)time(NULL);
+    uint64_t first = seed_of(0);
     char what[64];
 
     (void)state;
-    print_message("SEED=%" PRIu64 "\n", first);
     for (uint64_t i = 0; i < 400; i++) {
         struct rnd r = {first + i, &arena};
 

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "model_help.h"
+#include "seed.h"
 
 static struct arena arena;
 static struct err error;
@@ -529,15 +530,6 @@ static void mistakes_are_named(void **state)
     assert_non_null(strstr(error.text, "no alternative"));
 }
 
-static uint64_t seed(void)
-{
-    const char *s = getenv("SEED");
-    uint64_t x = s ? strtoull(s, NULL, 0) : (uint64_t)time(NULL);
-
-    print_message("SEED=%" PRIu64 "\n", x);
-    return x;
-}
-
 /* Also swaps what has no order inside a fact: quantities, labels, offers,
  * terms and values, and the bundles of an independent demand. */
 static void shuffle_all(struct rnd *r, struct snapshot *f)
@@ -588,7 +580,7 @@ static void shuffle_all(struct rnd *r, struct snapshot *f)
 
 static void the_order_of_facts_does_not_matter(void **state)
 {
-    uint64_t first = seed();
+    uint64_t first = seed_of(0);
 
     (void)state;
     for (uint64_t i = 0; i < 400; i++) {

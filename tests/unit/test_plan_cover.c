@@ -5,6 +5,7 @@
  */
 #include "../../autoscaler/model/amount.h"
 #include "../../autoscaler/plan/cover/cover.h"
+#include "seed.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -267,7 +268,6 @@ static void test_against_optimum(void **state)
     int met = 0, tight = 0, cases = 400;
 
     (void)state;
-    print_message("seed %llu\n", (unsigned long long)seed);
     for (int k = 0; k < cases; k++) {
         struct arena arena = {0};
         struct cover_plan first, plan;
@@ -338,7 +338,7 @@ static uint64_t unplaced(const struct made *m, const struct cover_plan *plan)
     return n;
 }
 
-/* DAVIT_SEED= and DAVIT_CASES= try others. */
+/* SEED= and DAVIT_CASES= try others. */
 static uint64_t number_of(const char *name, uint64_t otherwise)
 {
     const char *value = getenv(name);
@@ -386,11 +386,10 @@ static void give(const struct made *m, const struct cover_plan *first,
  */
 static void test_more_budget_is_never_worse(void **state)
 {
-    uint64_t seed = number_of("DAVIT_SEED", 20261122);
+    uint64_t seed = seed_of(20261122);
     uint64_t cases = number_of("DAVIT_CASES", CASES), better = 0;
 
     (void)state;
-    print_message("seed %llu\n", (unsigned long long)seed);
     for (uint64_t k = 0; k < cases; k++) {
         struct arena arena = {0};
         struct cover_plan first;
@@ -423,7 +422,7 @@ static void test_more_budget_for_many_shapes(void **state)
     static const uint64_t ms[TIMES] = {12, 60, 78, 85, 110, 500};
     static int64_t need[SHAPES][COLS];
     static struct cover_item items[SHAPES];
-    uint64_t seed = number_of("DAVIT_SEED", 20261123);
+    uint64_t seed = seed_of(20261123);
     struct arena arena = {0};
     struct cover_plan first;
     struct given last = {0};
@@ -463,11 +462,10 @@ static void test_more_budget_for_many_shapes(void **state)
 
 static void test_first_plans_are_near(void **state)
 {
-    uint64_t seed = number_of("DAVIT_SEED", 20261122);
+    uint64_t seed = seed_of(20261122);
     double firsts = 0, bests = 0;
 
     (void)state;
-    print_message("seed %llu\n", (unsigned long long)seed);
     for (int k = 0; k < 40; k++) {
         struct arena arena = {0};
         struct cover_plan first, best;
@@ -828,10 +826,9 @@ static void test_bound_of_large_problem(void **state)
 /* The same over random problems, beside what plans cost. */
 static void test_bounds_of_large_problems(void **state)
 {
-    uint64_t seed = number_of("DAVIT_SEED", 20261123), large = 0;
+    uint64_t seed = seed_of(20261123), large = 0;
 
     (void)state;
-    print_message("seed %llu\n", (unsigned long long)seed);
     for (uint64_t k = 0; k < 24; k++) {
         struct arena arena = {0};
         struct cover_plan first, plan;

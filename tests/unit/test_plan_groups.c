@@ -6,6 +6,7 @@
 #include "../../autoscaler/model/amount.h"
 #include "../../autoscaler/plan/cover/exact/exact.h"
 #include "../../autoscaler/plan/cover/groups/inside.h"
+#include "seed.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -228,12 +229,10 @@ static struct groups *made(const struct made *m, struct view *v,
 
 static void test_random(void **state)
 {
-    const char *given = getenv("DAVIT_SEED");
-    uint64_t seed = given ? strtoull(given, NULL, 10) : 20261123;
+    uint64_t seed = seed_of(20261123);
     uint32_t better = 0, tried = 0;
 
     (void)state;
-    print_message("seed %llu\n", (unsigned long long)seed);
     for (uint32_t k = 0; k < CASES; k++) {
         struct arena arena = {0};
         struct cover_plan first, plan;

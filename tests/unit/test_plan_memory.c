@@ -10,6 +10,7 @@
 #include "../../autoscaler/model/amount.h"
 #include "../../autoscaler/plan/memory.h"
 #include "../../autoscaler/plan/planner.h"
+#include "seed.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -287,10 +288,7 @@ static void compare(json_t *world, uint64_t budget, struct memory *memory,
 
 static void seed_begin(uint64_t usual)
 {
-    const char *given = getenv("PLAN_SEED");
-
-    seed = given ? strtoull(given, NULL, 10) : usual;
-    print_message("seed %llu\n", (unsigned long long)seed);
+    seed = seed_of(usual);
 }
 
 static void test_same_as_from_scratch(void **state)

@@ -5,6 +5,7 @@
  */
 #include "../../autoscaler/model/amount.h"
 #include "../../autoscaler/plan/cover/dive/pool.h"
+#include "seed.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -207,11 +208,9 @@ static void play(uint64_t *seed)
 
 static void test_beside_a_sorted_list(void **state)
 {
-    const char *given = getenv("DAVIT_SEED");
-    uint64_t seed = given ? strtoull(given, NULL, 10) : 20261123;
+    uint64_t seed = seed_of(20261123);
 
     (void)state;
-    print_message("seed %llu\n", (unsigned long long)seed);
     for (uint32_t k = 0; k < CASES; k++)
         play(&seed);
 }

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "scratch.h"
+#include "seed.h"
 #include "store/journal.h"
 
 static char dir[256], path[288];
@@ -588,13 +589,10 @@ static void check_after_kill(uint32_t acknowledged)
 
 static void kill_9_loses_nothing_acknowledged(void **state)
 {
-    unsigned seed = (unsigned)time(NULL);
+    unsigned seed = (unsigned)seed_of(0);
     uint32_t acknowledged = 0, got;
 
     (void)state;
-    if (getenv("SEED"))
-        seed = (unsigned)strtoul(getenv("SEED"), NULL, 10);
-    print_message("SEED=%u\n", seed);
     for (int round = 0; round < KILLS; round++) {
         struct timespec t = {0, 0};
         int fd[2], ws;

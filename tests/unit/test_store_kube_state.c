@@ -18,6 +18,7 @@
 #include <time.h>
 
 #include "base/buf.h"
+#include "seed.h"
 #include "store/kube_state.h"
 
 /* ---- an API server that has ConfigMaps */
@@ -320,15 +321,13 @@ static void whatever_fails_no_row_is_lost(void **state)
     enum { IDS = 400, ROUNDS = 60 };
     static char *expected[IDS];
     struct arena a = {0};
-    unsigned seed = getenv("SEED") ? (unsigned)atoi(getenv("SEED"))
-                                   : (unsigned)time(NULL);
+    unsigned seed = (unsigned)seed_of(0);
     struct kube_state *s;
     struct mirror_row *rows, batch[30];
     int64_t token = 1;
     uint32_t n;
 
     (void)state;
-    print_message("SEED=%u\n", seed);
     s = lead(token, &a, &rows, &n);
     for (int round = 0; round < ROUNDS; round++) {
         struct err e;

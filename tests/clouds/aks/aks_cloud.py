@@ -254,7 +254,7 @@ class Cloud:
         p.props["localDNSProfile"] = {**props.get("localDNSProfile", {}), "state": "Disabled"}
         victims = []
         if count < len(p.vms):
-            victims = random.sample(sorted(p.vms), len(p.vms) - count)
+            victims = random.sample(sorted(p.vms), len(p.vms) - count)  # any will do
             self.lost_work.append(f"Azure chose {victims} to end")
         op = self.begin(p, state, max(0, count - len(p.vms)), victims)
         return 200, self.answer_headers(op, host), self.pool_view(p)

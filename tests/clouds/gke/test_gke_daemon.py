@@ -11,6 +11,7 @@ import pytest
 
 from gke_rig import BUILD, environment
 from lib.daemon import Daemon as Plain
+from lib.seeds import seed
 
 A, B = "us-central1-a", "us-central1-b"
 T4 = {"GPU": 1, "accelerator_type": "T4"}
@@ -54,9 +55,7 @@ def slow(cloud):
 
 
 def test_kill_9_at_any_moment(server, slow, tmp_path):
-    seed = random.randrange(1 << 30)
-    print("seed", seed)
-    rnd = random.Random(seed)
+    rnd = random.Random(seed())
     with Daemon(tmp_path, server) as d:
         for turn in range(8):
             n = 1 + turn % 2
@@ -76,9 +75,7 @@ def test_kill_9_at_any_moment(server, slow, tmp_path):
 def test_faults_cost_time_and_never_a_machine(server, slow, tmp_path, fault):
     cloud = slow
     stop = threading.Event()
-    seed = random.randrange(1 << 30)
-    print("seed", seed)
-    rnd = random.Random(seed)
+    rnd = random.Random(seed())
 
     def trouble():
         while not stop.wait(0.1):

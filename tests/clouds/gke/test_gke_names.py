@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from lib import ROOT
+from lib.seeds import seed
 
 GCE = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 
@@ -40,9 +41,7 @@ def request_of(lib, name):
 
 
 def test_names_go_and_come_back(lib):
-    seed = random.randrange(1 << 30)
-    print("seed", seed)
-    rnd = random.Random(seed)
+    rnd = random.Random(seed())
 
     def word(n):
         return "".join(rnd.choice("abcdefghijklmnopqrstuvwxyz0123456789-") for _ in range(n))

@@ -8,11 +8,12 @@ drained and ended by name.  At the end the cloud holds exactly what the fleet
 says, no target is higher, and not one machine more was bought than was needed.
 Once more with real Ray: every machine is a raylet, and drained by its head.
 """
-import os
 import random
 import time
 
 import pytest
+
+from lib.seeds import seed
 
 T4 = {"GPU": 1, "accelerator_type": "T4"}
 
@@ -25,9 +26,7 @@ def same(d, side):
 
 @pytest.mark.parametrize("moment", ["raise sent", "second raise sent", "machines there", "ending", "second raise sent, with Ray"])
 def test_the_resnet_set_up(side, davit, moment, request):
-    seed = int(os.environ.get("SEED", random.SystemRandom().randrange(1 << 30)))
-    print("SEED", seed)
-    chance = random.Random(seed)
+    chance = random.Random(seed())
     first, second = side.zones
     side.takes(0.5)
     moment, _, with_ray = moment.partition(", ")
