@@ -30,8 +30,8 @@ void control_send(struct exchange *ex, struct pending *p, route_fn *answer)
     }
 }
 
-static void reply_outcome(struct exchange *ex, const char *owner, bool cleared,
-                          int64_t expires_ms)
+static void reply_outcome(struct exchange *ex, const char *owner,
+                          enum request_fate fate, int64_t expires_ms)
 {
     struct outcome x = {.satisfied = true};
     struct view v;
@@ -40,10 +40,10 @@ static void reply_outcome(struct exchange *ex, const char *owner, bool cleared,
 
     view_open(&v, ex->pending->cmd.seen);
     v.reader = ex->trusted ? NULL : ex->caller.who;
-    if (!cleared)
+    if (fate == REQUEST_STANDS)
         outcome_of(&v, owner, &x);
     reply_begin(&b, &o);
-    outcome_write(&o, NULL, &v, owner, cleared, expires_ms);
+    outcome_write(&o, NULL, &v, owner, fate, expires_ms);
     view_done(&v);
     exchange_reply(ex, x.satisfied ? 200 : 202, &b, "application/json");
 }
@@ -66,7 +66,7 @@ bool command_refused(struct exchange *ex)
 static void request_put_answer(struct exchange *ex)
 {
     if (!command_refused(ex))
-        reply_outcome(ex, ex->pending->cmd.owner, false,
+        reply_outcome(ex, ex->pending->cmd.owner, REQUEST_STANDS,
                       ex->pending->cmd.expires_ms);
 }
 
@@ -74,20 +74,22 @@ static void request_put_answer(struct exchange *ex)
 static void request_clear_answer(struct exchange *ex)
 {
     struct command *cmd = &ex->pending->cmd;
+    enum request_fate fate = REQUEST_CLEARED;
 
     if (cmd->status == ST_NOT_FOUND) {
+        fate = REQUEST_WAS_NOT;
         cmd->status = ST_OK;
         if (!cmd->seen)
             cmd->seen = status_get(ex->server->board);
     }
     if (!command_refused(ex))
-        reply_outcome(ex, cmd->owner, true, 0);
+        reply_outcome(ex, cmd->owner, fate, 0);
 }
 
 static void request_drop_answer(struct exchange *ex)
 {
     if (!command_refused(ex))
-        reply_outcome(ex, ex->pending->cmd.owner, true, 0);
+        reply_outcome(ex, ex->pending->cmd.owner, REQUEST_CLEARED, 0);
 }
 
 /* The body into the pending's command. */

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "../base/suggest.h"
 #include "view.h"
 
 /* Which demands are the owner's request. */
@@ -290,9 +291,36 @@ static void write_unplaced(struct out *o, struct view *v, const bool *mine,
     out_close(o);
 }
 
-void outcome_write(struct out *o, const char *key, struct view *v,
-                   const char *owner, bool cleared, int64_t expires_ms)
+/* The nearest owner that has a request; only one that the reader may see. */
+static const char *owner_near(struct view *v, const char *owner)
 {
+    const char **names = ARENA_ARRAY(&v->arena, const char *,
+                                     v->s->n_demands + 1);
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < v->s->n_demands; i++)
+        if (v->s->demands[i].source == SOURCE_REQUEST && !v->reader)
+            names[n++] = view_str(v, v->s->demands[i].owner);
+    return suggest(owner, names, n);
+}
+
+static const char *cleared_text(struct view *v, const char *owner,
+                                enum request_fate fate)
+{
+    const char *near = fate == REQUEST_WAS_NOT ? owner_near(v, owner) : NULL;
+
+    if (fate == REQUEST_CLEARED)
+        return arena_printf(&v->arena, "the request of %s is cleared", owner);
+    return arena_printf(
+        &v->arena, "nothing was cleared: %s has no request%s%s%s", owner,
+        near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+}
+
+void outcome_write(struct out *o, const char *key, struct view *v,
+                   const char *owner, enum request_fate fate,
+                   int64_t expires_ms)
+{
+    bool cleared = fate != REQUEST_STANDS;
     bool *mine = mine_of(v, owner);
     struct outcome x;
 
@@ -300,6 +328,8 @@ void outcome_write(struct out *o, const char *key, struct view *v,
     out_object(o, key);
     out_str(o, "owner", owner);
     out_bool(o, "cleared", cleared);
+    if (cleared)
+        out_bool(o, "existed", fate == REQUEST_CLEARED);
     out_bool(o, "feasible", x.feasible);
     out_bool(o, "satisfied", x.satisfied);
     out_uint(o, "bundles", x.sum.bundles);
@@ -316,7 +346,7 @@ void outcome_write(struct out *o, const char *key, struct view *v,
     out_seconds_or_null(o, "eta_s", x.eta_ms);
     out_time(o, "expires_at", expires_ms);
     if (cleared)
-        out_strf(o, "text", "the request of %s is cleared", owner);
+        out_str(o, "text", cleared_text(v, owner, fate));
     else
         out_str(o, "text", outcome_text(v, owner, &x));
     out_close(o);

@@ -142,8 +142,10 @@ struct outcome { /* the state of an owner's request */
 void outcome_of(struct view *v, const char *owner, struct outcome *ret);
 const char *outcome_text(struct view *v, const char *owner,
                          const struct outcome *x);
+/* What the call did: a request stands, was cleared, or there was none. */
+enum request_fate { REQUEST_STANDS, REQUEST_CLEARED, REQUEST_WAS_NOT };
 void outcome_write(struct out *o, const char *key, struct view *v,
-                   const char *owner, bool cleared,
+                   const char *owner, enum request_fate fate,
                    int64_t expires_ms); /* RequestReply */
 
 void status_write(struct out *o, struct view *v);

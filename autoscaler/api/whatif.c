@@ -56,7 +56,7 @@ static void write_reply(struct plan_job *j, const struct problem *s,
         return;
     if (j->owner) {
         view_open_plan(&v, j->snapshot, s, p);
-        outcome_write(&o, "request", &v, j->owner, false, 0);
+        outcome_write(&o, "request", &v, j->owner, REQUEST_STANDS, 0);
         view_done(&v);
     } else {
         out_null(&o, "request");

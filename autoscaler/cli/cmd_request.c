@@ -92,6 +92,8 @@ static int request_send(struct client *c, json_t *bundles)
     if (rc != EXIT_OK)
         return rc;
     rc = flag_of(reply, "feasible") ? EXIT_OK : EXIT_NO;
+    if (args.clear && json_is_false(json_object_get(reply, "existed")))
+        rc = EXIT_NO; /* of a daemon that says so: since 0.2 */
     wait = rc == EXIT_OK && args.wait_ms > 0 && !flag_of(reply, "cleared");
     if (!c->json)
         reply_print(reply, &a);

@@ -476,9 +476,12 @@ static void a_request_lives(void **state)
     expect("GET", "/v1/request_resources/a", NULL, 404, NULL);
     expect("POST", "/v1/request_resources", "{\"owner\":\"b\",\"bundles\":[]}",
            200, "\"cleared\":true");
-    /* once more: nothing to clear is no mistake */
+    /* once more: nothing to clear is no mistake, and it is said */
     expect("POST", "/v1/request_resources", "{\"owner\":\"b\",\"bundles\":[]}",
-           200, "\"cleared\":true");
+           200, "\"existed\":false");
+    expect("POST", "/v1/request_resources",
+           "{\"owner\":\"defualt\",\"bundles\":[]}", 200,
+           "has no request; did you mean default?");
 }
 
 static void protection(void **state)

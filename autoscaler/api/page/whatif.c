@@ -317,7 +317,7 @@ static void reply_write(struct whatif *w, struct side *a, struct side *b)
     sums_write(&o, "after", &b->view);
     types_diff(&o, w, &a->view, &b->view);
     if (w->owner)
-        outcome_write(&o, "request", &b->view, w->owner, false, 0);
+        outcome_write(&o, "request", &b->view, w->owner, REQUEST_STANDS, 0);
     else
         out_null(&o, "request");
     out_close(&o);

@@ -124,7 +124,7 @@ class RequestReplyDisplaces(TypedDict):
     cost_per_hour: float
 
 
-class RequestReply(TypedDict):
+class _RequestReply(TypedDict):
     owner: str
     cleared: bool
     feasible: bool
@@ -142,6 +142,10 @@ class RequestReply(TypedDict):
     eta_s: Optional[float]
     expires_at: Optional[str]
     text: str
+
+
+class RequestReply(_RequestReply, total=False):
+    existed: bool
 
 
 class Request(TypedDict):
