@@ -282,8 +282,9 @@ def table(runs, wall):
             f"{'all':18} {sum(r.passed + r.failed for r in rows):6} {wall:8.1f} {sum(r.cpu for r in rows):8.1f}"]
 
 
-def keep_costs(runs):
-    """build/check.json: what suites and tests cost when they ran last, and the files that a test file opened."""
+def keep_costs(runs, part=False):
+    """build/check.json: what suites and tests cost when they ran last, and the files that a test file opened.
+    part: the runs are of some tests of their suites, and the others' figures stay."""
     path = os.path.join(ROOT, "build/check.json")
     try:
         with open(path) as f:
@@ -291,10 +292,12 @@ def keep_costs(runs):
     except (OSError, ValueError):
         kept = {"suites": {}}
     for r in runs:
+        old = kept["suites"].get(r.name, {}) if part else {}
+        whole = {"at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "s": round(r.seconds, 1), "cpu": round(r.cpu, 1),
+                 "passed": r.passed, "failed": r.failed}
         kept["suites"][r.name] = {
-            "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "s": round(r.seconds, 1), "cpu": round(r.cpu, 1),
-            "passed": r.passed, "failed": r.failed,
-            "tests": {t: [row["s"], row["cpu"]] for t, row in r.rows.items() if "s" in row}, "opened": r.opened}
+            **whole, **old, "tests": {**old.get("tests", {}), **{t: [row["s"], row["cpu"]] for t, row in r.rows.items() if "s" in row}},
+            "opened": {**old.get("opened", {}), **r.opened}}
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path + ".new", "w") as f:
         json.dump(kept, f, indent=1)

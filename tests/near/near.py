@@ -34,6 +34,7 @@ for variable in LACKING:
 CORES = 2
 BUILD_SHARE = 0.45      # of the time; what is not built by then is said
 UNKNOWN_COST = 8.0      # seconds, of a test file that has never run
+UNKNOWN_UNIT = 2.0      # of a unit test program
 LONG_FILE = 20.0        # a changed test file that takes longer runs only its changed tests
 GOLDEN = "tests/prop/test_golden.py"
 ALWAYS = {("lint", "lint"), ("storm-found", "storm-found"), ("sequences", "sequences"), ("prop", GOLDEN)}
@@ -151,7 +152,7 @@ class Choice:
     def add(self, suite, unit, reach, why, must=False, ids=()):
         if suite is None or suite not in check.SUITES:
             return
-        job = self.jobs.setdefault((suite, unit), Job(suite, unit, self.costs.get((suite, unit), UNKNOWN_COST)))
+        job = self.jobs.setdefault((suite, unit), Job(suite, unit, self.costs.get((suite, unit), UNKNOWN_UNIT if suite == "unit" else UNKNOWN_COST)))
         if reach > job.reach or not job.why:
             job.reach, job.why = max(reach, job.reach), why
         job.must |= must
@@ -350,6 +351,7 @@ def main():
     chosen = [j for j in chosen if j.suite != "unit" or os.path.exists(os.path.join(check.ROOT, "build/debug/tests", os.path.basename(j.unit)[:-2]))]
     runner = Runner(chosen, began + args.seconds)
     runner.run()
+    check.keep_costs([r for _, r in runner.runs], part=True)
     say_left_out(out + runner.late)
     passed, failed = (sum(getattr(r, n) for _, r in runner.runs) for n in ("passed", "failed"))
     print(f"check-near: {time.monotonic() - began:.0f} s\n{passed} passed, {failed} failed")
