@@ -46,6 +46,8 @@ struct maybe {
     bool leaving;  /* it will: its node says so */
     int64_t leaves_ms; /* about then; 0: nothing is known of a time */
     bool alive;        /* the demand source's last view has its node, ready */
+    bool dead;         /* it has it as dead or not ready, or lost it: a witness
+                        * that the machine is gone */
     bool lacks;        /* what its node type promises */
     bool failed;       /* its cloud lists it as one that never came up */
     bool end_sent;     /* its cloud was asked to end it */

@@ -329,7 +329,42 @@ static const char *below_least_size(void)
     return cycles((struct cloud_weather){.invalid_ends = true});
 }
 
-/* 52.  A zone lacks what a machine is made of: it is not asked for at once again,
+static const char many[] = CLUSTER HEAD
+    "limits: {max_nodes: 40, idle_timeout: 10m}\n" ONE_CLOUD T4("a", "40");
+
+/* 52b.  A wave takes twelve of twenty machines at once: the head says so too
+ * within its half minute, and others are bought at once.  A list that lacks as
+ * many while they work ends nothing and buys nothing. */
+static const char *wave(void)
+{
+    struct world *w = calm(many, true, 1);
+    struct cloud_machine *m;
+    struct cloud *c;
+    uint32_t before;
+
+    world_ask(w, 0, GPUS(20));
+    world_run(w, 10 * MINUTE);
+    before = w->launched;
+    weather(w, 0, (struct cloud_weather){.cut_list = 1000});
+    world_run(w, 2 * MINUTE);
+    if (w->launched != before || w->ended)
+        return wrong("%u were bought and %u ended for a broken list",
+                     w->launched - before, w->ended);
+    weather(w, 0, (struct cloud_weather){0});
+    world_run(w, 2 * MINUTE);
+    head_trouble(w->head, HEAD_DOWN); /* it takes its time to miss them */
+    for (int i = 0; i < 12 && (m = world_machine(w, 0, &c)); i++)
+        cloud_kill(c, m);
+    world_run(w, 50 * SECOND);
+    head_trouble(w->head, HEAD_WELL);
+    world_run(w, 5 * SECOND);
+    if (w->launched < before + 12)
+        return wrong("%u of 12 were replaced at the head's word",
+                     w->launched - before);
+    return NULL;
+}
+
+/* 52a.  A zone lacks what a machine is made of: it is not asked for at once again,
  * and again. */
 static const char *not_there(void)
 {
@@ -942,6 +977,7 @@ static const char *type_dropped_then_found(void)
     X(16, another_cluster) \
     X(17, below_least_size) \
     X(52, not_there) \
+    X(52, wave) \
     X(20, journal_damaged) \
     X(21, one_bad_list) \
     X(22, stranger_never_joins) \

@@ -134,6 +134,74 @@ static void test_short_list(void **state)
     assert_int_equal(m[1]->state, STATE_READY);
 }
 
+/* The demand source was read now, and has these nodes as dead. */
+static void nodes_die(struct machine *const *m, int from, int to)
+{
+    for (int i = from; i < to; i++) {
+        snprintf(m[i]->ray_id, sizeof m[i]->ray_id, "n%d", i);
+        m[i]->maybe.dead = true;
+    }
+    rig.ledger.source_read_ms = rig.env.now_ms;
+}
+
+static void list_and_source(const char *const *ids, uint32_t n)
+{
+    rig_pass(40000);
+    rig.ledger.source_read_ms = rig.env.now_ms;
+    listed(list_sent(), ids, n);
+}
+
+/* A wave: what the list lacks is dead for the demand source too.  Then the list is
+ * asked for at once, and believed; what has no witness waits. */
+static void test_a_wave_is_believed(void **state)
+{
+    const char *ids[] = {"i-0",  "i-1",  "i-2",  "i-3", "i-4",  "i-5",
+                         "i-6",  "i-7",  "i-8",  "i-9", "i-10", "i-11",
+                         "i-12", "i-13", "i-14", "i-15"};
+    struct machine *m[16];
+
+    (void)state;
+    for (int i = 0; i < 16; i++)
+        m[i] = rig_machine(ids[i] + 2, STATE_READY, ids[i]);
+    list(ids, 16);
+    list(ids, 6);
+    assert_false(provider_is_read(rig_site()));
+    providers_poll(&rig.providers); /* nobody confirms it: no hurry */
+    assert_int_equal(rig.n_jobs, 0);
+    nodes_die(m, 6, 10); /* fewer than the others */
+    providers_poll(&rig.providers);
+    assert_int_equal(rig.n_jobs, 0);
+    nodes_die(m, 6, 12); /* six of ten: it is right, and four wait */
+    listed(list_sent(), ids, 6);
+    assert_true(provider_is_read(rig_site()));
+    assert_int_equal(rig_site()->short_by, 4);
+    list_and_source(ids, 6);
+    assert_int_equal(m[11]->state, STATE_GONE);
+    assert_int_equal(m[12]->state, STATE_READY);
+    nodes_die(m, 12, 16);
+    list_and_source(ids, 6);
+    assert_int_equal(rig_site()->short_since_ms, 0);
+    list_and_source(ids, 6);
+    assert_int_equal(m[15]->state, STATE_GONE);
+    assert_int_equal(m[5]->state, STATE_READY);
+}
+
+/* A source that was not read since is no witness: it fell silent before. */
+static void test_an_old_view_is_no_witness(void **state)
+{
+    const char *ids[] = {"i-0", "i-1", "i-2", "i-3", "i-4", "i-5"};
+    struct machine *m[6];
+
+    (void)state;
+    for (int i = 0; i < 6; i++)
+        m[i] = rig_machine(ids[i] + 2, STATE_READY, ids[i]);
+    list(ids, 6);
+    nodes_die(m, 2, 6);
+    list(ids, 2);
+    assert_false(provider_is_read(rig_site()));
+    assert_int_equal(m[5]->state, STATE_READY);
+}
+
 static void test_lost_after_two_lists(void **state)
 {
     struct machine *m = rig_machine("m", STATE_READY, "i-1");
@@ -320,6 +388,8 @@ int main(void)
         TEST(test_marks),
         TEST(test_provider_was_renamed),
         TEST(test_short_list),
+        TEST(test_a_wave_is_believed),
+        TEST(test_an_old_view_is_no_witness),
         TEST(test_lost_after_two_lists),
         TEST(test_failed_list_says_nothing),
         TEST(test_list_is_older_than_the_machine),

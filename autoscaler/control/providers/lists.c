@@ -17,6 +17,13 @@ enum {
     SHORT_LEAST = 3,   /* so many may vanish from a list together, */
     SHORT_SHARE = 10,  /* or a tenth of the provider's machines */
     ALIVE_FRESH_MS = 30000,
+    FRESH_MS = 5000, /* a view of so shortly before a list is of its moment */
+};
+
+enum belief { BELIEVED, BELIEVED_IN_PART, DOUBTED };
+
+struct missing { /* machines that a list lacks */
+    uint32_t doubted, confirmed;
 };
 
 /* How soon its next list is wanted: at once while something moves, less often
@@ -44,12 +51,31 @@ static int64_t list_pause(const struct providers *p,
     return pause > LIST_BUSY_MS ? pause : LIST_BUSY_MS;
 }
 
+static bool list_is_doubted(const struct providers *p,
+                            const struct provider_state *s,
+                            struct missing *ret);
+
+/* A wave of a spot market takes half of a fleet at once.  When the machines'
+ * nodes are dead too, the list is asked for at once, and believed. */
+static void list_after_witness(const struct providers *p,
+                               struct provider_state *s)
+{
+    struct missing n;
+
+    if (!s->short_since_ms || s->short_asked || s->listing ||
+        (list_is_doubted(p, s, &n) && n.confirmed <= n.doubted))
+        return;
+    s->short_asked = true;
+    s->list_due_ms = p->env->mono_ms;
+}
+
 static void list_poll(struct providers *p, struct provider_state *s)
 {
     int64_t now = p->env->mono_ms, pause;
 
     if (s->listing || s->elsewhere)
         return;
+    list_after_witness(p, s);
     pause = list_pause(p, s);
     if (s->list_failures == 0 && s->list_due_ms > s->list_last_ms + pause)
         s->list_due_ms = s->list_last_ms + pause;
@@ -130,38 +156,66 @@ void offers_hang(struct providers *p, struct provider_state *s)
 
 /* ---- what is not in it */
 
-static bool is_missing(const struct providers *p,
-                       const struct provider_state *s, const struct machine *m)
+/* From its last list. */
+static bool is_missing(const struct provider_state *s, const struct machine *m)
 {
-    return m->seen_ms != p->env->now_ms &&
-           strcmp(m->provider, s->conf->name) == 0;
+    return m->seen_ms != s->told_ms && strcmp(m->provider, s->conf->name) == 0;
 }
 
-/* Do so many machines vanish together that the list is rather wrong than they
- * are gone?  It is believed when it says so for ten minutes, or a person does
- * (`davit release`). */
-static bool list_is_short(struct providers *p, struct provider_state *s)
+/* The demand source, read since, has its node as dead: two witnesses agree. */
+static bool seen_dead(const struct providers *p, const struct provider_state *s,
+                      const struct machine *m)
 {
-    uint32_t there = 0, gone = 0;
+    return m->maybe.dead && p->ledger->source_read_ms >= s->told_ms - FRESH_MS;
+}
 
+static bool is_doubtful(const struct providers *p,
+                        const struct provider_state *s, const struct machine *m)
+{
+    return standing_of(m) == STANDING_THERE && m->seen_ms && is_missing(s, m) &&
+           !seen_dead(p, s, m);
+}
+
+/* Do so many machines vanish together, without a second witness of it, that the
+ * list is rather wrong than they are gone? */
+static bool list_is_doubted(const struct providers *p,
+                            const struct provider_state *s, struct missing *ret)
+{
+    uint32_t there = 0;
+
+    *ret = (struct missing){0};
     for (uint32_t i = 0; i < p->ledger->fleet.n; i++) {
         const struct machine *m = p->ledger->fleet.v[i];
 
-        if (standing_of(m) != STANDING_THERE || !m->seen_ms ||
-            strcmp(m->provider, s->conf->name) != 0)
+        if (strcmp(m->provider, s->conf->name) != 0 || !m->seen_ms ||
+            m->state == STATE_GONE)
             continue;
-        there++;
-        gone += is_missing(p, s, m);
+        there += standing_of(m) == STANDING_THERE;
+        ret->doubted += is_doubtful(p, s, m);
+        ret->confirmed += is_missing(s, m) && seen_dead(p, s, m);
     }
-    if (gone <= SHORT_LEAST || gone <= there / SHORT_SHARE) {
+    return ret->doubted > SHORT_LEAST && ret->doubted > there / SHORT_SHARE;
+}
+
+/* It is believed when it says so for ten minutes, or a person does (`davit
+ * release`).  Where most of what it lacks has a second witness, it is right, and
+ * only the others wait. */
+static enum belief list_judge(struct providers *p, struct provider_state *s)
+{
+    struct missing n;
+
+    s->short_asked = false;
+    if (!list_is_doubted(p, s, &n)) {
         s->short_since_ms = 0;
         s->short_believed = false;
-        return false;
+        return BELIEVED;
     }
     if (!s->short_since_ms)
         s->short_since_ms = p->env->now_ms;
-    s->short_by = gone;
-    return !s->short_believed && p->env->now_ms - s->short_since_ms < SHORT_MS;
+    s->short_by = n.doubted;
+    if (s->short_believed || p->env->now_ms - s->short_since_ms >= SHORT_MS)
+        return BELIEVED;
+    return n.confirmed > n.doubted ? BELIEVED_IN_PART : DOUBTED;
 }
 
 /* A demand source that can be read sees it alive: one of the two is wrong. */
@@ -172,14 +226,14 @@ static bool seen_alive(const struct providers *p, const struct machine *m)
 }
 
 static void all_missed(struct providers *p, struct provider_state *s,
-                       int64_t list_begun_ms)
+                       int64_t list_begun_ms, enum belief belief)
 {
     int64_t settle = provider_settle_ms(s->provider);
 
     for (uint32_t i = 0; i < p->ledger->fleet.n; i++) {
         struct machine *m = p->ledger->fleet.v[i];
 
-        if (is_missing(p, s, m))
+        if (is_missing(s, m) && (belief == BELIEVED || !is_doubtful(p, s, m)))
             machine_missed(
                 p, m, list_begun_ms,
                 seen_alive(p, m) && settle < SHORT_MS ? SHORT_MS : settle);
@@ -202,6 +256,7 @@ void provider_listed(struct providers *p, struct provider_state *s,
 {
     int64_t ago = p->env->mono_ms - call->started_mono_ms;
     struct err short_list;
+    enum belief belief;
     bool changed;
     uint32_t held = 0;
 
@@ -216,7 +271,9 @@ void provider_listed(struct providers *p, struct provider_state *s,
     changed = s->machines != call->machines.n;
     all_seen(p, s, call);
     s->machines = call->machines.n;
-    if (list_is_short(p, s)) {
+    s->told_ms = p->env->now_ms;
+    belief = list_judge(p, s);
+    if (belief == DOUBTED) {
         err_set(&short_list, ST_RETRY,
                 "its list lacks %u machines at once: not believed before it "
                 "says so for %d minutes (or `davit release`)",
@@ -233,7 +290,7 @@ void provider_listed(struct providers *p, struct provider_state *s,
     s->list_begun_ms = p->env->now_ms - (ago > 0 ? ago : 0);
     provider_problem(p, s, NULL);
     machines_renamed(p, s->conf->name);
-    all_missed(p, s, s->list_begun_ms);
+    all_missed(p, s, s->list_begun_ms, belief);
     ours_listed(p->ledger, s->conf->name);
     for (uint32_t i = 0; i < call->machines.n; i++)
         held += *call->machines.v[i].held != '\0';

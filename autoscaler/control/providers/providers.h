@@ -47,8 +47,10 @@ struct provider_state {
     int64_t list_begun_ms;  /* wall, when that was asked for */
     uint32_t machines;      /* in that list */
     int64_t short_since_ms; /* wall: its lists lack many at once; 0 */
-    uint32_t short_by;      /* how many */
+    uint32_t short_by;      /* how many, without what a witness confirms */
+    bool short_asked;       /* again, since witnesses came */
     bool short_believed;    /* a person said that they are gone */
+    int64_t told_ms;        /* wall, its last list that came, believed or not */
     bool elsewhere;         /* not where its machines are: it is not asked */
     uint32_t list_failures; /* in a row */
     char problem[256];      /* "" when all is well */

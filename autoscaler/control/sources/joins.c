@@ -211,6 +211,17 @@ static void revived(struct sources *s, const struct source *h,
     machine_to(s->ledger, m, STATE_DRAINING);
 }
 
+/* A head that began anew knows no node: that is no word on the machine.  An API
+ * server's Node object is deleted by who has asked the cloud. */
+static bool node_is_dead(const struct source *h, const struct machine *m,
+                         const struct source_node *n, bool restarted)
+{
+    if (!*m->ray_id)
+        return false;
+    return n ? n->status == SOURCE_DEAD || n->status == SOURCE_UNREADY
+             : h->ops->by_address && !restarted;
+}
+
 void source_joins(struct sources *s, struct source *h, bool restarted)
 {
     if (h != source_of_machines(s))
@@ -221,6 +232,7 @@ void source_joins(struct sources *s, struct source *h, bool restarted)
 
         m->maybe.alive = n && n->status != SOURCE_DEAD &&
                          n->status != SOURCE_UNREADY;
+        m->maybe.dead = node_is_dead(h, m, n, restarted);
         if (m->maybe.alive && m->state < STATE_STOPPING)
             notice_seen(s, m, n);
         if (m->state == STATE_STOPPING)
