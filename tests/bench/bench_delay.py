@@ -50,7 +50,7 @@ def run(case):
         began, body = time.monotonic(), {"owner": "large", "bundles": bundles(case)}
         post = threading.Thread(target=d.post, args=(body,))
         post.start()
-        time.sleep(0.1)
+        time.sleep(0.1)  # wait: the small request comes a moment after the large one
         d.post({"owner": "small", "bundles": [{"resources": {"CPU": 1}, "count": 3}]})
         post.join()
         seen, changed = 0, []
@@ -59,7 +59,7 @@ def run(case):
             if n != seen:
                 changed.append((time.monotonic() - began, n))
                 seen = n
-            time.sleep(0.01)
+            time.sleep(0.01)  # wait: between two samples
         return [1000 * changed[0][0], 1000 * changed[-1][0], changed[0][1], seen,
                 sum(n["price_per_hour"] for n in d.nodes())]
 

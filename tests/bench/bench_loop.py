@@ -83,7 +83,7 @@ def request_to_launch(d):
         for _ in range(1000):
             if len(d.stamps()) > i:
                 break
-            time.sleep(0.001)
+            time.sleep(0.001)  # wait: between two looks
         took.append((d.stamps()[i] - sent) / 1e6)
     row("REST request to launch call, ms", f"p50 {quantile(took, .5):.2f}  p99 {quantile(took, .99):.2f}  (aim: under 5)")
     row("REST request to its reply, on disk, ms", f"p50 {quantile(reply, .5):.2f}  p99 {quantile(reply, .99):.2f}")
@@ -142,10 +142,10 @@ def main():
         os.makedirs(f"{tmp}/a")
         d = BenchDaemon(f"{tmp}/a")
         try:
-            time.sleep(2)
+            time.sleep(2)  # wait: what is used at rest
             row("resident memory of the idle daemon, MiB", f"{d.rss_kib() / 1024:.1f}  (aim: under 12)")
             cpu = d.cpu_s()
-            time.sleep(5)
+            time.sleep(5)  # wait: what is used at rest is counted over so long
             row("CPU of the idle daemon", f"{(d.cpu_s() - cpu) / 5 * 100:.2f} % of a core")
             request_to_launch(d)
             body = {"owner": "rate", "bundles": [{"CPU": 1}]}

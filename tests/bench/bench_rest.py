@@ -183,9 +183,9 @@ def main(name, n=5000, seconds=120):
         where.mkdir()
         with Daemon(where, side.text(), env=side.environment) as d:
             d.until(lambda: len([x for x in d.nodes() if x["cloud_id"]]) >= n, 240, "not all machines are seen")
-            time.sleep(75)  # offers are asked for again a minute after the first
+            time.sleep(75)  # wait: offers are asked for again a minute after the first
             before, sent, at = side.calls(), side.sent(), time.monotonic()
-            time.sleep(seconds)
+            time.sleep(seconds)  # wait: calls are counted over so long
             after, sent, took = side.calls(), side.sent() - sent, time.monotonic() - at
             seen = len(d.nodes())
         print(f"{name}: {seen} machines, {took:.0f} s; calls a minute:")

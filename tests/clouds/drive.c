@@ -122,7 +122,7 @@ static struct call *take(void)
     while (!rest) {
         rest = mailbox_take(&box);
         workers_check(workers, clock_mono_ms());
-        if (!rest)
+        if (!rest) /* wait: for the answer; who drives this has the patience */
             nanosleep(&(struct timespec){.tv_nsec = 500000}, NULL);
     }
     struct call *c = (struct call *)rest;
@@ -142,6 +142,7 @@ static void run(struct provider *p, const json_t *want)
         struct call *c = call_of(p, want);
         call_submit(workers, c, ms > 0 ? ms : 30000);
         if (cancel > 0) {
+            /* wait: the moment is the test's */
             nanosleep(&(struct timespec){.tv_nsec = cancel * 1000000}, NULL);
             atomic_store(&c->cancel, true);
         }
@@ -208,10 +209,7 @@ int main(int argc, char **argv)
         json_decref(want);
     }
     free(line);
-    workers_free(workers, 5000);
-    /* Its threads are detached: their libraries' own memory goes a moment
-     * later, which the leak checker need not see. */
-    nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    workers_free(workers, 5000); /* what hangs is left */
     provider_close(p);
     mailbox_done(&box);
     config_free(c);

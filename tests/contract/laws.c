@@ -16,6 +16,7 @@
 
 static void nap(int64_t ms)
 {
+    /* wait: what a provider's own options say that its cloud takes */
     nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
 }
 

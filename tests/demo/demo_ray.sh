@@ -23,7 +23,7 @@ finish() {
     [ -z "$head" ] || kill "$head" 2>/dev/null
     for _ in $(seq 100); do
         kill -0 $head $raylets 2>/dev/null || break
-        sleep 0.1
+        sleep 0.1 # wait: looks again
     done
     for pid in $head $raylets; do
         kill -9 "$pid" 2>/dev/null
@@ -41,7 +41,7 @@ head=$!
 for _ in $(seq 300); do
     grep -q "runtime started" "$work/head.log" && break
     kill -0 "$head" 2>/dev/null || { cat "$work/head.log"; exit 1; }
-    sleep 0.1
+    sleep 0.1 # wait: looks again
 done
 grep -q "runtime started" "$work/head.log" || fail "Ray did not start: $(tail -5 "$work/head.log")"
 
@@ -98,7 +98,7 @@ while kill -0 "$actors" 2>/dev/null; do
         show nodes
         show why "$(nodes | awk '$2 == "t4" { print $1; exit }')"
     fi
-    sleep 0.2
+    sleep 0.2 # wait: looks again
 done
 wait "$actors"
 actors_rc=$?

@@ -36,7 +36,7 @@ daemon_start() { # CONFIG
             return
         fi
         kill -0 "$daemon" 2>/dev/null || fail "the daemon did not start"
-        sleep 0.1
+        sleep 0.1 # wait: looks again
     done
     fail "the daemon does not answer"
 }
@@ -63,7 +63,7 @@ watch_them_go() { # SECONDS
             before=$have
         fi
         [ -n "$have" ] || return 0
-        sleep 0.2
+        sleep 0.2 # wait: looks again
     done
     fail "there are still nodes after $1 s"
 }

@@ -15,7 +15,7 @@ import blocks
 import configs
 import match
 from blocks import Mistake
-from lib import ROOT, without
+from lib import ROOT, until, without
 from shell import PATIENCE, Shell
 
 HIDE = ("DAVIT_", "RAY_", "AWS_", "AZURE_", "GOOGLE_", "GCE_", "CLOUDSDK_", "KUBE")
@@ -30,12 +30,14 @@ def environment(tree, folder, path):
 
 def ready(address, patience=20):
     """A reader types his next command when the daemon has its first answers of clouds and heads.  One may never be ready."""
-    end, opener = time.monotonic() + patience, urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    while time.monotonic() < end:
-        try:
-            return opener.open(f"http://{address}/readyz", timeout=patience).close()
-        except OSError:
-            time.sleep(0.05)
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+    def answered():
+        with contextlib.suppress(OSError):
+            opener.open(f"http://{address}/readyz", timeout=patience).close()
+            return True
+    with contextlib.suppress(AssertionError):
+        until(answered, patience)
 
 
 class Run:
@@ -146,7 +148,7 @@ class Run:
             wanted = int(notes.get("exit", 0))
             good = match.matches(command.output, printed) if command.output else True
             if "until" in notes and not (good and code == wanted) and time.monotonic() < end:
-                time.sleep(0.3)
+                time.sleep(0.3)  # wait: as a reader does who types it again
                 continue
             if code != wanted:
                 raise Mistake(f"`{command.text}` ended with {code}, not {wanted}:\n{printed}")
@@ -157,11 +159,10 @@ class Run:
 
     def background(self, command, file):
         """What it is shown to print is waited for, so that the next command finds it at work."""
-        end = time.monotonic() + PATIENCE
-        while command.output and not match.begins(command.output, file.read_text(errors="replace")):
-            if time.monotonic() > end:
-                raise Mistake(f"`{command.text}` did not print what is shown:\n{file.read_text(errors='replace')}")
-            time.sleep(0.05)
+        try:
+            until(lambda: not command.output or match.begins(command.output, file.read_text(errors="replace")), PATIENCE)
+        except AssertionError:
+            raise Mistake(f"`{command.text}` did not print what is shown:\n{file.read_text(errors='replace')}") from None
         for line in command.output or ():
             if " listening on " in line:
                 ready(line.split()[-1])

@@ -5,6 +5,7 @@ Everything it starts has RAY_DOCS_PAGE in its environment (the provider `local`
 hands on what begins with RAY_): close() ends, by process id, what has it and is left,
 and what is of a session of theirs: Ray's agents write their titles over their environment.
 """
+import contextlib
 import os
 import pathlib
 import signal
@@ -12,6 +13,7 @@ import subprocess
 import time
 
 from blocks import uncommented
+from lib import until
 
 PATIENCE = 180  # Ray on a busy machine takes more than a minute
 
@@ -51,18 +53,16 @@ class Shell:
             return code, f.read().decode(errors="replace")
 
     def wait(self, text, patience):
-        end, said = time.monotonic() + patience, b""
+        said = b""
         os.set_blocking(self.status, False)
-        while not said.endswith(b"\n"):
-            try:
+
+        def done():
+            nonlocal said
+            with contextlib.suppress(BlockingIOError):
                 said += os.read(self.status, 100)
-            except BlockingIOError:
-                pass
-            if self.bash.poll() is not None:
-                raise AssertionError(f"the shell ended with {self.bash.returncode} at: {text}\n{self.output.read_text(errors='replace')[-3000:]}")
-            if time.monotonic() > end:
-                raise AssertionError(f"not done after {patience} s: {text}\n{self.output.read_text(errors='replace')[-3000:]}")
-            time.sleep(0.01)
+            assert self.bash.poll() is None, f"the shell ended with {self.bash.returncode} at: {text}\n{self.output.read_text(errors='replace')[-3000:]}"
+            return said.endswith(b"\n")
+        until(done, patience, lambda: f"not done: {text}\n{self.output.read_text(errors='replace')[-3000:]}", 0.01)
         return int(said)
 
     def left(self):
@@ -87,10 +87,12 @@ class Shell:
                     os.kill(pid, number)
                 except ProcessLookupError:
                     pass
-            end = time.monotonic() + grace
-            while self.left() and time.monotonic() < end:
+
+            def gone():
                 self.bash.poll()
-                time.sleep(0.05)
+                return not self.left()
+            with contextlib.suppress(AssertionError):
+                until(gone, grace)
         self.bash.stdin.close()
         self.bash.wait()
         os.close(self.status)

@@ -9,7 +9,7 @@ import threading
 import time
 
 import grpc
-from lib import raycluster, raydaemon
+from lib import raycluster, raydaemon, until
 from lib.seeds import seed
 
 BUSY = """
@@ -109,12 +109,8 @@ def test_5_a_refused_drain_keeps_the_node(ray, start, tmp_path):
     def before(method):
         if method.endswith("/DrainNode") and not started.exists():
             go.touch()
-            until = time.monotonic() + 8
-            while not started.exists():
-                if time.monotonic() > until:
-                    raise TimeoutError("a busy machine: it is asked again")
-                time.sleep(0.02)
-            time.sleep(0.3)  # the head has heard of it
+            until(started.exists, 8, "a busy machine: it is asked again")  # wait: the call has ten seconds
+            time.sleep(0.3)  # wait: the head has heard of it: it is told every 100 ms
 
     # raylets go to the head itself: only the daemon is deceived
     real = raycluster.ray_bin() / "ray"
@@ -203,7 +199,7 @@ def test_6_kill_9_in_the_middle_of_a_scale_up(ray, start):
 
     def kill_after(seconds):
         nonlocal kills
-        time.sleep(seconds)
+        time.sleep(seconds)  # wait: the moment of the kill is drawn
         d.kill()
         kills += 1
         d.start()
@@ -222,7 +218,7 @@ def test_6_kill_9_in_the_middle_of_a_scale_up(ray, start):
         kill_after(rng.random() * 2)     # while machines start
     assert kills == 10
     d.until(lambda: d.count("ready") == {"small": 5} == d.count(), why="five nodes")
-    time.sleep(2)  # and no sixth
+    d.hold({"small": 5}, 3)  # and no sixth
     assert d.count() == {"small": 5}
     machines = d.handle().list()
     assert len(machines) == 5 and {m["phase"] for m in machines} == {"RUNNING"}

@@ -80,7 +80,7 @@ import ray, time
 ray.init(log_to_driver=False)
 @ray.remote(num_cpus=2)
 def work():
-    time.sleep(3)
+    time.sleep(3)  # wait: work, which is to take a while
     return ray.get_runtime_context().get_node_id()
 print(len(set(ray.get([work.remote() for _ in range(3)], timeout=150))), flush=True)
 """)

@@ -30,7 +30,7 @@ def ok(r):
 
 def forever():
     while True:
-        time.sleep(1)
+        time.sleep(1)  # wait: it hangs: that is its fault
 
 
 def runs():
@@ -110,7 +110,7 @@ def act(r, queue):
         return raw('{"id": -1, "status": "OK"}\n')
     if mode == "late":
         if op == "launch":
-            time.sleep(0.6)
+            time.sleep(0.6)  # wait: the answer is late: that is its fault
         say(r, machine=machine(op))
         return ok(r)
     if mode == "lazy":  # never answers a launch, all else
@@ -174,7 +174,7 @@ def act(r, queue):
         os.close(1)
         forever()
     if mode == "slow":
-        time.sleep(3)
+        time.sleep(120)  # wait: it is slow: that is its fault
         return ok(r)
     return ok(r)
 

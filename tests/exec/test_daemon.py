@@ -4,7 +4,6 @@ import os
 import pathlib
 import signal
 import sys
-import time
 
 import pytest
 
@@ -65,9 +64,10 @@ def test_the_program_is_killed_again_and_again(tmp_path):
         d.until(lambda: children(d))
         d.post({"bundles": [T4] * 3})
         for _ in range(5):
-            for pid in children(d):
+            old = d.until(lambda: children(d))
+            for pid in old:
                 os.kill(pid, signal.SIGKILL)
-            time.sleep(0.2)
+            d.until(lambda: not set(old) & set(children(d)))
         d.until(lambda: d.ready("t4") == 3)
         assert len(cloud(d)) == 3
         d.post({"bundles": []})
@@ -109,5 +109,5 @@ def test_a_refusal_is_told(tmp_path, fail):
 def test_a_broken_program_is_told(tmp_path):
     with Daemon(tmp_path, CONFIG.replace(str(ROOT / "providers" / "exec" / "example.py"), "-c, print('hello')")) as d:
         d.until(lambda: "that is no JSON object: \"hello\"" in d.text())
-        time.sleep(1)
+        d.later(2)
         assert d.text().count("no JSON object") < 20  # with back-off

@@ -50,6 +50,21 @@ static void bad_init(struct bad *b, const char *mode)
     bad_open(b);
 }
 
+/* An orphan is reaped by init, or by nobody in a container. */
+static bool is_gone(long pid)
+{
+    char stat[64], text[200] = "";
+    if (kill((pid_t)pid, 0) != 0)
+        return true;
+    snprintf(stat, sizeof stat, "/proc/%ld/stat", pid);
+    FILE *s = fopen(stat, "r");
+    if (s && !fgets(text, sizeof text, s))
+        text[0] = '\0';
+    if (s)
+        fclose(s);
+    return strstr(text, ") Z ");
+}
+
 /* Every process that said its id has gone. */
 static int pids(struct bad *b, bool expect_gone)
 {
@@ -60,21 +75,7 @@ static int pids(struct bad *b, bool expect_gone)
     int n = 0;
     while (f && fscanf(f, "%ld", &pid) == 1) {
         n++;
-        for (int i = 0; expect_gone && kill((pid_t)pid, 0) == 0; i++) {
-            /* An orphan is reaped by init, or by nobody in a container. */
-            char stat[64], text[200] = "";
-            snprintf(stat, sizeof stat, "/proc/%ld/stat", pid);
-            FILE *s = fopen(stat, "r");
-            if (s && !fgets(text, sizeof text, s))
-                text[0] = '\0';
-            if (s)
-                fclose(s);
-            if (strstr(text, ") Z "))
-                break;
-            if (i == 2000)
-                fail_msg("process %ld is still there: %s", pid, text);
-            rig_sleep(10);
-        }
+        UNTIL(!expect_gone || is_gone(pid));
     }
     if (f)
         fclose(f);
@@ -134,9 +135,7 @@ static void test_lies(void **state)
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
         struct bad b;
         bad_init(&b, lies[i].mode);
-        int64_t from = clock_mono_ms();
         expect(launch(&b), ST_BROKEN, 0, lies[i].text);
-        assert_in_range(clock_mono_ms() - from, 0, 20000);
         bad_done(&b);
     }
 }
@@ -187,8 +186,8 @@ static void test_backs_off(void **state)
     }
     assert_in_range(c->err.retry_after_ms, 1, pause_ms);
     expect(c, ST_RETRY, 0, "started again in");
-    rig_sleep(pause_ms + 50);
-    expect(rig_list(&b.r), ST_BROKEN, 0, "KeyError");
+    UNTIL((c = rig_list(&b.r))->status != ST_RETRY || (call_free(c), false));
+    expect(c, ST_BROKEN, 0, "KeyError");
     for (int i = 0; i < 50; i++)
         call_free(rig_list(&b.r));
     assert_in_range(pids(&b, false), 3, 8);
@@ -237,7 +236,7 @@ static void test_leaves_when_idle(void **state)
     for (int i = 0; i < 6; i++) {
         expect(rig_list(&b.r), ST_OK, 0, "");
         pids(&b, true);
-        rig_sleep(500); /* the plug-in sees it, too */
+        usleep(500000); /* wait: nothing shows that the plug-in saw it, too */
     }
     assert_int_equal(pids(&b, false), 6);
     bad_done(&b);
@@ -260,11 +259,10 @@ static void test_hangs(void **state)
     struct bad b;
     bad_init(&b, "hang");
     struct call *c = launch_within(&b, 3000);
-    assert_in_range(c->took_ms, 2900, 12000);
+    assert_in_range(c->took_ms, 2900, 60000);
     expect(c, ST_RETRY, 0, "has not answered launch");
     /* Deaf to SIGTERM, its own child too: both are killed, and replaced. */
     assert_int_equal(pids(&b, false), 2);
-    rig_sleep(1200);
     pids(&b, true);
     expect(rig_list(&b.r), ST_OK, 0, "");
     assert_int_equal(pids(&b, false), 4);
@@ -279,9 +277,9 @@ static void test_mute(void **state)
     rig_option(&b.r, "timeout", "500ms");
     bad_open(&b);
     struct call *c = rig_list(&b.r);
-    assert_in_range(c->took_ms, 400, 8000);
+    assert_in_range(c->took_ms, 400, 60000);
     expect(c, ST_RETRY, 0, "not answered list within 500 ms");
-    rig_sleep(800);
+    usleep(800000); /* wait: its pause before it is started again */
     expect(rig_list(&b.r), ST_RETRY, 0, "");
     bad_done(&b);
 }
@@ -333,7 +331,7 @@ static void test_lazy(void **state)
         expect(launch_within(&b, 100), ST_RETRY, 0, "has not answered");
         expect(rig_list(&b.r), ST_OK, 0, "");
     }
-    rig_sleep(1700);
+    usleep(1700000); /* wait: its grace, after which it would be killed */
     expect(rig_list(&b.r), ST_OK, 0, "");
     assert_int_equal(pids(&b, false), 1); /* it lives: it answers others */
     bad_done(&b);
@@ -345,11 +343,11 @@ static void test_cancel(void **state)
     struct bad b;
     bad_init(&b, "slow");
     struct call *c = rig_launch_new(&b.r, "t4", "a", 1, "req-1");
-    call_submit(b.r.workers, c, 10000);
-    rig_sleep(200); /* it sleeps for 3 s */
+    call_submit(b.r.workers, c, 180000);
+    usleep(200000); /* wait: it was asked by then, or is told before */
     atomic_store(&c->cancel, true);
     c = rig_take(&b.r);
-    assert_in_range(c->took_ms, 150, 2900);
+    assert_in_range(c->took_ms, 0, 60000); /* it sleeps for two minutes */
     expect(c, ST_CANCELLED, 0, "");
     bad_done(&b);
 }
@@ -364,7 +362,7 @@ static void test_stays(void **state)
     int64_t from = clock_mono_ms();
     provider_close(b.r.p);
     b.r.p = NULL;
-    assert_in_range(clock_mono_ms() - from, 500, 8000);
+    assert_in_range(clock_mono_ms() - from, 500, 60000);
     bad_done(&b);
 }
 

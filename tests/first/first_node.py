@@ -26,6 +26,7 @@ import aids  # noqa: E402
 import blocks  # noqa: E402
 import pages  # noqa: E402
 import shell  # noqa: E402
+from lib import until  # noqa: E402
 
 CACHE = pathlib.Path(os.environ.get("DAVIT_CACHE", pathlib.Path.home() / ".cache/davit"))
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -185,10 +186,8 @@ def pending_pod(bare, watch):
             with watch.row("kubectl apply -f pod.yaml, until the scheduler has bound it to a node of ours"):
                 subprocess.run([ROOT / "tests/docs/bin/kubectl", "apply", "-f", folder / "pod.yaml"], check=True, stdout=subprocess.DEVNULL,
                                env={**os.environ, "KUBECONFIG": str(folder / "kubeconfig"), "PATH": f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"})
-                end = time.monotonic() + 180
-                while not plane.client.get("/api/v1/namespaces/default/pods/first")["spec"].get("nodeName"):
-                    assert time.monotonic() < end, admin.run("davit status; davit why first")[1]
-                    time.sleep(0.1)
+                until(lambda: plane.client.get("/api/v1/namespaces/default/pods/first")["spec"].get("nodeName"), every=0.1,
+                      why=lambda: admin.run("davit status; davit why first")[1])
             print(admin.run("davit nodes")[1], end="")
         finally:
             admin.close()

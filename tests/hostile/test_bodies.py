@@ -74,7 +74,7 @@ class Peak:
         self.thread = threading.Thread(target=self.main)
 
     def main(self):
-        while not self.over.wait(0.005):
+        while not self.over.wait(0.005):  # wait: between two samples
             self.most = max(self.most, rss(self.pid))
 
     def __enter__(self):

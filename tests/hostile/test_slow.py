@@ -66,7 +66,7 @@ def test_slow_readers(both):
 
     def change():
         cpus = itertools.cycle(range(1, 10))
-        while not over.wait(0.3):
+        while not over.wait(0.3):  # wait: the pace of the users
             try:
                 d.post({"owner": "change", "num_cpus": next(cpus)}, expect=(200, 202, 503))
             except OSError:

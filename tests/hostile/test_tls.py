@@ -203,4 +203,4 @@ def test_half_a_handshake_ends(served):
             assert s.recv(100) == b""
         except ConnectionError:
             pass
-        assert time.monotonic() - began < 18
+        assert time.monotonic() - began < 10 + 8 * crowded()

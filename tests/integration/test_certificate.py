@@ -40,7 +40,7 @@ def ticks_at_rest(d):
     """When what was asked for last has been planned, and what came of it."""
     def still():
         ticks = metric(d, "davit_ticks_total")
-        time.sleep(.5)
+        d.step()
         return ticks if metric(d, "davit_ticks_total") == ticks else None
 
     return d.until(still)

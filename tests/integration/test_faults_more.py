@@ -21,7 +21,7 @@ SIM = os.path.join(os.path.dirname(os.path.abspath(DAVIT)), "plugins", "davit-si
 
 @pytest.mark.parametrize("jump", [HOUR, -HOUR])
 def test_a_wall_clock_that_jumps_ends_nothing(aids, tmp_path, jump):
-    clocks = Clocks(aids, tmp_path)
+    clocks = Clocks(tmp_path)
     text = config().replace("idle_timeout: 2s, start_timeout: 10s", "idle_timeout: 30s, start_timeout: 60s")
     text = text.replace("boot: 300ms", "boot: 3s")
     with Daemon(tmp_path, text, env=clocks.env) as d:
@@ -45,7 +45,7 @@ def test_a_wall_clock_that_jumps_ends_nothing(aids, tmp_path, jump):
 
 @pytest.mark.parametrize("jump", [HOUR, -HOUR])
 def test_a_clock_that_was_set_while_the_daemon_was_down_ends_nothing(aids, tmp_path, jump):
-    clocks = Clocks(aids, tmp_path)
+    clocks = Clocks(tmp_path)
     text = config().replace("idle_timeout: 2s", "idle_timeout: 30s")
     with Daemon(tmp_path, text, env=clocks.env) as d:
         d.post({"owner": "a", "bundles": [T4]})
@@ -83,7 +83,7 @@ def hang(d, what):
 
 
 def test_a_list_that_hangs_freezes_and_is_told(aids, tmp_path):
-    clocks = Clocks(aids, tmp_path)
+    clocks = Clocks(tmp_path)
     with Daemon(tmp_path, STUCK % (aids, ""), env=clocks.env) as d:
         d.post({"bundles": [T4]})
         d.until(lambda: d.ready("bad") == 1)
@@ -111,18 +111,21 @@ def test_a_list_that_hangs_freezes_and_is_told(aids, tmp_path):
 
 
 def test_a_launch_that_hangs_is_given_up_and_bought_elsewhere(aids, tmp_path):
-    clocks = Clocks(aids, tmp_path)
+    clocks = Clocks(tmp_path)
     with Daemon(tmp_path, STUCK % (aids, ""), env=clocks.env) as d:
         hang(d, "launch")
         d.post({"bundles": [T4]})
         d.until(lambda: d.nodes("bad", "intended"))
-        for n in range(1, 150):  # the launch is over its time, again and again
-            clocks.set(mono=n * 130000)
-            d.post({"owner": "x", "bundles": []})
-            time.sleep(0.4)
-            if n >= 3 and d.ready("good") == 1:
-                break
-        assert d.ready("good") == 1
+        n = 0
+
+        def given_up():
+            nonlocal n
+            if n < 3 or not d.nodes("good"):
+                n += 1  # the launch is over its time, again and again
+                clocks.set(mono=n * 130000)
+                d.looks()
+            return n >= 3 and d.ready("good") == 1
+        d.until(given_up)
         assert d.events("provider.down")
         hang(d, "")  # the launch goes through after all: the ledger still counts it
         d.until(lambda: d.ready("bad") == 1)
@@ -139,7 +142,7 @@ def test_a_stop_does_not_wait_for_what_hangs(aids, tmp_path):
     d.until(lambda: (d.dir / "hang.launch").exists())
     began = time.monotonic()
     assert d.stop() == 0
-    assert time.monotonic() - began < 30  # a launch has 120 s
+    assert time.monotonic() - began < 100  # a launch has 120 s, and what hangs is left after five
     (d.dir / "hang.launch").unlink()
     hang(d, "")
     d.start()
@@ -181,7 +184,7 @@ def test_nobody_reading_the_log_is_no_reason_to_end(tmp_path):
 
 def test_an_intent_that_cannot_be_sent_is_not_a_node_to_come(aids, tmp_path):
     """A launch told to come back in an hour is bought elsewhere after a minute."""
-    clocks = Clocks(aids, tmp_path)
+    clocks = Clocks(tmp_path)
     text = (STUCK % (aids, "")).replace("stuck: {hang: \"{dir}/hang\", prefix: \"\"}",
                                         "two: {plugin: \"%s\", state: \"{dir}/two.json\"}" % SIM).replace("provider: stuck", "provider: two")
     with Daemon(tmp_path, text, env=clocks.env) as d:
@@ -191,8 +194,7 @@ def test_an_intent_that_cannot_be_sent_is_not_a_node_to_come(aids, tmp_path):
         d.until(lambda: d.events("launch.failed"))
         for n in range(1, 8):
             clocks.set(mono=n * 20000)
-            d.post({"owner": "x", "bundles": []})
-            time.sleep(0.1)
+            d.looks(3)
         d.until(lambda: d.ready("good") == 1)
 
 

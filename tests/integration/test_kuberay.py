@@ -4,12 +4,12 @@ import contextlib
 import json
 import pathlib
 import subprocess
-import time
 import urllib.request
 
 import pytest
 
 from lib import DAVIT, PATIENCE, ROOT, free_port, kube_fake, until
+from lib.clocks import Clocks
 from lib.drive import Drive
 
 BUILD = ROOT / "build" / "release"
@@ -369,7 +369,8 @@ def sidecar(tmp_path):
                   "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}]}
         (tmp_path / "kubeconfig").write_text(json.dumps(config))
         ports = free_port(), free_port()
-        env = {"KUBECONFIG": str(tmp_path / "kubeconfig"), "no_proxy": "127.0.0.1", "PATH": "/usr/bin:/bin",
+        clocks = Clocks(tmp_path)
+        env = {**clocks.env, "KUBECONFIG": str(tmp_path / "kubeconfig"), "no_proxy": "127.0.0.1", "PATH": "/usr/bin:/bin",
                "DAVIT_STATE": str(tmp_path / "davit.db"), "DAVIT_LISTEN": f"127.0.0.1:{ports[0]}",
                "AUTOSCALER_METRIC_PORT": str(ports[1]), "XDG_RUNTIME_DIR": str(tmp_path),
                "DAVIT_PLUGIN_DIR": str(BUILD / "plugins"), "RAY_ADDRESS": f"127.0.0.1:{free_port()}"}
@@ -380,7 +381,7 @@ def sidecar(tmp_path):
         p = subprocess.Popen([ray, "kuberay-autoscaler", "--cluster-name", "raycluster", "--cluster-namespace", "default",
                               *args], env=env, cwd=tmp_path, stdout=open(tmp_path / "log", "a"), stderr=subprocess.STDOUT)
         running.append(p)
-        p.ports = ports
+        p.ports, p.clocks = ports, clocks
         return p
     yield start
     for p in running:
@@ -407,6 +408,16 @@ def types(p):
     return {t["name"]: t for t in json.loads(get(p.ports[0], "/v1/status"))["types"]}
 
 
+def cluster_is_read(p, world):
+    """By the list, which is due every 15 s, and by the configuration, every 5 s; twice, as the first may be under way."""
+    def reads():
+        return sum(verb == "GET" and "/rayclusters/" in path for verb, path, *_ in world.sent)
+    for _ in range(2):
+        before = reads()
+        p.clocks.ahead(15000)
+        until(lambda before=before: reads() >= before + 2)
+
+
 def test_changed_groups_are_a_reload_and_replicas_are_not(sidecar, tmp_path):
     world = kube_fake.World(groups=[kube_fake.group(high=2)])
     p = sidecar(world)
@@ -414,7 +425,7 @@ def test_changed_groups_are_a_reload_and_replicas_are_not(sidecar, tmp_path):
     with world.lock:
         world.cluster["spec"]["workerGroupSpecs"][0]["replicas"] = 1
         world.touch()
-    time.sleep(6)
+    cluster_is_read(p, world)
     assert "generation 1" not in (tmp_path / "log").read_text() and "config.loaded" not in (tmp_path / "log").read_text()
     with world.lock:
         world.cluster["spec"]["workerGroupSpecs"][0]["maxReplicas"] = 7
@@ -426,7 +437,7 @@ def test_changed_groups_are_a_reload_and_replicas_are_not(sidecar, tmp_path):
     with world.lock:
         world.cluster["metadata"]["annotations"] = {"davit.io/config": "limits: [nonsense"}
         world.touch()
-    time.sleep(6)
+    cluster_is_read(p, world)
     assert "second" in types(p), "the old settings stay"
 
 

@@ -41,7 +41,7 @@ class Slow(Gcs):
         name = next(iter(self.nodes))
         if self.meanwhile:
             self.meanwhile(name)
-            time.sleep(2)
+            time.sleep(2)  # wait: the answer is late: that is the fault
         return super().drain(data)
 
 

@@ -1,7 +1,6 @@
 """Events of demand that waits carry the reason as a code."""
 import pathlib
 import re
-import time
 
 from lib import ROOT
 from lib.daemon import Daemon
@@ -29,7 +28,7 @@ def test_who_waits_is_told_once_with_the_code(tmp_path):
         d.until(lambda: told(d, "many")[-1:] == [("demand.placed", "")])
         # what flickers is not told again within a minute
         d.post({"owner": "many", "bundles": [{**T4, "count": 6}]})
-        time.sleep(3)
+        d.later(3)
         assert len(told(d, "many")) == 2 and len(told(d, "huge")) == 1 and not told(d, "fits")
 
 

@@ -210,7 +210,7 @@ int main(int argc, char **argv)
             view_line(v, brief);
         source_view_unref(v);
         if (s != ST_OK)
-            usleep(100000);
+            usleep(100000); /* wait: the loop's pause after an error */
         char byte;
         if (poll(&in, 1, 0) > 0 && read(0, &byte, 1) <= 0)
             break;

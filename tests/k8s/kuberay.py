@@ -21,7 +21,7 @@ import random
 import threading
 import time
 
-from lib.kube import RAY, ApiError, Informer, clusters_path, key, path_of, pods_path
+from lib.kube import RAY, SOON, ApiError, Informer, clusters_path, key, path_of, pods_path, until
 
 ALPHABET = "bcdfghjklmnpqrstvwxz2456789"  # as generateName's
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
@@ -48,6 +48,7 @@ class Operator(threading.Thread):
         self.pods = Informer(self.c, pods_path("", labelSelector="ray.io/cluster"), self.saw_pod)
         self.pool = concurrent.futures.ThreadPoolExecutor(threads)
         self.created = self.deleted = 0  # worker pods, ever
+        self.begun = self.done = 0  # looks
         self.errors = []
         if not paused:
             self.going.set()
@@ -55,8 +56,8 @@ class Operator(threading.Thread):
     def __enter__(self):
         self.clusters.start()
         self.pods.start()
-        self.clusters.synced.wait(20)
-        self.pods.synced.wait(20)
+        self.clusters.synced.wait(SOON)
+        self.pods.synced.wait(SOON)
         self.start()
         return self
 
@@ -66,7 +67,7 @@ class Operator(threading.Thread):
         self.todo.put(None)
         self.clusters.stop()
         self.pods.stop()
-        self.join(20)
+        self.join(SOON)
         self.pool.shutdown()
 
     def pause(self):
@@ -74,6 +75,16 @@ class Operator(threading.Thread):
 
     def resume(self):
         self.going.set()
+
+    def looked(self):
+        """It has looked at all that the API server has now, and done what it does about that."""
+        begun = self.begun
+        for path, informer in ((f"{RAY}/rayclusters", self.clusters), (pods_path("", labelSelector="ray.io/cluster"), self.pods)):
+            until(lambda: {key(o): o["metadata"]["resourceVersion"] for o in self.c.get(path)["items"]} ==
+                  {key(o): o["metadata"]["resourceVersion"] for o in informer.all()})
+            begun = self.begun
+        self.saw_cluster(None)
+        until(lambda: self.done > begun)
 
     # ---- what there is to look at
 
@@ -90,10 +101,11 @@ class Operator(threading.Thread):
     def run(self):
         while not self.ended.is_set():
             keys = {self.todo.get()}
-            time.sleep(0.01)  # several changes, one look
+            time.sleep(0.01)  # wait: several changes, one look: it is what a work queue does
             while not self.todo.empty():
                 keys.add(self.todo.get())
             self.going.wait()
+            self.begun += 1
             for k in keys - {None}:
                 if self.ended.is_set():
                     return
@@ -102,6 +114,7 @@ class Operator(threading.Thread):
                 except Exception as e:  # as a controller: said, and tried again
                     self.errors.append(f"{k}: {e!r}")
                     threading.Timer(RETRY, self.todo.put, [k]).start()
+            self.done = self.begun
 
     def reconcile(self, k):
         cluster = self.clusters.objects.get(k)

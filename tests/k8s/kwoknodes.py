@@ -63,6 +63,7 @@ class SimNodes(threading.Thread):
         self.provider_id, self.type_label, self.every = provider_id, type_label, every
         self.ended, self.made, self.late, self.errors = threading.Event(), {}, {}, []
         self.ever = 0  # nodes made, ever
+        self.clocks = None  # of the daemon that writes the file
 
     def __enter__(self):
         self.start()
@@ -70,7 +71,7 @@ class SimNodes(threading.Thread):
 
     def __exit__(self, *_):
         self.ended.set()
-        self.join(20)
+        self.join(60)
 
     def machines(self):
         """By id, those of the file that run now."""
@@ -78,7 +79,7 @@ class SimNodes(threading.Thread):
             cloud = json.loads(self.state.read_text())
         except (OSError, ValueError):
             return None  # not there yet
-        now = time.time() * 1000
+        now = time.time() * 1000 + (self.clocks.get()[0] if self.clocks else 0)
         return {m["id"]: m for m in cloud["machines"] if m["running_ms"] <= now and
                 not (m.get("gone_ms") and now >= m["gone_ms"]) and not (m.get("fails_ms") and now >= m["fails_ms"])}
 
@@ -88,7 +89,7 @@ class SimNodes(threading.Thread):
                 self.look()
             except (OSError, ApiError) as e:  # a plane that restarts: tried again
                 self.errors.append(repr(e))
-                self.ended.wait(0.1)
+                self.ended.wait(0.1)  # wait: before it is tried again
 
     def look(self):
         machines = self.machines()

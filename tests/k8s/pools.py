@@ -8,7 +8,7 @@ import json
 import pathlib
 import time
 
-from lib.kube import Informer, until
+from lib.kube import SOON, Informer, until
 from lib.daemon import Daemon
 from kwoknodes import SimNodes, Template
 
@@ -84,7 +84,11 @@ class Pools(Daemon):
         settings.setdefault("limits", {"idle_timeout": "3s"})
         self.nodes_of = SimNodes(plane, self.sim, {
             n: template(t, device_delay=(delays or {}).get(n, 0)) for n, t in types.items()}) if nodes else None
-        super().__init__(folder, config(account(plane), types, **settings), start=start, env=env)
+        super().__init__(folder, config(account(plane), types, **settings), start=False, env=env)
+        if nodes:
+            self.nodes_of.clocks = self.clocks
+        if start:
+            self.start()
 
     def __enter__(self):
         if self.nodes_of:
@@ -140,7 +144,7 @@ class PodWatch(Informer):
 
     def __enter__(self):
         self.start()
-        self.synced.wait(20)
+        self.synced.wait(SOON)
         return self
 
     def __exit__(self, *_):

@@ -6,13 +6,16 @@ The container is read from the head pod that the operator made: command, args
 and environment with its field references; the program named `ray` in its PATH
 is davit; the service account's files and environment are the pod's.
 """
+import contextlib
 import os
 import pathlib
 import re
 import signal
 import subprocess
+import urllib.request
 
-from lib import DAVIT
+from lib import DAVIT, PATIENCE
+from lib.clocks import Clocks
 from lib.kube import clusters_path, pods_path, until
 
 METRICS = 44217  # KubeRay's
@@ -27,6 +30,7 @@ class Sidecar:
         self.bin.mkdir(parents=True, exist_ok=True)
         if not (self.bin / "ray").exists():
             (self.bin / "ray").symlink_to(pathlib.Path(DAVIT).resolve())
+        self.clocks = Clocks(self.dir)
         self.more, self.p, self.wanted = env, None, start
         (self.dir / "log").touch()
 
@@ -55,6 +59,7 @@ class Sidecar:
                    DAVIT_PLUGIN_DIR=str(pathlib.Path(DAVIT).resolve().parent / "plugins"))
         for e in container["env"]:
             env[e["name"]] = e.get("value") or field(pod, e["valueFrom"]["fieldRef"]["fieldPath"])
+        env.update(self.clocks.env)
         env.update(self.more)
         return env
 
@@ -73,7 +78,7 @@ class Sidecar:
         if self.p and self.p.poll() is None:
             self.p.send_signal(signal.SIGKILL if hard else signal.SIGTERM)
             try:
-                self.p.wait(20)
+                self.p.wait(PATIENCE)
             except subprocess.TimeoutExpired:
                 self.p.kill()
                 self.p.wait()
@@ -84,6 +89,23 @@ class Sidecar:
 
     def lives(self):
         return self.p.poll() is None
+
+    def steps(self):
+        def told():
+            with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{METRICS}/metrics", timeout=PATIENCE) as r:
+                return re.search(r"^davit_steps_total (\d+)", r.read().decode(), re.M)
+        return int(until(told, why=self.text)[1])
+
+    def stays(self, what, seconds, why=""):
+        """True while so much of its own time goes by (Daemon.later()).  It reads the head each second of it, and makes a step for
+        each answer: two of them, so that one of them began in this second."""
+        for _ in range(seconds):
+            before = self.steps()
+            for _ in range(4):
+                self.clocks.ahead(250)
+                assert what(), f"{why() if callable(why) else why}\n{self.text()[-4000:]}"
+            until(lambda before=before: self.steps() > before + 1, why=self.text)
+        assert what(), f"{why() if callable(why) else why}\n{self.text()[-4000:]}"
 
     def text(self):
         return (self.dir / "log").read_text(errors="replace")

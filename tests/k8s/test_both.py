@@ -5,7 +5,7 @@ import time
 import pytest
 
 import manifests
-from lib.kube import SOON, pods_path, stays, until
+from lib.kube import SOON, pods_path, until
 from lib.gcs import Gcs, PodNodes
 from kwoknodes import add_node
 from pools import PRODUCT, TYPES, Pools
@@ -54,7 +54,7 @@ def test_a_pending_worker_pod_and_its_demand_are_one(plane, gcs, tmp_path):
     create(plane, [ray_pod(f"w-{i}", gpus=1, nodeSelector=T4) for i in range(8)])
     with Pools(plane, tmp_path, OPEN, ray=gcs.address) as d:
         until(lambda: all(running(plane, f"w-{i}") for i in range(8)), SOON)
-        stays(lambda: d.machines() == {"t4": 2}, 3, lambda: f"bought twice: {d.machines()}")
+        d.stays(lambda: d.machines() == {"t4": 2}, 3, lambda: f"bought twice: {d.machines()}")
         # what the pods will not hold is bought, before anybody made a pod for it
         gcs.tasks([({"GPU": 1}, 9)])
         until(lambda: d.machines() == {"t4": 3}, SOON, lambda: f"{d.machines()}")
@@ -64,7 +64,7 @@ def test_a_pending_worker_pod_and_its_demand_are_one(plane, gcs, tmp_path):
             for name in gcs.alive() - {"ray-one-head"}:
                 gcs.busy(name)
             gcs.tasks([({"GPU": 1}, 1)])
-            stays(lambda: d.machines() == {"t4": 3}, 2, lambda: f"{d.machines()}")
+            d.stays(lambda: d.machines() == {"t4": 3}, 2, lambda: f"{d.machines()}")
 
 
 def test_the_demand_came_first(plane, gcs, tmp_path):
@@ -75,7 +75,7 @@ def test_the_demand_came_first(plane, gcs, tmp_path):
         until(lambda: d.ready("t4") == 1)
         create(plane, [ray_pod(f"w-{i}", gpus=1, nodeSelector=T4) for i in range(4)])
         until(lambda: all(running(plane, f"w-{i}") for i in range(4)), SOON)
-        stays(lambda: d.machines() == {"t4": 1}, 3, lambda: f"bought twice: {d.machines()}")
+        d.stays(lambda: d.machines() == {"t4": 1}, 3, lambda: f"bought twice: {d.machines()}")
 
 
 def test_pods_of_another_cluster_are_demand_beside_it(plane, gcs, tmp_path):
@@ -83,7 +83,7 @@ def test_pods_of_another_cluster_are_demand_beside_it(plane, gcs, tmp_path):
     create(plane, [ray_pod(f"w-{i}", cluster="ray-two", gpus=1, nodeSelector=T4) for i in range(4)])
     with Pools(plane, tmp_path, OPEN, ray=gcs.address) as d:
         until(lambda: d.machines() == {"t4": 2}, SOON, lambda: f"{d.machines()}")
-        stays(lambda: d.machines() == {"t4": 2}, 2)
+        d.stays(lambda: d.machines() == {"t4": 2}, 2)
 
 
 # ---- draining
@@ -125,7 +125,7 @@ def test_what_runs_in_ray_is_waited_for(plane, gcs, tmp_path):
         until(lambda: [n for n in d.nodes() if n["type"] == "t4" and "default/w-0" in str(n)], why=f"{d.nodes()}")
         mark = outdate(plane, d)
         until(lambda: gcs.drains, SOON)
-        stays(lambda: d.count().get("t4") and not d.evictions(mark), 4, "its work was cut off")
+        d.stays(lambda: d.count().get("t4") and not d.evictions(mark), 4, "its work was cut off")
         gcs.ends("w-0")  # what was there is done
         until(lambda: not d.count().get("t4"), SOON, lambda: f"{d.nodes()}")
         assert gcs.drains == [("w-0", True)]
@@ -173,5 +173,5 @@ def test_the_node_of_the_ray_head_stays(plane, tmp_path):
         gcs.join("ray-one-head", "headgroup", {"CPU": 2}, head=True)
         mark = outdate(plane, d)
         until(lambda: "the Ray head runs on it" in str(d.nodes()), SOON, lambda: f"{d.nodes()}")
-        stays(lambda: d.count().get("cpu") == 1 and running(plane, "ray-one-head"), 2)
+        d.stays(lambda: d.count().get("cpu") == 1 and running(plane, "ray-one-head"), 2)
         assert not d.evictions(mark) and not gcs.drains

@@ -148,7 +148,7 @@ def test_a_strangers_body_waits(plane, world):
         with socket.create_connection(("127.0.0.1", d.port)) as s:
             s.sendall(b"POST /v1/plan HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Length: 4000000\r\n\r\n"
                       % fresh.encode() + b" " * 200_000)
-            time.sleep(1)
+            time.sleep(1)  # wait: what stays unread is seen nowhere; a server that reads it has done so by then
             held = re.search(r"davit_http_held_bytes (\d+)", ask(d, "test2", "GET", "/metrics").text)
             assert int(held.group(1)) == 0, held
             plane.apiserver.resume()

@@ -2,7 +2,7 @@
 import pytest
 
 import manifests
-from lib.kube import MERGE, SOON, pods_path, stays, until
+from lib.kube import MERGE, SOON, pods_path, until
 from pools import Pools
 from test_drain import SMALL, alive, cordoned, deploy, deployments_first, node, nodes, pods, ready  # noqa: F401
 
@@ -42,7 +42,7 @@ def test_no_pod_comes_to_a_cordoned_node(plane, one):
     d.kill()
     d.start()
     mark = plane.audit_mark()
-    stays(lambda: cordoned(plane, name), 2)
+    d.stays(lambda: cordoned(plane, name), 2)
     assert not plane.audit(mark, verb="patch", resource="nodes", user="davit"), "said once"
     d.cli("uncordon", name)
     until(lambda: not cordoned(plane, name) and not noted(plane, name), SOON, d.text)
@@ -56,14 +56,14 @@ def test_what_others_say_stays(plane, one):
     by_hand(plane, name, True)
     until(lambda: cordoned(plane, name))
     d.cli("cordon", name)
-    stays(lambda: not noted(plane, name), 2, "somebody else had cordoned it")
+    d.stays(lambda: not noted(plane, name), 2, "somebody else had cordoned it")
     d.cli("uncordon", name)
-    stays(lambda: cordoned(plane, name), 2, "his cordon was taken back")
+    d.stays(lambda: cordoned(plane, name), 2, "his cordon was taken back")
     by_hand(plane, name, False)
     d.cli("cordon", name)
     until(lambda: cordoned(plane, name), SOON)
     by_hand(plane, name, False)
-    stays(lambda: not cordoned(plane, name), 2, "taken back by hand, and set again")
+    d.stays(lambda: not cordoned(plane, name), 2, "taken back by hand, and set again")
     d.cli("uncordon", name)
     until(lambda: not noted(plane, name), SOON)
 

@@ -8,7 +8,7 @@ import pytest
 
 import manifests
 import pools
-from lib.kube import SOON, pods_path, stays, until
+from lib.kube import SOON, pods_path, until
 from figures import figure
 from pools import Pools, TAINT
 
@@ -143,7 +143,7 @@ def test_budget_that_forbids(plane, tmp_path):
         until(lambda: "web-budget" in why(d, name), SOON, lambda: why(d, name))
         assert "web-budget" in str(d.events("node.undrained"))
         mark = plane.audit_mark()
-        stays(lambda: not tainted(plane, name), 4, "asked again at once")
+        d.stays(lambda: not tainted(plane, name), 4, "asked again at once")
         assert d.evictions(mark) == [], "a refused drain rests"
         assert {p["metadata"]["uid"] for p in ready(plane, "web")} == before
         assert d.machines()["small"] >= 1 and name in nodes(plane)
@@ -197,7 +197,7 @@ def test_a_node_may_say_no(plane, tmp_path):
         mark = plane.audit_mark()
         plane.client.delete(pods_path(name="work"))
         until(lambda: "scale-down-disabled" in why(d, name), SOON, lambda: why(d, name))
-        stays(lambda: len(d.events("node.undrained")) == 1, 5, "asked again at once")
+        d.stays(lambda: len(d.events("node.undrained")) == 1, 5, "asked again at once")
         assert plane.audit(mark, verb="patch", resource="nodes", user="davit") == []
         assert name in nodes(plane)
 
@@ -216,12 +216,11 @@ def test_kill_in_the_middle(plane, tmp_path):
         d.kill()
         assert tainted(plane, name)
         since = next(t["value"] for t in node(plane, name)["spec"]["taints"] if t["key"] == OURS)
-        time.sleep(1)
-        assert name in nodes(plane), "nothing ends without the daemon"
+        assert name in nodes(plane), "it was ended while pods leave"
         d.start()
         until(lambda: name not in nodes(plane), SOON, lambda: why(d, name))
         until(lambda: len(ready(plane, "slow")) == 2, SOON)
-        stays(lambda: len(nodes(plane)) == 1, 2)
+        d.stays(lambda: len(nodes(plane)) == 1, 2)
         assert int(since) > 0 and d.nodes_of.ever == 2
 
 

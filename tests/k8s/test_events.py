@@ -1,9 +1,8 @@
 """Kubernetes Events: what was bought for a pod and why not, once each."""
-import time
 
 import manifests
 import pools
-from lib.kube import SOON, pods_path, stays, until
+from lib.kube import SOON, pods_path, until
 from pools import PRODUCT, Pools
 
 EVENTS = "/api/v1/namespaces/default/events"
@@ -31,7 +30,7 @@ def test_scale_up_and_why_not(plane, tmp_path):
         no, = until(lambda: events(plane, "NotTriggerScaleUp", "large"), SOON)
         assert no["type"] == "Warning" and "t4 lacks GPU: 16 needed, 4 there" in no["message"], no["message"]
         ticks = d.status()["tick"]
-        stays(lambda: len(events(plane, "NotTriggerScaleUp")) == 1, 3)
+        d.stays(lambda: len(events(plane, "NotTriggerScaleUp")) == 1, 3)
         assert no["count"] == 1 and d.status()["tick"] >= ticks
         assert not events(plane, "NotTriggerScaleUp", "fits")
         assert not events(plane, "TriggeredScaleUp", "large")
@@ -40,10 +39,10 @@ def test_scale_up_and_why_not(plane, tmp_path):
 def test_one_event_per_pod(plane, tmp_path):
     mark = plane.audit_mark()
     slow = {"t4": dict(pools.TYPES["t4"], options={"boot": "4s"})}  # all pods are there before the first node is
-    with Pools(plane, tmp_path, slow):
+    with Pools(plane, tmp_path, slow) as d:
         post(plane, *(f"p-{i}" for i in range(30)), gpus=1, nodeSelector=T4)
         until(lambda: len({e["involvedObject"]["name"] for e in events(plane, "TriggeredScaleUp")}) >= 30, SOON)
-        time.sleep(1)
+        d.later(2)
         wrote = plane.audit(mark, verb="create", resource="events", user="davit")
         told = [e["body"]["involvedObject"]["name"] for e in wrote if e["body"]["reason"] == "TriggeredScaleUp"]
         assert len(told) == len(set(told)) == 30, told
@@ -72,14 +71,16 @@ def test_without_the_right(plane, tmp_path):
     rules = [r for r in pools.RULES if "events" not in r["resources"]]
     with Pools(plane, tmp_path, start=False) as d:
         pools.account(plane, rules)
-        time.sleep(1)  # the API server's own look at roles
+        stranger = plane.client_for("default", "davit")
+        until(lambda: stranger.call("POST", "/api/v1/namespaces/default/events?dryRun=All", {})[0] == 403)
         mark = plane.audit_mark()
         d.start()
         post(plane, "a", "b", gpus=1, nodeSelector=T4)
         until(lambda: d.events("events.off"), SOON)
         until(lambda: d.ready("t4") == 1, SOON)
         post(plane, "c", gpus=16, nodeSelector=T4)
-        time.sleep(2)
+        until(lambda: d.status()["demand"]["infeasible"], SOON, lambda: f"{d.status()['demand']}")
+        d.later(2)
         assert len(d.events("events.off")) == 1
         assert "events" in d.events("events.off")[0]["text"]
         assert len(plane.audit(mark, resource="events", user="davit")) <= 2

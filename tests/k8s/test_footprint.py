@@ -29,7 +29,7 @@ def watched(s, each_second):
         while time.monotonic() < began + i + 1:
             samples.append(s.rss_mib())
             anon.append(s.anon_mib())
-            time.sleep(0.05)
+            time.sleep(0.05)  # wait: between two samples
     took = time.monotonic() - began
     return (s.cpu_s() - cpu) / took * 1000, Memory(samples, statistics.median(anon))
 
@@ -56,7 +56,8 @@ def test_1000_workers_by_one_patch_and_footprint(plane, operator, tmp_path):
         assert len(grew) == 1, [p["body"] for p in grew]
         for name in gcs.alive() - {"head"}:
             gcs.busy(name)
-        time.sleep(3)
+        reads = gcs.reads
+        until(lambda: gcs.reads > reads + 3, why="it reads the head")
         milli, memory = watched(s, lambda _: None)
         figure(f"sidecar, {NODES} nodes, {TASKS} pending tasks, nothing changes: {milli:.0f} mCPU (aim 50), {memory} "
                f"(aim 32)")

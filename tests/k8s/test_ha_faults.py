@@ -86,7 +86,7 @@ def test_words_that_had_to_be_cut_are_in_the_copy(plane, kubeconfig, tmp_path):
 
 
 def test_a_wall_clock_that_is_set_costs_no_lease(plane, kubeconfig, aids, tmp_path):  # noqa: F811
-    clocks = Clocks(aids, tmp_path)
+    clocks = Clocks(tmp_path)
     with one(tmp_path, kubeconfig, env=clocks.env) as d:
         up(d)
         before = plane.client.get(LEASE)["spec"]
@@ -112,7 +112,7 @@ def ask_in_vain(d):
 
 def test_a_computer_that_slept_does_not_believe_it_leads(plane, kubeconfig, aids, tmp_path):  # noqa: F811
     """Its monotonic clock stood still, and so by that the lease is its own for a moment longer."""
-    clocks = Clocks(aids, tmp_path)
+    clocks = Clocks(tmp_path)
     with Pair(tmp_path, kubeconfig, head=NO_HEAD, lease="5s", clocks=clocks) as p:
         p.a.post({"owner": "me", "bundles": [{"GPU": 1}] * 2})
         p.a.until(lambda: p.a.ready("t4") == 2)

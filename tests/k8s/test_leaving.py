@@ -1,7 +1,7 @@
 """Nodes that their cloud takes back soon, as agents write it on the Node object."""
 import manifests
 from lib.gcs import PodNodes, pb
-from lib.kube import SOON, pods_path, stays, until
+from lib.kube import SOON, pods_path, until
 from pools import Pools
 from test_both import CLUSTER, OPEN, create, gcs, ray_pod, running  # noqa: F401 (gcs is a fixture)
 from test_drain import KEEP, SMALL, alive, deployments_first, node, ready  # noqa: F401 (a fixture)
@@ -65,6 +65,6 @@ def test_ray_hears_of_it_with_its_deadline(plane, gcs, tmp_path):  # noqa: F811
         at, r = until(lambda: gcs.asked, SOON)[0]
         assert r.reason == pb.DRAIN_NODE_REASON_PREEMPTION
         assert 20 < r.deadline_timestamp_ms / 1000 - at <= 31
-        stays(lambda: not d.evictions(mark), 2, "its work was cut off")
+        d.stays(lambda: not d.evictions(mark), 2, "its work was cut off")
         gcs.ends("w-0")
         until(lambda: not node(plane, first["ray_id"]), SOON, lambda: f"{d.nodes()}")

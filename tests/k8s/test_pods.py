@@ -8,7 +8,7 @@ import pytest
 
 import manifests
 from lib import crowded
-from lib.kube import SOON, pods_path, stays, until
+from lib.kube import SOON, pods_path, until
 from figures import figure
 from kwoknodes import add_node
 from pools import PRODUCT, TYPES, Pools, PodWatch
@@ -75,7 +75,7 @@ def test_400_pods_of_6_shapes_on_3_pools(plane, tmp_path):
         took = time.monotonic() - began
         until(lambda: len(d.machines()) == 3)
         figure(f"400 pods created in {created:.1f} s, all bound after {took:.1f} s on {d.count()}")
-        stays(lambda: d.count() == LEAST, 3, lambda: f"nodes {d.count()}, least is {LEAST}")
+        d.stays(lambda: d.count() == LEAST, 3, lambda: f"nodes {d.count()}, least is {LEAST}")
         assert d.nodes_of.ever == sum(LEAST.values()), "a node was bought that nobody needed"
         # most pods end: the pools shrink to what is still used
         keep = {p["spec"]["nodeName"] for p in pods(plane) if p["metadata"]["name"] in ("a-0", "c-0", "e-0")}
@@ -109,9 +109,9 @@ def test_late_gpus_buy_no_second_node(plane, tmp_path):
     with Pools(plane, tmp_path, delays={"t4": 4.0}) as d:
         create(plane, [manifests.pod("p", gpus=1, nodeSelector=T4)])
         until(lambda: d.count() == {"t4": 1})
-        stays(lambda: d.machines() == {"t4": 1}, 3.5, "a second node while the first has no GPU yet")
+        d.stays(lambda: d.machines() == {"t4": 1}, 3.5, "a second node while the first has no GPU yet")
         until(lambda: running(plane, "p"), SOON)
-        stays(lambda: d.machines() == {"t4": 1}, 2)
+        d.stays(lambda: d.machines() == {"t4": 1}, 2)
 
 
 def test_daemonsets_are_taken_off_a_new_nodes_room(plane, tmp_path):
@@ -129,7 +129,7 @@ def test_pods_that_fit_buy_nothing(plane, tmp_path):
     with Pools(plane, tmp_path) as d:
         create(plane, [manifests.pod(f"p-{i}", cpu="1") for i in range(7)])
         until(lambda: all(running(plane, f"p-{i}") for i in range(7)))
-        stays(lambda: not d.machines(), 2, "bought a node for pods that had a place")
+        d.stays(lambda: not d.machines(), 2, "bought a node for pods that had a place")
         assert plane.api("GET", "/api/v1/nodes/there")[0] == 200
 
 
@@ -146,7 +146,7 @@ def test_a_node_that_comes_up_is_room_while_it_is_tainted(plane, tmp_path, taint
             create(plane, [manifests.pod(f"p-{i}", cpu="1") for i in range(3)])
             until(lambda: all("untolerated taint" in str(p["status"].get("conditions")) for p in pods(plane)), SOON,
                   "the scheduler minds it")
-            stays(lambda: not d.machines(), 3, "bought a node for pods that a node comes up for")
+            d.stays(lambda: not d.machines(), 3, "bought a node for pods that a node comes up for")
         if taint == STARTS["key"]:
             plane.client.patch("/api/v1/nodes/comes", [{"op": "replace", "path": "/spec/taints", "value": []}])
         until(lambda: all(running(plane, f"p-{i}") for i in range(3)), SOON)
@@ -158,7 +158,7 @@ def test_a_pod_no_pool_can_hold_is_told_not_bought_for(plane, tmp_path):
         create(plane, [manifests.pod("big", gpus=16, nodeSelector=T4),
                        manifests.pod("other", gpus=1, nodeSelector={PRODUCT: "B200"}),
                        manifests.pod("gates", gpus=1, nodeSelector=T4, schedulingGates=[{"name": "queue/admission"}])])
-        stays(lambda: not d.machines(), 3)
+        d.stays(lambda: not d.machines(), 3)
         told = until(lambda: [e for e in plane.client.get("/api/v1/namespaces/default/events")["items"]
                               if e.get("reason") == "NotTriggerScaleUp"], 10, "NotTriggerScaleUp")
         assert {"big", "other"} <= {e["involvedObject"]["name"] for e in told}
@@ -186,7 +186,7 @@ def test_topology_spread_and_hosts_apart(plane, tmp_path):
         create(plane, [manifests.pod(f"s-{i}", gpus=1, labels={"app": "s"}, nodeSelector=T4,
                                      topologySpreadConstraints=spread) for i in range(6)])
         until(lambda: all(running(plane, f"s-{i}") for i in range(6)), SOON)
-        stays(lambda: d.count() == {"t4": 3}, 2, lambda: f"{d.count()}: 9 pods fit the 12 GPUs that are there")
+        d.stays(lambda: d.count() == {"t4": 3}, 2, lambda: f"{d.count()}: 9 pods fit the 12 GPUs that are there")
 
 
 # ---- draining
@@ -253,7 +253,7 @@ def test_drain_waits_for_the_grace_period(plane, tmp_path):
 def test_annotated_pods_are_not_evicted(plane, tmp_path, annotations):
     with Pools(plane, tmp_path, CPU, limits=TIDY) as d:
         mark = two_half_used_nodes(plane, d, annotations=annotations)
-        stays(lambda: d.count() == {"cpu": 2}, 8, "a node with a protected pod was ended")
+        d.stays(lambda: d.count() == {"cpu": 2}, 8, "a node with a protected pod was ended")
         assert not d.evictions(mark)
         assert list(annotations)[0].split("/")[1] in json.dumps(d.get("/v1/nodes")[1]), "the reason is told"
 
@@ -262,7 +262,7 @@ def test_a_budget_refuses_and_is_a_reason_not_a_loop(plane, tmp_path):
     with Pools(plane, tmp_path, CPU, limits=TIDY) as d:
         plane.apply(manifests.pdb("keep-all", {"app": "w"}, 2))
         mark = two_half_used_nodes(plane, d)
-        stays(lambda: d.count() == {"cpu": 2} and len(owned(plane, "w")) == 2, 12, "a budget was passed over")
+        d.stays(lambda: d.count() == {"cpu": 2} and len(owned(plane, "w")) == 2, 12, "a budget was passed over")
         assert len(d.evictions(mark)) <= 6, "evictions that may not happen, again and again"
         assert all(e["code"] == 429 for e in d.evictions(mark))
         assert "keep-all" in json.dumps(d.get("/v1/nodes")[1]), "the budget's name is the reason"
@@ -277,14 +277,14 @@ def test_busy_nodes_stay_whatever_happens_to_the_plane(plane, tmp_path):
         create(plane, [manifests.pod(f"p-{i}", cpu="10") for i in range(3)])
         until(lambda: all(running(plane, f"p-{i}") for i in range(3)), SOON)
         plane.apiserver.stop(hard=True)
-        stays(lambda: d.machines() == {"cpu": 3}, 6, "machines ended because nodes could not be read")
+        d.stays(lambda: d.machines() == {"cpu": 3}, 6, "machines ended because nodes could not be read")
         plane.compact()
         plane.apiserver.start()
         plane.recover()
-        stays(lambda: d.machines() == {"cpu": 3}, 4)
+        d.stays(lambda: d.machines() == {"cpu": 3}, 4)
         plane.apiserver.pause()
         try:
-            stays(lambda: d.machines() == {"cpu": 3}, 8)
+            d.stays(lambda: d.machines() == {"cpu": 3}, 8)
         finally:
             plane.apiserver.resume()
             plane.recover()
@@ -302,10 +302,10 @@ def test_a_taint_known_from_the_offer_only(plane, tmp_path):
         d.nodes_of.templates["cpu"].taints = [taint]
         until(lambda: d.events("type.differs"), SOON)
         create(plane, [manifests.pod("stranger", cpu="1")])
-        stays(lambda: d.machines() == {}, 3)
+        d.stays(lambda: d.machines() == {}, 3)
         create(plane, [manifests.pod("friend", cpu="1", tolerations=[{"key": "team", "operator": "Exists"}])])
         until(lambda: running(plane, "friend"), SOON)
-        stays(lambda: d.machines() == {"cpu": 1}, 2)
+        d.stays(lambda: d.machines() == {"cpu": 1}, 2)
         assert not running(plane, "stranger")
 
 
@@ -320,7 +320,7 @@ def test_what_did_not_help_is_not_bought_again(plane, tmp_path):
         told = d.events("demand.unhelped")[0]["text"]
         assert "and it still waits" in told and "taint" in told and "no other cpu is bought for it for 600 s" in told, told
         until(lambda: d.machines() == {}, SOON)     # it was idle
-        stays(lambda: d.machines() == {}, 6)
+        d.stays(lambda: d.machines() == {}, 6)
         assert len(d.events("launch")) == 1 and len(d.events("demand.unhelped")) == 1
         why = json.dumps(d.get("/v1/status")[1])
         assert "taint_not_tolerated" in why, why
@@ -337,7 +337,7 @@ def test_what_is_too_small_is_not_bought_again(plane, tmp_path):
         until(lambda: d.events("demand.unhelped"), SOON)
         assert "too little CPU" in d.events("demand.unhelped")[0]["text"]
         until(lambda: d.machines() == {}, SOON)
-        stays(lambda: d.machines() == {}, 5)
+        d.stays(lambda: d.machines() == {}, 5)
         assert len(d.events("launch")) == 1
         assert "did_not_help" in json.dumps(d.status())
         create(plane, [manifests.pod("small", cpu="1")])

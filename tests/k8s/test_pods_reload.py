@@ -2,7 +2,7 @@
 import json
 
 import manifests
-from lib.kube import SOON, pods_path, stays, until
+from lib.kube import SOON, pods_path, until
 from pools import Pools
 
 APART = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
@@ -21,7 +21,7 @@ def test_a_zone_that_a_reload_brings_is_bought_in(plane, tmp_path):
         for i in range(2):
             plane.client.post(pods_path(), manifests.pod(f"x-{i}", cpu="1", labels={"app": "x"}, affinity=APART))
         until(lambda: d.count() == {"cpu": 1}, SOON)
-        stays(lambda: d.machines() == {"cpu": 1}, 2)  # the second pod has no zone to go to
+        d.stays(lambda: d.machines() == {"cpu": 1}, 2)  # the second pod has no zone to go to
         text = json.loads(d.path.read_text())
         text["node_types"]["cpu"]["zones"] = ["a", "b"]
         reload(d, json.dumps(text))
@@ -36,7 +36,7 @@ def test_a_share_for_the_system_is_taken_off_as_the_file_says_now(plane, tmp_pat
         text["head"]["kubernetes"]["reserve"] = True
         reload(d, json.dumps(text))
         plane.client.post(pods_path(), manifests.pod("all", cpu="4"))  # all that the machine has
-        stays(lambda: not d.machines(), 3)
+        d.stays(lambda: not d.machines(), 3)
         text["head"]["kubernetes"]["reserve"] = False
         reload(d, json.dumps(text))
         until(lambda: d.machines() == {"cpu": 1}, SOON, "the old share is taken off yet")

@@ -10,7 +10,8 @@ import urllib.request
 import pytest
 
 import manifests
-from lib.kube import SOON, clusters_path, pods_path, stays, until
+from lib import PATIENCE
+from lib.kube import SOON, clusters_path, pods_path, until
 from figures import figure
 from lib.gcs import Gcs, PodNodes
 from kwoknodes import add_node
@@ -89,13 +90,13 @@ def test_gpu_guide_from_a_real_head(plane, operator, guide, tmp_path):
     """Two actors -> two workers -> one ends -> exactly its pod goes after the timeout, then the other."""
     guide(idle=5)
     with RayCluster(port=6379, cpus=1) as ray, PodRaylets(plane, ray), Sidecar(plane, CLUSTER, tmp_path) as s:
-        stays(lambda: not names(plane) and s.lives(), 3, "a worker without demand")
+        s.stays(lambda: not names(plane) and s.lives(), 3, "a worker without demand")
         assert not s.patches()
         one, two = ray.spawn(ACTOR), ray.spawn(ACTOR)
         until(lambda: len(names(plane)) == 2, SOON, "two workers")
         until(lambda: placed(one) and placed(two), 90, "both actors run")
         before = names(plane)
-        stays(lambda: names(plane) == before, 7, "a busy worker was ended")  # longer than the timeout
+        s.stays(lambda: names(plane) == before, 7, "a busy worker was ended")  # longer than the timeout
         by_node = {ray.node(n).id: n for n in before}
         busy = by_node[placed(two)]
         idle, = before - {busy}
@@ -107,7 +108,7 @@ def test_gpu_guide_from_a_real_head(plane, operator, guide, tmp_path):
         assert down and "replicas" in str(down[0]["body"]), "replicas and workersToDelete in one patch"
         until(lambda: not doomed(plane), SOON, "the finished name is taken out")
         assert group(plane)["replicas"] == 1
-        stays(lambda: names(plane) == {busy}, 3)
+        s.stays(lambda: names(plane) == {busy}, 3)
         ray.end(two)
         until(lambda: not names(plane), SOON, "the last worker is ended")
         until(lambda: operator.deleted == 2, SOON, "exactly these pods, each once")
@@ -117,18 +118,18 @@ def test_gpu_guide_from_a_real_head(plane, operator, guide, tmp_path):
 
 def test_min_replicas_without_demand(plane, operator, guide, gcs, tmp_path):
     guide(idle=1, minReplicas=1, replicas=2)
-    with Sidecar(plane, CLUSTER, tmp_path):
+    with Sidecar(plane, CLUSTER, tmp_path) as s:
         until(lambda: len(gcs.alive()) == 3, why="both workers at the head")
         until(lambda: len(names(plane)) == 1, SOON, "shrunk to minReplicas")
-        stays(lambda: len(names(plane)) == 1, 4, "below minReplicas")
+        s.stays(lambda: len(names(plane)) == 1, 4, "below minReplicas")
 
 
 def test_max_replicas_is_not_passed(plane, operator, guide, gcs, tmp_path):
     guide()
-    with Sidecar(plane, CLUSTER, tmp_path):
+    with Sidecar(plane, CLUSTER, tmp_path) as s:
         gcs.tasks([({"GPU": 1}, 10)])
         until(lambda: group(plane)["replicas"] == 2)
-        stays(lambda: group(plane)["replicas"] == 2, 2)
+        s.stays(lambda: group(plane)["replicas"] == 2, 2)
 
 
 def test_ray_status_is_fed(plane, operator, guide, gcs, tmp_path):
@@ -144,7 +145,7 @@ def test_metrics_of_kuberays_autoscaler(plane, operator, guide, gcs, tmp_path):
     with Sidecar(plane, CLUSTER, tmp_path) as s:
         def metrics():
             try:
-                with urllib.request.urlopen("http://127.0.0.1:44217/metrics", timeout=5) as r:
+                with urllib.request.urlopen("http://127.0.0.1:44217/metrics", timeout=PATIENCE) as r:
                     return r.read().decode()
             except OSError:
                 return ""
@@ -168,12 +169,12 @@ def test_a_killed_sidecar_resumes(plane, operator, guide, gcs, tmp_path):
         s.stop(hard=True)
         s.start()
         until(lambda: names(plane) == {kept}, SOON, "the idle one ended by the new process")
-        stays(lambda: names(plane) == {kept}, 3)
+        s.stays(lambda: names(plane) == {kept}, 3)
 
 
 def test_several_hosts_go_together(plane, operator, guide, gcs, tmp_path):
     guide(idle=2, nodes=4, numOfHosts=2)
-    with Sidecar(plane, CLUSTER, tmp_path):
+    with Sidecar(plane, CLUSTER, tmp_path) as s:
         gcs.tasks([({"GPU": 1}, 3)])
         until(lambda: len(gcs.alive()) == 5, why="two replicas of two hosts")
         assert group(plane)["replicas"] == 2
@@ -184,7 +185,7 @@ def test_several_hosts_go_together(plane, operator, guide, gcs, tmp_path):
         gcs.busy(sorted(half)[0])  # before the others are idle: a slow machine takes as long as they do
         gcs.tasks([])
         until(lambda: names(plane) == half, SOON, "the idle replica is ended")
-        stays(lambda: names(plane) == half, 4, "a replica with one busy host was ended")
+        s.stays(lambda: names(plane) == half, 4, "a replica with one busy host was ended")
         assert operator.created == 4 and group(plane)["replicas"] == 1
 
 
@@ -275,7 +276,7 @@ def resumes(plane, gcs, operator, busy, idle):
 def test_apiserver_restarts(plane, operator, gcs, two_busy_one_idle):
     s, busy, idle = two_busy_one_idle
     plane.apiserver.stop(hard=True)
-    stays(s.lives, 8)  # the idle timeout passes meanwhile
+    s.stays(s.lives, 8)  # the idle timeout passes meanwhile
     plane.apiserver.start()
     plane.recover()
     resumes(plane, gcs, operator, busy, idle)
@@ -298,7 +299,7 @@ def test_apiserver_hangs(plane, operator, gcs, two_busy_one_idle):
     s, busy, idle = two_busy_one_idle
     plane.apiserver.pause()
     try:
-        stays(s.lives, 12)
+        s.stays(s.lives, 12)
     finally:
         plane.apiserver.resume()
         plane.recover()
@@ -310,7 +311,7 @@ def test_rights_taken_away_and_given_back(plane, operator, gcs, two_busy_one_idl
     path = f"/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings/{CLUSTER}"
     binding = plane.client.get(path)
     plane.client.delete(path)
-    stays(lambda: names(plane) == busy | {idle} and s.lives(), 10, "a pod was ended without the right to")
+    s.stays(lambda: names(plane) == busy | {idle} and s.lives(), 10, "a pod was ended without the right to")
     assert "the Role needs" in s.text(), "the missing rule is named"
     del binding["metadata"]["resourceVersion"], binding["metadata"]["uid"]
     plane.client.post(path.rsplit("/", 1)[0], binding)
@@ -319,8 +320,8 @@ def test_rights_taken_away_and_given_back(plane, operator, gcs, two_busy_one_idl
 
 def test_head_lost_for_a_while(plane, operator, gcs, two_busy_one_idle):
     s, busy, idle = two_busy_one_idle
-    gcs.server.stop(0).wait(5)
-    stays(lambda: names(plane) == busy | {idle} and s.lives(), 9, "a pod was ended though nobody knows who is idle")
+    gcs.server.stop(0).wait()
+    s.stays(lambda: names(plane) == busy | {idle} and s.lives(), 9, "a pod was ended though nobody knows who is idle")
     gcs.__enter__()
     gcs.idle(idle)
     resumes(plane, gcs, operator, busy, idle)
@@ -332,7 +333,7 @@ def test_operator_stands_still(plane, operator, gcs, two_busy_one_idle):
     operator.pause()
     try:
         until(lambda: idle in doomed(plane), SOON, "the idle one named")
-        stays(lambda: doomed(plane) == [idle] and group(plane)["replicas"] == 2, 6, "decided again meanwhile")
+        s.stays(lambda: doomed(plane) == [idle] and group(plane)["replicas"] == 2, 6, "decided again meanwhile")
     finally:
         operator.resume()
     resumes(plane, gcs, operator, busy, idle)
@@ -350,9 +351,9 @@ def test_replicas_that_nobody_makes_pods_for_are_not_forgotten(plane, operator, 
         gcs.tasks([({"GPU": 1}, 1)])
         until(lambda: group(plane)["replicas"] == 1)
         until(lambda: s.text().count(" launch gpu-group: 1") > 1, 60, "it is tried again")
-        stays(lambda: group(plane)["replicas"] <= 1, 4, lambda: f"{group(plane)['replicas']}: {s.text()[-3000:]}")
+        s.stays(lambda: group(plane)["replicas"] <= 1, 4, lambda: f"{group(plane)['replicas']}: {s.text()[-3000:]}")
         written = [x["value"] for p in s.patches() for x in p["body"] if x["path"].endswith("/replicas")]
         assert set(written) == {0, 1} and not names(plane)
         operator.resume()
         until(lambda: len(gcs.alive()) == 2, 60)
-        stays(lambda: len(names(plane)) == 1 and group(plane)["replicas"] == 1, 4)
+        s.stays(lambda: len(names(plane)) == 1 and group(plane)["replicas"] == 1, 4)

@@ -40,14 +40,6 @@ def ends_with_us(argv, signal="KILL"):
     return ["setpriv", "--pdeathsig", signal, "--", *map(str, argv)]
 
 
-def stays(what, seconds, why="it changed"):
-    """True all the while."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        assert what(), why() if callable(why) else why
-        time.sleep(0.05)
-
-
 def crowded():
     """How many times as long as alone a thing may take here: what wants to run, by core, in the last minute."""
     return max(1, os.getloadavg()[0] / os.cpu_count())

@@ -3,6 +3,7 @@
     with Daemon(tmp_path, yaml) as d:
         d.post({"bundles": [{"GPU": 1}]})
         d.until(lambda: d.ready("t4") == 2)
+        d.stays(lambda: d.ready("t4") == 2, 5)   # five seconds of its own time: see later()
 
 Everything lives in its directory; the port is free at start; the daemon is
 ended by its pid.  `kill()` is SIGKILL; `start()` starts it again on the same
@@ -10,11 +11,14 @@ files.
 """
 import http.client
 import json
+import math
 import pathlib
 import signal
 import subprocess
+import time
 
-from lib import DAVIT, PATIENCE, free_port, stays, until, without
+from lib import DAVIT, PATIENCE, free_port, until, without
+from lib.clocks import Clocks
 
 
 class Reply:
@@ -34,7 +38,8 @@ class Daemon:
         self.url = f"http://127.0.0.1:{self.port}"
         self.path = self.dir / "davit.yaml"
         self.args = list(args)
-        self.env = {k: v for k, v in {**without(), **(env or {})}.items() if v is not None}
+        self.clocks = Clocks(self.dir)
+        self.env = {k: v for k, v in {**without(), **self.clocks.env, **(env or {})}.items() if v is not None}
         self.preexec = preexec
         self.headers = {}       # of every call
         self.p = None
@@ -155,5 +160,54 @@ class Daemon:
     def until(self, what, seconds=PATIENCE, why="it did not happen"):
         return until(what, seconds, lambda: f"{why}:\n{self.text()[-4000:]}\n", 0.05)
 
-    def stays(self, what, seconds):
-        stays(what, seconds, lambda: self.text()[-4000:])
+    # ---- time
+
+    def metric(self, name):
+        text = self.exchange("GET", "/metrics").text
+        return next(float(line.split()[1]) for line in text.splitlines() if line.startswith(name + " "))
+
+    def now(self):
+        """Seconds by its wall clock."""
+        return time.time() + self.clocks.get()[0] / 1000
+
+    def step(self):
+        """A step of its loop, which looks every five seconds of its time, from now on; no command asks for it."""
+        before = self.metric("davit_steps_total")
+
+        def made():
+            self.clocks.ahead(250)
+            return self.metric("davit_steps_total") > before
+        self.until(made)
+
+    def looks(self, n=1):
+        """It has looked at all that there is, and planned with it, so many times from now on: a command is answered at the end
+        of the step that took it."""
+        for _ in range(n):
+            code, reply = self.call("DELETE", "/v1/request_resources/nobody-of-this-name")
+            assert code == 404, (code, reply)
+
+    def later(self, seconds, each=None):
+        """So much of its own time goes by, a quarter of a second after the other, with a look after each: no wait, and not less
+        time on a busy machine.  A Ray head that is read is read in each second of it."""
+        for left in range(math.ceil(seconds * 4), 0, -4):
+            before = self.status()["head"]
+            for _ in range(min(left, 4)):
+                self.clocks.ahead(250)
+                self.looks()
+                if each:
+                    each()
+            if before["configured"] and before["ok"]:
+                self.until(lambda before=before: self.heard_after(before["read_at"]))
+
+    def heard_after(self, read_at):
+        """The head was read after that, or cannot be: what a look shows."""
+        self.looks()
+        head = self.status()["head"]
+        return head["read_at"] != read_at or not head["ok"]
+
+    def stays(self, what, seconds, why=""):
+        """True while so much of its own time goes by, and at the end of it."""
+        def holds():
+            assert what(), f"{why() if callable(why) else why}\n{self.text()[-4000:]}"
+        holds()
+        self.later(seconds, holds)

@@ -50,7 +50,7 @@ class Gcs:
         return self
 
     def __exit__(self, *_):
-        self.server.stop(0).wait(5)
+        self.server.stop(0).wait()
 
     # ---- what a test says
 

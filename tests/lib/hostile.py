@@ -17,6 +17,8 @@ import socket
 import threading
 import time
 
+from lib import PATIENCE
+
 
 def slow(text, every=1.0, rest=b"x"):
     """A byte every so many seconds, for ever."""
@@ -178,7 +180,7 @@ def told(p, closed, seconds):
 def probe(port, path="/healthz", headers=None):
     """(code, seconds) of one GET on a connection of its own."""
     began = time.monotonic()
-    c = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    c = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     try:
         c.request("GET", path, headers=headers or {})
         r = c.getresponse()

@@ -16,7 +16,6 @@ import time
 import urllib.parse
 
 import lib
-from lib import stays  # noqa: F401
 
 JSON, MERGE, STRATEGIC = (
     "application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json")
@@ -179,7 +178,7 @@ class Informer(threading.Thread):
             try:
                 self.follow()
             except (OSError, http.client.HTTPException, ApiError, ValueError):
-                self.stopped.wait(0.1)
+                self.stopped.wait(0.1)  # wait: before it is tried again
 
     def follow(self):
         reply = self.client.get(self.path)
@@ -197,7 +196,7 @@ class Informer(threading.Thread):
                 if kind != "BOOKMARK":
                     self.put(obj, gone=kind == "DELETED")
                     self.changed(obj)
-            time.sleep(0.02)
+            time.sleep(0.02)  # wait: as a client does before it watches anew
 
     def put(self, obj, gone=False):
         """Also what the owner itself wrote, so that it need not wait to see it."""
@@ -219,7 +218,7 @@ class Informer(threading.Thread):
         while self.is_alive():
             if self.watch:
                 self.watch.close()
-            self.join(0.1)
+            self.join(0.1)  # wait: it may have begun to watch anew
 
 
 def key(obj):

@@ -58,7 +58,7 @@ class World:
 
     def operate(self):
         while True:
-            time.sleep(0.02)
+            time.sleep(0.02)  # wait: between two looks of the operator that is played
             with self.lock:
                 if self.set["operator"]:
                     self.reconcile()

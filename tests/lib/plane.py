@@ -22,7 +22,7 @@ import tempfile
 import time
 import urllib.request
 
-from lib import ROOT, ends_with_us, free_ports, kube
+from lib import PATIENCE, ROOT, ends_with_us, free_ports, kube
 from lib.kube import until
 
 HERE = ROOT / "tests" / "k8s"
@@ -280,7 +280,7 @@ class Plane:
             import ssl
             context = ssl._create_unverified_context()  # the scheduler signs its own
         try:
-            with urllib.request.urlopen(url, timeout=2, context=context) as r:
+            with urllib.request.urlopen(url, timeout=PATIENCE, context=context) as r:
                 return r.status == 200
         except (OSError, http.client.HTTPException):
             return False

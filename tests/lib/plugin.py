@@ -141,7 +141,7 @@ class Plugin:
         return max(0, int((self.deadline - time.monotonic()) * 1000))
 
     def _sleep(self, call, ms):
-        time.sleep(min(ms, self._left()) / 1000)
+        time.sleep(min(ms, self._left()) / 1000)  # wait: the plug-in asks for it: it is the host's service
         return self._left() > 0
 
     def open(self, cluster="test", head="127.0.0.1:6379", options=None, types=()):

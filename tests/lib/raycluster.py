@@ -15,6 +15,7 @@ Everything a cluster starts carries its own mark in the environment; stop()
 ends exactly the processes that carry it, by id, and removes its directories.
 A parent that is killed takes its `ray start` with it (PR_SET_PDEATHSIG).
 """
+import contextlib
 import json
 import os
 import pathlib
@@ -26,10 +27,9 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-import time
 import uuid
 
-from lib import ends_with_us
+from lib import PATIENCE, ends_with_us, until
 
 MARK = "DAVIT_RAYCLUSTER"
 # Of a head whose autoscaler has the fake provider: ray/cluster_utils.py
@@ -110,16 +110,15 @@ def _marked(mark, sessions=()):
 
 def _end(pids, grace):
     """SIGTERM, then SIGKILL for what is left after `grace` seconds."""
-    for sig, wait in ((signal.SIGTERM, grace), (signal.SIGKILL, 5)):
+    for sig, wait in ((signal.SIGTERM, grace), (signal.SIGKILL, PATIENCE)):
         left = pids()
         for pid in left:
             try:
                 os.kill(pid, sig)
             except ProcessLookupError:
                 pass
-        until = time.monotonic() + wait
-        while pids() and time.monotonic() < until:
-            time.sleep(0.05)
+        with contextlib.suppress(AssertionError):
+            until(lambda: not pids(), wait)
 
 
 def sweep():
@@ -449,7 +448,7 @@ class RayCluster:
             worker.process.wait(20)
         except subprocess.TimeoutExpired:
             worker.process.kill()
-            worker.process.wait(5)
+            worker.process.wait()
         _end(lambda: [p for p in mine if _alive(p)], 2)
         shutil.rmtree(worker.tmp, ignore_errors=True)
 
@@ -555,7 +554,7 @@ class RayCluster:
                 driver.wait(10)
             except subprocess.TimeoutExpired:
                 driver.kill()
-                driver.wait(5)
+                driver.wait()
         if driver in self.drivers:
             self.drivers.remove(driver)
 
@@ -563,17 +562,15 @@ class RayCluster:
 
     def wait(self, condition, timeout=150, what="it", process=None, log=None, every=0.1):
         """Until condition() is true; its value.  Says what it waited for."""
-        until = time.monotonic() + timeout
-        while True:
+        def said():
+            path = self.dir / f"{log}.log"
+            return f"\n{path.read_text()[-3000:]}" if log and path.exists() else ""
+
+        def came():
             value = condition()
-            if value:
-                return value
-            died = process is not None and process.poll() is not None
-            if died or time.monotonic() > until:
-                text = f"{what}: " + ("the process ended" if died else f"not within {timeout} s")
-                path = self.dir / f"{log}.log"
-                raise AssertionError(text + (f"\n{path.read_text()[-3000:]}" if log and path.exists() else ""))
-            time.sleep(every)
+            assert value or process is None or process.poll() is None, f"{what}: the process ended{said()}"
+            return value
+        return until(came, timeout, lambda: what + said(), every)
 
     # -- inside
 

@@ -4,7 +4,6 @@ import json
 import pathlib
 import shutil
 import tempfile
-import time
 
 from lib import ROOT, plugin
 from lib.daemon import Daemon
@@ -141,8 +140,5 @@ class RayDaemon(Daemon):
         self.until(look, why=f"nodes {want}")
 
     def hold(self, want, seconds):
-        """Exactly these are ready, and stay so."""
-        until = time.monotonic() + seconds
-        while time.monotonic() < until:
-            assert self.count("ready") == want == self.count()
-            time.sleep(0.2)
+        """Exactly these are ready, and stay so, for so much of its time."""
+        self.stays(lambda: self.count("ready") == want == self.count(), seconds)

@@ -14,7 +14,7 @@ if [ "${BOOT:-}" != inside ]; then
     group=$groups$(sed -n 's/^0:://p' /proc/self/cgroup)/davit-boot-$$
     mkdir -p "$group"
     ends() { # leaves first
-        find "$group" -depth -type d -exec rmdir {} + 2>/dev/null || sleep 0.5
+        find "$group" -depth -type d -exec rmdir {} + 2>/dev/null || sleep 0.5 # wait: what ran there is reaped
         find "$group" -depth -type d -exec rmdir {} + 2>/dev/null || true
         rmdir "$room"
     }

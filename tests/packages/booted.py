@@ -33,7 +33,7 @@ def show(what):
 
 def asked(path, body=None):
     data = None if body is None else json.dumps(body).encode()
-    with urllib.request.urlopen(urllib.request.Request(f"http://127.0.0.1:8790{path}", data), timeout=5) as r:
+    with urllib.request.urlopen(urllib.request.Request(f"http://127.0.0.1:8790{path}", data), timeout=PATIENCE) as r:
         return json.load(r)
 
 
@@ -48,7 +48,7 @@ def until(what, why):
             return got
         log = run("journalctl", "-u", "davit", "--no-pager", "-n", "30") if time.monotonic() > end else ""
         assert not log, f"{why}\n{log}"
-        time.sleep(0.1)
+        time.sleep(0.1)  # wait: as lib's until(), which is not in this root
 
 
 def answers():

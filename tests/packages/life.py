@@ -48,7 +48,7 @@ def state_make():
 
 
 def ask(path):
-    with urllib.request.urlopen(f"http://127.0.0.1:8790{path}", timeout=5) as r:
+    with urllib.request.urlopen(f"http://127.0.0.1:8790{path}", timeout=PATIENCE) as r:
         return json.load(r)
 
 
@@ -64,7 +64,7 @@ def start():
             ask("/v1/status")
             return p
         except OSError:
-            time.sleep(0.05)
+            time.sleep(0.05)  # wait: as lib's until(), which is not in this root
 
 
 def stop(p):

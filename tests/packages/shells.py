@@ -64,4 +64,4 @@ class Shell:
         """Another line."""
         self.type("\x15\x0becho re''ady\r")
         self.sees(r"ready\r*\n")
-        time.sleep(0.05)
+        time.sleep(0.05)  # wait: the prompt that follows is the same as the last one

@@ -18,6 +18,7 @@ static int hang_list(void *self, struct davit_call *c, struct davit_sink *s,
     if (file >= 0 && (write(file, "x", 1) != 1 || close(file) != 0))
         abort();
     for (int i = 0; i < 90000 && access(m->arg, F_OK) == 0; i++)
+        /* wait: it hangs until the test lets it go */
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     struct davit_machine late = {.size = sizeof late,
                                  .id = "late-1",

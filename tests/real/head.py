@@ -88,7 +88,7 @@ class Head(Gcs):
 
     def trouble(self):
         if self.fault == "silent":
-            time.sleep(1.5)
+            time.sleep(1.5)  # wait: the answer is late: that is the fault
         if self.fault in ("silent", "broken"):
             raise ConnectionError("played")
 

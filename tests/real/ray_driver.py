@@ -23,7 +23,7 @@ AT_ONCE, SHORT, LONG = 5, 6, 30     # tasks; seconds: a raylet takes some 3 to e
 def work(n, seconds):
     with open(STARTED, "a", encoding="ascii") as f:
         f.write(json.dumps([n, ray.get_runtime_context().get_node_id(), time.time(), seconds]) + "\n")
-    time.sleep(seconds)
+    time.sleep(seconds)  # wait: work, which takes so long
     return n
 
 
@@ -48,7 +48,7 @@ def main():
         most = chance.choice([0, AT_ONCE - 3])
         while len(todo) > most and not os.path.exists(STOP):
             ended(todo, 0.3)
-        time.sleep(chance.uniform(IDLE - 0.5, IDLE + 2.5) if not todo else chance.uniform(0, 1))
+        time.sleep(chance.uniform(IDLE - 0.5, IDLE + 2.5) if not todo else chance.uniform(0, 1))  # wait: the moment is drawn
     while todo:
         ended(todo, 1)
 

@@ -121,13 +121,13 @@ class RayStorm:
 
     def kill(self):
         self.daemon.kill()
-        time.sleep(self.chance.uniform(0, 1.5))
+        time.sleep(self.chance.uniform(0, 1.5))  # wait: the moment is drawn
         self.daemon.start(wait="/v1/status")
         self.standing()
 
     def sleep(self):
         self.daemon.p.send_signal(signal.SIGSTOP)
-        time.sleep(self.chance.uniform(0.5, 4))
+        time.sleep(self.chance.uniform(0.5, 4))  # wait: the moment is drawn
         self.daemon.p.send_signal(signal.SIGCONT)
 
     def reload(self):
@@ -137,7 +137,7 @@ class RayStorm:
         """Nodes at work for so many seconds still, when there are some before long."""
         patience, found = min(self.end, time.monotonic() + PATIENCE_S), []
         while not found and time.monotonic() < patience:
-            time.sleep(0.2)
+            time.sleep(0.2)  # wait: it looks again, for as long as the storm allows
             found = self.working(least_s, types)
         return found
 
@@ -158,7 +158,7 @@ class RayStorm:
         try:
             asked = self.daemon.call("POST", f"/v1/nodes/{busy[0].instance_id}/drain")[0]
             self.faults["drained while the head is silent"] += asked == 200
-            time.sleep(WRITE_S + self.chance.uniform(-2, 2))
+            time.sleep(WRITE_S + self.chance.uniform(-2, 2))  # wait: the moment is drawn
         finally:
             os.kill(gcs, signal.SIGCONT)
 
@@ -197,7 +197,7 @@ class RayStorm:
             name = first.pop() if first else self.chance.choices(names, [w for _, w in self.HAPPENINGS])[0]
             self.faults[name] += 1
             getattr(self, name)()
-            time.sleep(self.chance.uniform(0.2, 3))
+            time.sleep(self.chance.uniform(0.2, 3))  # wait: the moment is drawn
             self.judge()
 
     def calm(self):

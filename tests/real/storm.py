@@ -147,7 +147,7 @@ class Storm:
             except Exception as e:  # a mistake of ours must not look like peace
                 self.judge.says(0, f"the storm itself: {e!r}")
                 raise
-            time.sleep(0.1)
+            time.sleep(0.1)  # wait: between two looks of the judge
 
     def later(self, seconds, what):
         self.until.append((time.monotonic() + seconds, what))
@@ -186,14 +186,14 @@ class Storm:
         self.killed = False
         self.daemon.log.close()
         self.daemon.write(self.text())  # with a broken file it does not start
-        time.sleep(self.chance.uniform(0, 0.5))
+        time.sleep(self.chance.uniform(0, 0.5))  # wait: the moment is drawn
         self.judge.starts.append(time.monotonic())
         self.daemon.start(wait=None)
         end = time.monotonic() + 60
         while not self.answers():
             if self.daemon.p.poll() is not None or time.monotonic() > end:
                 return
-            time.sleep(0.05)
+            time.sleep(0.05)  # wait: it looks again; one that was killed is no failure
         self.judge.now_in_force()
         self.users.look()
 
@@ -318,7 +318,7 @@ class Storm:
         while time.monotonic() < end:
             name = self.chance.choices([n for n, _ in names], [w for _, w in names])[0]
             getattr(self, name)()
-            time.sleep(self.chance.uniform(0.02, 0.4))
+            time.sleep(self.chance.uniform(0.02, 0.4))  # wait: the moment is drawn
             self.due()
             self.alive()
         self.last_moments()
@@ -332,7 +332,7 @@ class Storm:
             self.cloud.refuses_ends = True
         else:
             self.cloud.strength = 0.6
-        time.sleep(self.LAST_S)
+        time.sleep(self.LAST_S)  # wait: so long is the trouble
 
     def calm(self, edits):
         """All faults end, and all must come to rest."""
@@ -349,7 +349,7 @@ class Storm:
         self.users.todo.join()
         began, why = time.monotonic(), "?"
         while why and time.monotonic() < began + SETTLE_S:
-            time.sleep(0.25)
+            time.sleep(0.25)  # wait: it looks again
             self.alive()
             why = self.unsettled(time.monotonic() - began)
         if why:
@@ -390,7 +390,7 @@ class Storm:
 
     def rests(self):
         before = self.cloud.calls["launch"] + self.cloud.calls["terminate"]
-        time.sleep(REST_S)
+        time.sleep(REST_S)  # wait: the law is of nothing in so many seconds
         after = self.cloud.calls["launch"] + self.cloud.calls["terminate"]
         if after != before:
             self.judge.says(6, f"{after - before} launches or ends in a calm of {REST_S} s in which all was settled")

@@ -50,7 +50,7 @@ class Count(threading.Thread):
 
     def run(self):
         seen, at = self.look(), time.monotonic()
-        while not self.over.wait(0.5):
+        while not self.over.wait(0.5):  # wait: between two samples
             new, now = self.look(), time.monotonic()
             for side in seen:
                 self.dollars[side] += sum(seen[side]) * (now - at) / 3600
@@ -104,7 +104,7 @@ def hours(seconds, folder):
         while time.monotonic() < end:
             n = chance.choice([1, 1, 2, 3, 5])
             ray.run(TASKS.replace("sys.argv[1]", repr(",".join(str(chance.randint(5, 60)) for _ in range(n)))), timeout=600)
-            time.sleep(chance.choice([0, 5, 20, 60]))
+            time.sleep(chance.choice([0, 5, 20, 60]))  # wait: what users do is drawn, and when
 
     report, count, text = play(folder, script)
     print(text, "\ncounted:", count.dollars, count.most)

@@ -18,6 +18,7 @@
 
 #include <cmocka.h>
 
+#include "../lib/until.h"
 #include "base/clock.h"
 #include "cloud/cloud.h"
 #include "scratch.h"
@@ -138,18 +139,12 @@ static inline void rig_done(struct rig *r)
 /* The next answer; checks the pool for stuck workers meanwhile. */
 static inline struct call *rig_take(struct rig *r)
 {
-    for (int i = 0; i < 90000; i++) {
-        static _Thread_local struct mail *rest;
-        struct mail *m = rest ? rest : mailbox_take(&r->box);
-        if (m) {
-            rest = m->next;
-            return (struct call *)m;
-        }
-        workers_check(r->workers, clock_mono_ms());
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    }
-    fail_msg("no answer within 90 s");
-    return NULL;
+    static _Thread_local struct mail *rest;
+    struct mail *m;
+    UNTIL((m = rest ? rest : mailbox_take(&r->box)) ||
+          (workers_check(r->workers, clock_mono_ms()), false));
+    rest = m->next;
+    return (struct call *)m;
 }
 
 static inline struct call *rig_run(struct rig *r, struct call *c)
@@ -200,11 +195,6 @@ static inline struct call *rig_end(struct rig *r, const char *id1,
                                    const char *id2)
 {
     return rig_run(r, rig_end_new(r, id1, id2));
-}
-
-static inline void rig_sleep(int ms)
-{
-    nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000L}, NULL);
 }
 
 /* Machines listed in this phase, any for -1. */

@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../lib/until.h"
 #include "api/server.h"
 #include "api_world.h"
 #include "base/clock.h"
@@ -198,20 +199,21 @@ static void hold(struct control *c, bool on)
     pthread_mutex_unlock(&c->lock);
 }
 
+static int mail_there(struct control *c)
+{
+    int there = 0;
+
+    pthread_mutex_lock(&c->inbox.lock);
+    for (const struct mail *m = c->inbox.first; m; m = m->next)
+        there++;
+    pthread_mutex_unlock(&c->inbox.lock);
+    return there;
+}
+
 /* Until so many commands lie in its mailbox. */
 static void await_mail(struct control *c, int n)
 {
-    for (int i = 0; i < 20000; i++, usleep(1000)) {
-        int there = 0;
-
-        pthread_mutex_lock(&c->inbox.lock);
-        for (const struct mail *m = c->inbox.first; m; m = m->next)
-            there++;
-        pthread_mutex_unlock(&c->inbox.lock);
-        if (there >= n)
-            return;
-    }
-    fail_msg("%d commands never came", n);
+    UNTIL(mail_there(c) >= n);
 }
 
 static void control_open(struct control *c)
@@ -565,14 +567,8 @@ static void status_is_cached_for_a_tick(void **state)
     assert_int_equal(r.code, 304);
     drop(&r);
     wake(&control);
-    for (int i = 0; i < 4000; i++) {
-        r = call_with("GET", "/v1/status", NULL, list);
-        if (r.code == 200)
-            break;
-        drop(&r);
-        usleep(5000);
-    }
-    assert_int_equal(r.code, 200);
+    UNTIL((drop(&r), r = call_with("GET", "/v1/status", NULL, list)).code ==
+          200);
     assert_true(json_integer_value(json_object_get(r.json, "tick")) > tick);
     drop(&r);
 }
@@ -584,7 +580,7 @@ static int dial(void)
     struct sockaddr_in a = {.sin_family = AF_INET,
                             .sin_port = htons((uint16_t)server_port(server)),
                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    struct timeval limit = {.tv_sec = 20};
+    struct timeval limit = {.tv_sec = 60};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
@@ -748,7 +744,6 @@ static void events_stream(void **state)
     say(fd, "GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
     assert_true(read_until(fd, "retry: 2000", got, sizeof got));
     assert_non_null(strstr(got, "text/event-stream"));
-    usleep(50000);
     event_add(&control.events, WORLD_NOW, "node.ready", "n1", "idle",
               "two\nlines");
     assert_true(read_until(fd, "\n\n", got, sizeof got));
@@ -876,7 +871,7 @@ static void a_client_that_leaves(void **state)
     hold(&control, true);
     say(fd, "POST /v1/request_resources HTTP/1.1\r\nHost: localhost\r\n"
             "Content-Length: 25\r\n\r\n{\"bundles\":[{\"GPU\":1.0}]}");
-    usleep(100000);
+    await_mail(&control, 1);
     close(fd);
     hold(&control, false);
     expect("GET", "/healthz", NULL, 200, NULL);
@@ -916,15 +911,15 @@ static void token_changes(void)
     struct reply r = {0};
 
     rewrite(config.api_token_file, "battery-staple\n");
-    for (int i = 0; i < 10 && r.code != 200; i++) {
-        usleep(1000000); /* each too early is a failed login */
+    for (int i = 0; i < 60 && r.code != 200; i++) {
+        usleep(1000000); /* wait: each too early is a failed login */
         drop(&r);
         r = call_with("GET", "/v1/status", NULL, list);
     }
     assert_int_equal(r.code, 200);
     drop(&r);
     rewrite(config.api_token_file, "");
-    usleep(2500000);
+    usleep(2500000); /* wait: nothing tells that it was looked at in vain */
     r = call_with("GET", "/v1/status", NULL, list);
     assert_int_equal(r.code, 200);
     drop(&r);

@@ -18,6 +18,7 @@
 
 #include <cmocka.h>
 
+#include "../lib/until.h"
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -172,18 +173,12 @@ struct sleepy {
     atomic_bool began;
 };
 
-static void nap(int ms)
-{
-    nanosleep(&(struct timespec){ms / 1000, (ms % 1000) * 1000000L}, NULL);
-}
-
 static void sleepy_run(struct job *j)
 {
     struct sleepy *s = (struct sleepy *)j;
 
     atomic_store(&s->began, true);
-    while (s->until && !atomic_load(s->until))
-        nap(1);
+    UNTIL(!s->until || atomic_load(s->until));
 }
 
 /* What a library keeps for a thread is freed when the thread ends, a while
@@ -194,7 +189,8 @@ static atomic_bool kept_freed;
 static void kept_free(void *p)
 {
     (void)p;
-    nap(100);
+    /* wait: the pool would be gone by then */
+    nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
     atomic_store(&kept_freed, true);
 }
 
@@ -214,13 +210,24 @@ static void workers_are_joined(void **state)
     mailbox_init(&box, NULL, NULL);
     w = workers_new(1, 0, &box);
     workers_submit(w, &job);
-    while (!mailbox_take(&box))
-        nap(1);
+    UNTIL(mailbox_take(&box));
     assert_false(atomic_load(&kept_freed));
     assert_true(workers_free(w, 10000));
     assert_true(atomic_load(&kept_freed));
     mailbox_done(&box);
     pthread_key_delete(kept);
+}
+
+/* Answers there are now; that of the job that hangs is not among them. */
+static unsigned answered(struct mailbox *box)
+{
+    unsigned n = 0;
+
+    for (struct mail *m = mailbox_take(box); m; m = m->next) {
+        assert_int_not_equal(m->kind, 0);
+        n++;
+    }
+    return n;
 }
 
 static void workers_answer_and_survive_a_hang(void **state)
@@ -241,16 +248,10 @@ static void workers_answer_and_survive_a_hang(void **state)
     jobs[0].job.deadline_mono_ms = clock_mono_ms() + 60000;
     for (int i = 0; i < 3; i++)
         workers_submit(w, &jobs[i].job);
-    while (!atomic_load(&jobs[0].began))
-        nap(1);
-    nap(20);
+    UNTIL(atomic_load(&jobs[0].began));
     assert_null(mailbox_take(&box)); /* the only worker hangs */
     assert_int_equal(workers_check(w, jobs[0].job.deadline_mono_ms + 1), 1);
-    for (int i = 0; i < 10000 && answers < 2; i++, nap(1))
-        for (struct mail *m = mailbox_take(&box); m; m = m->next) {
-            assert_int_not_equal(m->kind, 0);
-            answers++;
-        }
+    UNTIL((answers += answered(&box)) >= 2);
     assert_int_equal(answers, 2); /* its replacement did the others */
     atomic_store(&over, true);
     workers_free(w, 10000);

@@ -345,6 +345,7 @@ static void a_dead_holders_child_is_waited_for(void **state)
         if (fork() == 0) {
             if (write(fd[1], "x", 1) != 1)
                 _exit(4);
+            /* wait: it holds the lock so long */
             nanosleep(&(struct timespec){.tv_nsec = 800000000}, NULL);
             _exit(write(fd[1], "y", 1) != 1);
         }
@@ -611,7 +612,7 @@ static void kill_9_loses_nothing_acknowledged(void **state)
         if (round % 2 == 0 && read(fd[0], &got, sizeof got) == sizeof got)
             acknowledged = got;
         t.tv_nsec = (long)(rand_r(&seed) % 60000) * 1000;
-        nanosleep(&t, NULL);
+        nanosleep(&t, NULL); /* wait: the moment of the kill is drawn */
         kill(child, SIGKILL);
         waitpid(child, &ws, 0);
         assert_true(WIFSIGNALED(ws)); /* it did not end by an error */

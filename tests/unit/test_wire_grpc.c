@@ -414,7 +414,7 @@ static void test_deadline(void **state)
     int64_t start = clock_mono_ms();
     struct grpc_call c = {.message = "", .deadline_mono_ms = start + 100};
     assert_int_equal(call(f, s, &c), ST_RETRY);
-    assert_in_range(clock_mono_ms() - start, 90, 19000);
+    assert_in_range(clock_mono_ms() - start, 90, 60000);
     server_free(s);
 }
 

@@ -192,7 +192,7 @@ static void test_deadline(void **state)
     struct http_exchange x = {.url = s->url, .deadline_mono_ms = start + 150};
     assert_int_equal(http_do(f->c, &x, &f->arena, &f->err), ST_RETRY);
     int64_t took = clock_mono_ms() - start;
-    assert_in_range(took, 140, 19000);
+    assert_in_range(took, 140, 60000);
     assert_non_null(strstr(f->err.text, "no answer from"));
     x.deadline_mono_ms = start - 1;
     assert_int_equal(http_do(f->c, &x, &f->arena, &f->err), ST_RETRY);

@@ -18,6 +18,7 @@
 #include "../../autoscaler/wire/http.h"
 #include "../../autoscaler/wire/kube/split.h"
 #include "../../autoscaler/wire/kube/watch.h"
+#include "../lib/until.h"
 #include "scratch.h"
 #include "wire_server.h"
 
@@ -49,7 +50,7 @@ static void serve_play(struct server *s, int fd)
     const struct step *step = &p->steps[i];
     for (int k = 0; k <= i; k++)
         if (!p->steps[k].reply) { /* past the end: the last answer stays */
-            usleep(20000);
+            usleep(20000);        /* wait: so that it is not asked for ever */
             put_text(fd, "HTTP/1.1 503 Gone\r\nContent-Length: 0\r\n\r\n");
             return;
         }
@@ -174,7 +175,7 @@ static void rig_down(struct rig *r)
 {
     int64_t begun = clock_mono_ms();
     kube_watch_free(r->watch);
-    assert_true(clock_mono_ms() - begun < 14000); /* its pause: 15 s and more */
+    assert_true(clock_mono_ms() - begun < 14000); /* wait: its pause is more */
     kube_access_free(r->access);
     server_free(r->server);
     unlink(r->path);
@@ -184,22 +185,14 @@ static void rig_down(struct rig *r)
 
 static void await_told(struct rig *r, const char *what)
 {
-    for (int i = 0; i < 1500 && !has_told(&r->told, what); i++)
-        usleep(10000);
-    if (!has_told(&r->told, what))
-        fail_msg("\"%s\" never came, but: %s", what, r->told.text);
+    UNTIL(has_told(&r->told, what));
 }
 
 static struct kube_watch_state await_bad(struct rig *r, enum status s)
 {
     struct kube_watch_state st = {0};
-    for (int i = 0; i < 1500; i++) {
-        kube_watch_state(r->watch, &st);
-        if (!st.ok && st.status == s && *st.problem)
-            return st;
-        usleep(10000);
-    }
-    fail_msg("status %d never came, but %d: %s", s, st.status, st.problem);
+    UNTIL((kube_watch_state(r->watch, &st),
+           !st.ok && st.status == s && *st.problem));
     return st;
 }
 
@@ -260,8 +253,7 @@ static void test_gone_lists_again(void **state)
     (void)state;
     rig_up(&r, steps, false);
     await_told(&r, "[+a ][+b ][]");
-    for (int i = 0; i < 1500 && r.play.at < 6; i++)
-        usleep(10000);
+    UNTIL(r.play.at >= 6);
     kube_watch_state(r.watch, &st);
     assert_int_equal(st.gone, 2);
     assert_int_equal(st.status, ST_OK);
@@ -372,12 +364,7 @@ static void test_optional(void **state)
     (void)state;
     rig_up(&r, steps, true);
     await_told(&r, "[[]");
-    for (int i = 0; i < 1500; i++, usleep(10000)) {
-        kube_watch_state(r.watch, &st);
-        if (st.ok && st.synced)
-            break;
-    }
-    assert_true(st.ok && st.synced);
+    UNTIL((kube_watch_state(r.watch, &st), st.ok && st.synced));
     rig_down(&r);
 }
 

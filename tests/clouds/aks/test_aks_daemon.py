@@ -7,7 +7,7 @@ import time
 import pytest
 
 from aks_rig import config, environment  # also puts the integration tests on the path
-from lib import daemon
+from lib import daemon, until
 
 ZONES = "zones: [westeurope-1, westeurope-2], options: {pools: {westeurope-1: gpu, westeurope-2: gpu2}}"
 OPTIONS = "poll: 100ms, wait: 1s, reads: {every: 0}, writes: {every: 0}"
@@ -72,7 +72,7 @@ def test_a_daemon_without_memory_cleans_up_a_failed_raise(davit, cloud):
     d.kill()
     for path in d.dir.glob("davit.db*"):
         path.unlink()
-    time.sleep(3.2)
+    until(lambda: all(time.monotonic() >= op["end"] for op in cloud.ops.values()))
     assert cloud.targets()["gpu"] == 3  # it would buy two more whenever Azure has them
     d.start()
     d.until(lambda: len(d.events("node.held")) == 3)  # another journal's, until a person says otherwise
@@ -87,7 +87,8 @@ def test_quiet_days_stay_within_the_published_limits(davit, cloud):
     d = davit(options="poll: 100ms, wait: 1s")
     d.post({"owner": "a", "bundles": [T4]})
     d.until(lambda: d.ready("t4") == 1)
-    time.sleep(6)
+    asked = len(cloud.log)
+    d.until(lambda: d.clocks.ahead(50) or len(cloud.log) > asked + 3)
     d.post({"owner": "a", "bundles": []})
     d.until(lambda: not d.nodes())
     reads = [e["at"] for e in cloud.log if e["method"] == "GET" and "/subscriptions/" in e["path"]]

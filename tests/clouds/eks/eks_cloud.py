@@ -470,7 +470,7 @@ class Gate(http.server.BaseHTTPRequestHandler):
                 status = e.status
                 out, h = error_body(service, e)
         if f and f["kind"] == "delay":
-            time.sleep(f["seconds"])
+            time.sleep(f["seconds"])  # wait: the reply is late: that is the fault
         if f and f["kind"] == "lost":
             return self.reset()
         self.reply(status, out, h, cut=bool(f and f["kind"] == "cut"))

@@ -147,7 +147,7 @@ def test_old_failures_do_not_count(cloud, one):
     one.end(bad[0]["id"])
     cloud.stock(pool=cloud.names["gpu"])
     cloud.late(pool=cloud.names["gpu"], seconds=4)
-    time.sleep(1.1)
+    time.sleep(1.1)  # wait: the cloud tells its times in whole seconds: the failure is older than the launch
     assert one.launch("r2", 1)["status"] == "OK"
     assert one.list() == []
     until(lambda: phases(one.list()) == [("RUNNING", "r2")])

@@ -273,7 +273,7 @@ def test_renewed_before_it_ends_and_by_one_only(drive, server):
     d = drive()
     got = d.call("list", n=4)
     assert [r["status"] for r in got] == ["OK"] * 4 and len(server.cloud.tokens) == 1
-    time.sleep(3)
+    time.sleep(3)  # wait: the token grows older: a quarter of its life
     server.cloud.auth_down = 503    # a renewal that fails is nobody's trouble while the old one holds
     assert d.call("list")["status"] in ("OK", "RETRY")
     server.cloud.auth_down = None

@@ -1,5 +1,4 @@
 """Upgrade days on GKE, step by step, with the real daemon: nothing is bought into what goes, nothing ended that GKE moves."""
-import time
 
 import pytest
 
@@ -60,7 +59,7 @@ def over(d):
 def test_surge(day):
     d, cloud = day
     gpu = group_of(cloud, "gpu")
-    time.sleep(1.1)  # so long a launch goes by what is known of the pools
+    d.later(1.25)  # so long a launch goes by what is known of the pools
     # 1. The upgrade begins: a surge machine, which nobody asked for.
     cloud.pools["gpu"]["status"] = "RECONCILING"
     cloud.add(gpu, "gke-c1-gpu-0a1b2c3d-surg", 0)
@@ -97,7 +96,7 @@ def test_blue_green(day):
     blue = group_of(cloud, "gpu")
     pool = cloud.pools["gpu"]
     urls = list(pool["instanceGroupUrls"])
-    time.sleep(1.1)
+    d.later(1.25)
 
     def phase(name, green=()):
         pool.update(status="RECONCILING", instanceGroupUrls=urls + list(green), updateInfo={"blueGreenInfo": {

@@ -18,7 +18,7 @@ class Boot(threading.Thread):
     def run(self):
         try:
             while self.running.wait(0) and not self.turn():
-                threading.Event().wait(0.2)
+                threading.Event().wait(0.2)  # wait: between two looks at what the cloud has
         except Exception as e:  # told by close()
             self.problem = e
 

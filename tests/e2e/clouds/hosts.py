@@ -14,6 +14,8 @@ import socket
 import subprocess
 import threading
 
+from lib import until
+
 HEAD = "10.77.0.1"
 BOOT = """
 mount -t tmpfs none /tmp && mount -t tmpfs none /var/log && mount -t tmpfs none /dev/shm
@@ -65,11 +67,8 @@ class Host:
         self.p.stdin.flush()
 
     def until_apart(self):
-        for _ in range(500):
-            if os.readlink(f"/proc/{self.p.pid}/ns/net") != os.readlink("/proc/self/ns/net"):
-                return
-            threading.Event().wait(0.01)
-        raise AssertionError("the machine has no network of its own")
+        until(lambda: os.readlink(f"/proc/{self.p.pid}/ns/net") != os.readlink("/proc/self/ns/net"),
+              why="the machine has no network of its own")
 
     def end(self):
         self.p.kill()  # --kill-child: its init, and with it all that it started
@@ -141,7 +140,7 @@ class Hosts(threading.Thread):
         try:
             while self.going:
                 self.turn(self.billed())
-                threading.Event().wait(0.3)
+                threading.Event().wait(0.3)  # wait: between two looks at what the cloud has
         except Exception as e:
             self.problem = e
 

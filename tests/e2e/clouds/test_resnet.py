@@ -38,11 +38,11 @@ def test_the_resnet_set_up(side, davit, moment, request):
 
     def accident():
         """A storm of throttling, and kill -9 in it."""
-        time.sleep(chance.uniform(0, 0.4))
+        time.sleep(chance.uniform(0, 0.4))  # wait: the moment is drawn
         side.storm(3)
-        time.sleep(chance.uniform(0, 0.8))
+        time.sleep(chance.uniform(0, 0.8))  # wait: the moment is drawn
         d.kill()
-        time.sleep(chance.uniform(0, 0.8))
+        time.sleep(chance.uniform(0, 0.8))  # wait: the moment is drawn
         d.start()
 
     r = d.post({"owner": "resnet", "bundles": [T4, T4]})

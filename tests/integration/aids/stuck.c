@@ -49,7 +49,7 @@ static void wait_out(const char *op)
     f = fopen(told, "w");
     if (f)
         fclose(f);
-    while (hangs(op))
+    while (hangs(op)) /* wait: it hangs until the test lets it go */
         nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
 }
 
