@@ -131,6 +131,52 @@ def test_a_line_is_found(tree, lint, line, says):
     assert code == 1 and says in out, out
 
 
+@pytest.mark.parametrize("path, text, says", [
+    ("zz.py", "import time\ntime.sleep(3)\n", "zz.py:2: a sleep"),
+    ("zz.py", "import select\nselect.select([], [], [], 3)\n", "zz.py:2: a sleep"),
+    ("zz.py", "until(lambda: True, 9)\n", "zz.py:1: an end of 9 s to a wait"),
+    ("zz.py", "d.until(\n    it, seconds=2.5)\n", "zz.py:1: an end of 2.5 s"),
+    ("zz.py", "p.wait(5)\n", "zz.py:1: an end of 5 s"),
+    ("zz.py", "run(argv, timeout=9)\n", "zz.py:1: an end of 9 s"),
+    ("zz.py", "s.settimeout(1)\n", "zz.py:1: an end of 1 s"),
+    ("zz.py", "c.timeout = 1\n", "zz.py:1: an end of 1 s"),
+    ("zz.py", "assert time.monotonic() - begun < 30\n", "zz.py:1: an upper limit to a time"),
+    ("zz.py", "def f():\n    took = time.time() - begun\n    assert 3 < took < 30\n", "zz.py:3: an upper limit to a time"),
+    ("zz.py", "time.sleep(3)  # wait:\n", "zz.py:1: `wait:` says no reason"),
+    ("zz.py", "f(3)  # wait: it is a pleasure\n", "zz.py:1: `wait:` allows nothing here"),
+    ("zz.c", "void f(void)\n{\n    usleep(3000);\n}\n", "zz.c:3: a sleep"),
+    ("zz.c", "void f(void)\n{\n    nanosleep(&t, NULL);\n}\n", "zz.c:3: a sleep"),
+    ("zz.c", "void f(void)\n{\n    poll(&p, 1, 5000);\n}\n", "zz.c:3: an end of 5000 ms"),
+    ("zz.c", "struct timeval t = {.tv_sec = 2};\n", "zz.c:1: an end of 2 s"),
+    ("zz.c", "assert_true(clock_mono_ms() - begun < 5000);\n", "zz.c:1: an upper limit of 5000 ms"),
+    ("zz.c", "assert_in_range(c->took_ms, 0,\n                1900);\n", "zz.c:1: an upper limit of 1900 ms"),
+    ("zz.c", "/* wait: */\n", "zz.c:1: `wait:` says no reason"),
+    ("zz.sh", "true; sleep 3\n", "zz.sh:1: a sleep"),
+])
+def test_a_wait_for_a_time_is_found(tmp_path, path, text, says):
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / path).write_text(text)
+    p = subprocess.run([sys.executable, ROOT / "tests/lint/waits.py", tmp_path], capture_output=True, text=True)
+    assert p.returncode == 1 and f"tests/{says}" in p.stdout, p.stdout
+
+
+@pytest.mark.parametrize("path, text", [
+    ("zz.py", "time.sleep(3)  # wait: the moment is drawn\n"),
+    ("zz.py", "# wait: the moment is drawn\ntime.sleep(3)\n"),
+    ("zz.py", "until(lambda: True)\nuntil(it, 10)\np.wait()\np.wait(PATIENCE)\n', '.join(words)\nrun(argv, timeout=60)\n"),
+    ("zz.py", "assert time.monotonic() - begun > 3\nassert time.monotonic() - begun < 3 * crowded()\nassert n < 3\n"),
+    ("zz.py", "TASK = 'time.sleep(3)'\n"),
+    ("lib/__init__.py", "def until(what):\n    while not what():\n        time.sleep(0.02)\n"),
+    ("zz.c", "/* wait: the moment\n * is drawn */\nusleep(3);\nm->host->sleep(c, ms);\npoll(&p, 1, 0);\npoll(&p, 1, -1);\n"),
+    ("zz.sh", "sleep 3 # wait: it is slow\n# sleep 3\n"),
+])
+def test_what_says_why_it_waits_is_allowed(tmp_path, path, text):
+    (tmp_path / "tests/lib").mkdir(parents=True)
+    (tmp_path / "tests" / path).write_text(text)
+    p = subprocess.run([sys.executable, ROOT / "tests/lint/waits.py", tmp_path], capture_output=True, text=True)
+    assert p.returncode == 0, p.stdout
+
+
 def test_a_source_without_an_object_is_told(tree):
     tree.write("autoscaler/plan/zz.c", "int zz;\n")
     for lint in ("purity.py", "rings.py", "unused.py"):
