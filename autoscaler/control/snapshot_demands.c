@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../model/confirm.h"
+#include "../wire/pods/pods.h"
 #include "rare.h"
 #include "snapshot_parts.h"
 
@@ -120,6 +121,8 @@ static const struct snap_demand *view_demands(struct taking *t,
     struct snap_demand *v;
     bool any;
 
+    if (view->pods)
+        return pods_demands_settle(view, t->arena, t->snapshot);
     if (!fresh || !h->ops->two_looks)
         return view->demands;
     v = confirm_demands(before ? before->demands : NULL,

@@ -172,6 +172,9 @@ struct snap_offer {
                                 * UNLIMITED when not known */
     int64_t idle_timeout_ms;   /* duration, of its nodes; 0: the type's */
     struct taints taints;      /* of its nodes, beside the type's */
+    struct qtys less;          /* of its nodes, beside the type's: DaemonSets of
+                                * their zone take it.  Not stored: it has made
+                                * taints */
     uint32_t interruptions;    /* its machines that were taken back lately: see
                                 * pb_offer */
     bool closed;               /* the provider says it is not to be had; room

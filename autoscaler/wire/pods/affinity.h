@@ -11,18 +11,31 @@
 struct affinity_count {
     const struct affinity *x;
     const char *space;            /* of who carries it */
-    uint32_t *matched, *carriers; /* by node; by zone when x->zone */
+    bool self;                    /* who carries it is one of those meant */
+    uint32_t key;                 /* into m->keys; ON_HOST: by node */
+    uint32_t *matched, *carriers; /* by node; by value of the key */
     const char *column, *reverse; /* names, NULL until used */
+    const char *beside;           /* with the pod's other terms; of one pod */
 };
 
 /* The condition's place in m->terms; m->n_terms: it has none. */
 uint32_t affinity_find(const struct builder *m, const struct affinity *x);
 /* Does it mean pods of this namespace?  own: of the pod that carries it. */
-bool affinity_space_meant(const struct affinity *x, const char *own,
-                          const char *space);
-/* Does the condition mean this pod?  Is it one of the pod's own? */
+bool affinity_space_meant(const struct pods_store *s, const struct affinity *x,
+                          const char *own, const char *space);
+/* Does the condition mean a pod with these labels? */
+bool affinity_means(const struct builder *m, const struct affinity_count *t,
+                    const struct pairs *labels, const char *space);
+/* The same of a pod, looked up. */
 bool affinity_is_meant(struct builder *m, uint32_t term, const struct pod *p);
-bool affinity_carries(const struct pod *p, const struct affinity *x);
+/* Is the condition one of the shape's own, in this namespace?  NULL: no. */
+const struct affinity *affinity_carried(const struct pod_shape *s,
+                                        const struct affinity *x);
+/* Counts as when only pods that all of these terms mean are counted; NULL: by
+ * each term itself. */
+uint32_t **affinity_joint(struct builder *m, const uint32_t *terms, uint32_t n);
+/* Runs a DaemonSet's pod that the condition means? */
+bool affinity_of_daemons(struct builder *m, const struct affinity_count *t);
 
 /* ---- affinity_columns.c: the name of the resource, made when first asked */
 
@@ -31,11 +44,15 @@ const char *column_self(struct builder *m, struct affinity_count *t);
 /* Not where there are some of those meant; reverse: of those that carry it. */
 const char *column_where_none(struct builder *m, struct affinity_count *t,
                               bool reverse);
-/* Only where there are some of those meant. */
-const char *column_beside(struct builder *m, struct affinity_count *t);
-/* As many as the skew allows above the emptiest node that stays as it is;
- * NULL: nothing is bounded. */
+/* Only where there are some of those meant: there, by node. */
+const char *column_beside(struct builder *m, struct affinity_count *t,
+                          const uint32_t *there, bool joint);
+/* As many as the skew allows above the emptiest node there will be, when n more
+ * have come; NULL: nothing is bounded. */
 const char *column_spread(struct builder *m, struct affinity_count *t,
-                          const struct pod_shape *s);
+                          const struct pod *p, uint32_t n);
+/* Does the node count as a domain of this spread? */
+bool spread_counts(const struct builder *m, const struct affinity *x,
+                   const struct pod_shape *s, const struct view_node *n);
 
 #endif

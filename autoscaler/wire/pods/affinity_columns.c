@@ -3,10 +3,10 @@
  * affinity.h.
  *
  * Of an anti-affinity or a host port each node has one, and none where such a
- * pod runs; of a spread as many as maxSkew allows beyond the fullest of the
- * nodes that can take no more.  Where two kinds of waiting pods keep each other
- * away the packer may put them together: the scheduler will not, and the next
- * view has what is left.
+ * pod runs; of a spread as many as maxSkew allows beyond the emptiest node
+ * there will be.  What the DaemonSets of a new node make of it type.c knows.
+ * Where two kinds of waiting pods keep each other away the packer may put them
+ * together: the scheduler will not, and the next view has what is left.
  */
 #include "affinity.h"
 
@@ -15,36 +15,68 @@
 #include "../../model/amount.h"
 
 static void node_has(struct builder *m, uint32_t node, const char *column,
-                     int64_t left)
+                     int64_t left, int64_t fresh)
 {
-    int64_t total = left;
+    int64_t total = left > fresh ? left : fresh;
 
-    for (uint32_t c = 0; c < m->columns.n; c++)
-        if (m->columns.v[c].name == column && m->columns.v[c].fresh > total)
-            total = m->columns.v[c].fresh;
     VEC_PUSH(m->arena, &m->nodes[node].more,
              ((struct more){column, left, total}));
 }
 
-static const char *column_new(struct builder *m, const char *name,
-                              int64_t fresh)
+/* What the pods of each DaemonSet do to it where they run. */
+static uint8_t *daemons_bits(struct builder *m, const struct affinity_count *t)
 {
-    struct column c = {arena_strdup(m->arena, name), fresh, false};
+    const struct hash *all = &m->in->store->daemons.by_id;
+    uint8_t *v = ARENA_ARRAY(m->arena, uint8_t, all->n);
+    const struct daemon *d;
+    uint32_t n = 0;
+
+    for (uint32_t at = 0; (d = hash_each(all, &at)); n++) {
+        const struct affinity *own = affinity_carried(d->shape, t->x);
+
+        if (affinity_means(m, t, &d->labels, d->space))
+            v[n] |= DAEMON_MEANT;
+        if (own && t->x->kind == AFFINITY_PORT && !own->self)
+            v[n] |= DAEMON_MEANT;
+        else if (own)
+            v[n] |= DAEMON_CARRIES;
+    }
+    return v;
+}
+
+static const char *column_new(struct builder *m, const char *name,
+                              const struct affinity_count *t,
+                              enum column_rule rule, int64_t fresh)
+{
+    struct column c = {.name = arena_strdup(m->arena, name),
+                       .fresh = fresh,
+                       .rule = rule,
+                       .daemons = daemons_bits(m, t)};
 
     VEC_PUSH(m->arena, &m->columns, c);
     return c.name;
+}
+
+/* Does the pod count somewhere that node n belongs to? */
+static uint32_t there(const struct builder *m, const struct affinity_count *t,
+                      const uint32_t *counts, uint32_t node)
+{
+    uint32_t at = t->key == ON_HOST ? node : m->keys.v[t->key].of_node[node];
+
+    return at == NO_VALUE ? 0 : counts[at];
 }
 
 const char *column_self(struct builder *m, struct affinity_count *t)
 {
     if (t->column)
         return t->column;
-    t->column = column_new(m, t->x->name, AMOUNT_ONE);
+    t->column = column_new(m, t->x->name, t, COLUMN_SELF, AMOUNT_ONE);
     for (uint32_t i = 0; i < m->n_nodes; i++)
         node_has(m, i, t->column,
                  t->carriers[i]  ? 0
                  : t->matched[i] ? AMOUNT_ONE - LITTLE
-                                 : AMOUNT_ONE);
+                                 : AMOUNT_ONE,
+                 AMOUNT_ONE);
     return t->column;
 }
 
@@ -52,27 +84,37 @@ const char *column_where_none(struct builder *m, struct affinity_count *t,
                               bool reverse)
 {
     const char **name = reverse ? &t->reverse : &t->column;
-    const uint32_t *there = reverse ? t->carriers : t->matched;
+    const uint32_t *counts = reverse ? t->carriers : t->matched;
 
     if (*name)
         return *name;
     *name = column_new(
         m, reverse ? arena_printf(m->arena, "%s-from", t->x->name) : t->x->name,
-        AMOUNT_ONE);
+        t, reverse ? COLUMN_NO_CARRIER : COLUMN_NONE_MEANT, AMOUNT_ONE);
     for (uint32_t i = 0; i < m->n_nodes; i++)
-        node_has(m, i, *name, there[i] ? 0 : AMOUNT_ONE);
+        node_has(m, i, *name, there(m, t, counts, i) ? 0 : AMOUNT_ONE,
+                 AMOUNT_ONE);
     return *name;
 }
 
-const char *column_beside(struct builder *m, struct affinity_count *t)
+const char *column_beside(struct builder *m, struct affinity_count *t,
+                          const uint32_t *counts, bool joint)
 {
-    if (t->column)
-        return t->column;
-    t->column = column_new(m, t->x->name, 0);
+    const char **name = joint ? &t->beside : &t->column;
+
+    if (*name && !joint)
+        return *name;
+    *name = column_new(
+        m,
+        joint ? arena_printf(m->arena, "%s-all-%u", t->x->name, m->columns.n)
+              : t->x->name,
+        t, COLUMN_BESIDE, 0);
     for (uint32_t i = 0; i < m->n_nodes; i++)
-        node_has(m, i, t->column, t->matched[i] ? AMOUNT_ONE : 0);
-    return t->column;
+        node_has(m, i, *name, there(m, t, counts, i) ? AMOUNT_ONE : 0, 0);
+    return *name;
 }
+
+/* ---- spread */
 
 static bool may_lie(const struct pod_shape *s, const struct knode *k)
 {
@@ -82,47 +124,107 @@ static bool may_lie(const struct pod_shape *s, const struct knode *k)
     return false;
 }
 
-static bool has_room(const struct view_node *n, const struct qtys *needs)
+static bool tolerates(const struct pod_shape *s, const struct view_node *n)
 {
-    if (!n->k->ready || n->k->unschedulable || n->k->draining)
-        return false;
-    for (uint32_t i = 0; i < needs->n; i++) {
-        int64_t left = 0;
-        for (uint32_t r = 0; r < n->k->total.n; r++)
-            if (strcmp(n->k->total.v[r].name, needs->v[i].name) == 0)
-                left = n->left[r];
-        if (left < needs->v[i].amount)
+    struct taints t = n->k->taints;
+
+    if (n->passing)
+        t.n = n->k->n_lasting;
+    return pods_tolerated(&s->tolerations, &t);
+}
+
+/* It must have all keys of the pod's spreads. */
+static bool has_keys(const struct builder *m, const struct pod_shape *s,
+                     const struct view_node *n)
+{
+    for (uint32_t i = 0; i < s->n_affinities; i++) {
+        const struct affinity *x = &s->affinities[i];
+        uint32_t t = x->kind == AFFINITY_SPREAD ? affinity_find(m, x)
+                                                : m->n_terms;
+
+        if (t < m->n_terms && m->terms[t].key != ON_HOST &&
+            m->keys.v[m->terms[t].key].of_node[n->k->ix] == NO_VALUE)
             return false;
     }
     return true;
 }
 
-const char *column_spread(struct builder *m, struct affinity_count *t,
-                          const struct pod_shape *s)
+bool spread_counts(const struct builder *m, const struct affinity *x,
+                   const struct pod_shape *s, const struct view_node *n)
 {
-    uint32_t domains = 0, least = UINT32_MAX;
-    int64_t cap;
+    return has_keys(m, s, n) && (x->any_labels || may_lie(s, n->k)) &&
+           (!x->heeds_taints || tolerates(s, n));
+}
+
+/* So many more of the shape the node can take by its resources. */
+static int64_t room_for(const struct view_node *n, const struct pod_shape *s)
+{
+    int64_t most = INT32_MAX;
+
+    if ((!n->k->ready && !n->passing) || n->k->unschedulable ||
+        n->k->draining || !may_lie(s, n->k) || !tolerates(s, n))
+        return 0;
+    for (uint32_t i = 0; i < s->needs.n; i++) {
+        int64_t left = 0;
+
+        for (uint32_t r = 0; r < n->k->total.n; r++)
+            if (strcmp(n->k->total.v[r].name, s->needs.v[i].name) == 0)
+                left = n->left[r];
+        if (left / s->needs.v[i].amount < most)
+            most = left / s->needs.v[i].amount;
+    }
+    return most;
+}
+
+/* With fewer domains than minDomains the emptiest counts as 0: either that many
+ * come to be, or nobody has more than the skew. */
+static int64_t cap_of(const struct affinity *x, int64_t least, uint32_t n_there,
+                      uint64_t all)
+{
+    int64_t level;
+
+    if (!x->domains || n_there >= x->domains)
+        return least + x->skew;
+    level = (int64_t)((all + x->domains - 1) / x->domains);
+    if (level > least + x->skew)
+        level = least + x->skew;
+    return level > x->skew ? level : x->skew;
+}
+
+const char *column_spread(struct builder *m, struct affinity_count *t,
+                          const struct pod *p, uint32_t n)
+{
+    const struct pod_shape *s = p->shape;
+    int64_t least = INT32_MAX, now = INT32_MAX, cap;
+    uint32_t n_there = 0;
+    uint64_t all = n;
 
     if (t->column)
         return *t->column ? t->column : NULL;
     for (uint32_t i = 0; i < m->n_nodes; i++) {
-        const struct view_node *n = &m->nodes[i];
-        if (!may_lie(s, n->k))
+        int64_t most;
+
+        if (!spread_counts(m, t->x, s, &m->nodes[i]))
             continue;
-        domains++;
-        if (!has_room(n, &s->needs) && t->matched[i] < least)
-            least = t->matched[i];
+        n_there++;
+        all += t->matched[i];
+        most = t->matched[i] + (t->self ? room_for(&m->nodes[i], s) : 0);
+        least = most < least ? most : least;
+        now = t->matched[i] < now ? t->matched[i] : now;
     }
     t->column = "";
-    if (domains < t->x->domains)
-        least = 0;
-    if (least == UINT32_MAX)
+    if (!n_there && !t->x->domains)
         return NULL;
-    cap = ((int64_t)least + t->x->skew) * AMOUNT_ONE;
-    t->column = column_new(m, t->x->name, cap);
+    if (t->self)
+        cap = cap_of(t->x, least, n_there, all);
+    else /* those that wait change nothing: it stays as it is */
+        cap = (n_there < t->x->domains ? 0 : now) + t->x->skew + 1;
+    cap = (cap < INT32_MAX ? cap : INT32_MAX) * AMOUNT_ONE;
+    t->column = column_new(m, t->x->name, t, COLUMN_SPREAD, cap);
     for (uint32_t i = 0; i < m->n_nodes; i++) {
         int64_t left = cap - (int64_t)t->matched[i] * AMOUNT_ONE;
-        node_has(m, i, t->column, left > 0 ? left : 0);
+
+        node_has(m, i, t->column, left > 0 ? left : 0, cap);
     }
     return t->column;
 }

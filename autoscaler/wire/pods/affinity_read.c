@@ -10,8 +10,6 @@
 #include <string.h>
 
 #define HOST "kubernetes.io/hostname"
-#define ZONE "topology.kubernetes.io/zone"
-#define OLD_ZONE "failure-domain.beta.kubernetes.io/zone"
 
 struct affinity_vec {
     VEC(struct affinity) all;
@@ -47,42 +45,28 @@ static bool selector_read(struct pod_shape *s, const json_t *term,
     return json_is_object(sel);
 }
 
-static struct pairs own_labels(const json_t *labels, struct arena *a)
-{
-    struct pair *v = ARENA_ARRAY(a, struct pair, json_object_size(labels));
-    const char *key;
-    uint32_t n = 0;
-    json_t *x;
-
-    json_object_foreach((json_t *)(uintptr_t)labels, key, x)
-        if (json_is_string(x))
-            v[n++] = (struct pair){key, json_string_value(x)};
-    return (struct pairs){v, n};
-}
-
 static void spaces_read(struct pod_shape *s, const json_t *term,
                         struct affinity *x)
 {
     const json_t *list = json_object_get(term, "namespaces");
+    const json_t *sel = json_object_get(term, "namespaceSelector");
     size_t n = json_array_size(list);
     const char **v = ARENA_ARRAY(&s->arena, const char *,
                                  n < PODS_MAX_LIST ? n : PODS_MAX_LIST);
+    struct req_vec reqs = {{0}};
 
-    /* namespaces' labels are not watched: those meant are among all */
-    x->every_space = json_is_object(json_object_get(term, "namespaceSelector"));
+    x->by_space = json_is_object(sel) &&
+                  pods_pairs(json_object_get(sel, "matchLabels"), &s->arena,
+                             &reqs) &&
+                  pods_expressions(json_object_get(sel, "matchExpressions"),
+                                   &s->arena, &reqs);
+    x->space_reqs = (struct reqs){reqs.all.v, reqs.all.n};
     for (size_t i = 0; i < n && i < PODS_MAX_LIST; i++) {
         const char *name = json_string_value(json_array_get(list, i));
         if (name)
             v[x->spaces.n++] = pods_clean(&s->arena, name);
     }
     x->spaces.v = v;
-}
-
-bool affinity_space_meant(const struct affinity *x, const char *own,
-                          const char *space)
-{
-    return x->every_space || pods_listed(&x->spaces, space) ||
-           (!x->spaces.n && strcmp(space, own) == 0);
 }
 
 /* "davit.io/apart-host-1f2e3d4c": stable, and shown in `why`. */
@@ -92,11 +76,14 @@ static void name_it(struct pod_shape *s, struct affinity *x, const json_t *term,
     static const char *const kinds[] = {"apart", "together", "spread", "port"};
     char *text = json_dumps(term, JSON_COMPACT | JSON_SORT_KEYS);
     uint64_t h = hash_text(hash_number(HASH_SEED, x->kind), text ? text : "");
+    const char *slash = strrchr(x->key, '/');
 
-    h = hash_text(h, x->spaces.n ? "" : space);
-
+    h = hash_text(h, space);
     x->name = arena_printf(&s->arena, "davit.io/%s-%s-%08x", kinds[x->kind],
-                           x->zone ? "zone" : "host", (unsigned)h);
+                           strcmp(x->key, HOST) == 0 ? "host"
+                           : slash                   ? slash + 1
+                                                     : x->key,
+                           (unsigned)h);
     free(text);
 }
 
@@ -107,18 +94,11 @@ static void term_read(struct pod_shape *s, const json_t *metadata,
     const json_t *labels = json_object_get(metadata, "labels");
     const char *space = pods_text(metadata, "namespace", NULL);
     const char *key = pods_text(term, "topologyKey", NULL);
-    struct pairs own;
-    struct affinity x = {.kind = kind, .skew = 1, .domains = 1};
+    struct affinity x = {.kind = kind, .skew = 1};
 
-    x.zone = strcmp(key, ZONE) == 0 || strcmp(key, OLD_ZONE) == 0;
-    if (!x.zone && strcmp(key, HOST) != 0) {
-        if (kind != AFFINITY_SPREAD)
-            pods_refuse(s, "TopologyKey",
-                        "its pod affinity is by %.200s; only "
-                        "by " HOST " and " ZONE " can be planned for",
-                        pods_clean(&s->arena, key));
-        return; /* a spread over racks and the like bounds no purchase */
-    }
+    x.key = pods_clean(&s->arena, pods_key_now(key));
+    if (!*key)
+        return;
     if (!selector_read(s, term, labels, &x.reqs)) {
         if (json_is_object(json_object_get(term, "labelSelector")))
             pods_refuse(s, "BadSelector",
@@ -130,13 +110,14 @@ static void term_read(struct pod_shape *s, const json_t *metadata,
         json_int_t least = json_integer_value(
             json_object_get(term, "minDomains"));
         x.skew = skew > 0 && skew < 100000 ? (uint32_t)skew : 1;
-        x.domains = least > 0 && least < 100000 ? (uint32_t)least : 1;
+        x.domains = least > 0 && least < 100000 ? (uint32_t)least : 0;
+        x.any_labels = strcmp(pods_text(term, "nodeAffinityPolicy", NULL),
+                              "Ignore") == 0;
+        x.heeds_taints = strcmp(pods_text(term, "nodeTaintsPolicy", NULL),
+                                "Honor") == 0;
     } else {
         spaces_read(s, term, &x);
     }
-    own = own_labels(labels, &s->arena);
-    x.self = affinity_space_meant(&x, space, space) &&
-             pods_reqs_hold(&x.reqs, &own);
     name_it(s, &x, term, space);
     VEC_PUSH(&s->arena, &to->all, x);
 }
@@ -149,7 +130,7 @@ static void port_add(struct pod_shape *s, const json_t *p, json_int_t port,
 {
     const char *protocol = pods_text(p, "protocol", NULL);
     const char *ip = pods_text(p, "hostIP", NULL);
-    struct affinity x = {.kind = AFFINITY_PORT, .self = true};
+    struct affinity x = {.kind = AFFINITY_PORT, .key = HOST, .self = true};
     const char *name;
 
     name = arena_printf(&s->arena, "%d/%s", (int)port,

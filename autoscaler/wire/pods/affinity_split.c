@@ -1,7 +1,7 @@
 /*
- * affinity_split.c - a group of equal pods cut up so that their conditions on
- * other pods hold: between hosts by resources, between zones by parts.  See
- * affinity.h.
+ * affinity_split.c - what a group of equal pods asks of its nodes because of
+ * other pods: between hosts by resources, between other domains by rules that
+ * topology.c settles.  See affinity.h.
  */
 #include "affinity.h"
 
@@ -13,13 +13,9 @@ struct group {
     struct builder *m;
     const struct pod *p;
     uint32_t n;
-    struct affinity_part all; /* what every part has */
     VEC(struct qty) needs;
-    bool *zone_out;       /* by zone; NULL: all will do */
-    uint32_t term_spread; /* a spread over zones; m->n_terms: none */
-    bool one_each;        /* at most one in a zone */
-    bool one_zone;        /* all in one zone */
-    struct affinity_parts ret;
+    VEC(struct topo_rule) rules;
+    const char *code, *text;
 };
 
 static void needs(struct group *g, const char *column, int64_t amount)
@@ -35,11 +31,10 @@ static void needs(struct group *g, const char *column, int64_t amount)
 
 static void none(struct group *g, const char *code, const char *text)
 {
-    g->n = 0;
-    if (!g->ret.code) {
-        g->ret.code = code;
-        g->ret.text = text;
-    }
+    if (g->code)
+        return;
+    g->code = code;
+    g->text = text;
 }
 
 static uint32_t sum(const uint32_t *v, uint32_t n)
@@ -51,69 +46,66 @@ static uint32_t sum(const uint32_t *v, uint32_t n)
     return all;
 }
 
-static void zones_without(struct group *g, const uint32_t *there)
+static uint32_t values_of(const struct group *g, uint32_t key)
 {
-    for (uint32_t z = 0; z < g->m->zones.n; z++)
-        g->zone_out[z] = g->zone_out[z] || there[z];
+    return key == ON_HOST ? g->m->n_nodes : g->m->keys.v[key].n;
 }
 
-static void host_term(struct group *g, struct affinity_count *t)
+static void rule(struct group *g, struct topo_rule r)
 {
-    switch (t->x->kind) {
-    case AFFINITY_PORT: needs(g, column_self(g->m, t), AMOUNT_ONE); break;
-    case AFFINITY_ANTI:
-        if (t->x->self)
-            needs(g, column_self(g->m, t), AMOUNT_ONE);
-        else
-            needs(g, column_where_none(g->m, t, false), LITTLE);
-        break;
-    case AFFINITY_BESIDE:
-        if (sum(t->matched, g->m->n_nodes))
-            needs(g, column_beside(g->m, t), LITTLE);
-        else if (t->x->self)
-            g->all.times = g->n;
-        else
-            none(g, "PodAffinity",
-                 "it must lie beside a pod that runs nowhere yet");
-        break;
-    case AFFINITY_SPREAD:
-        if (t->x->self) {
-            const char *c = column_spread(g->m, t, g->p->shape);
-            if (c)
-                needs(g, c, AMOUNT_ONE);
-        }
-        break;
-    }
+    VEC_PUSH(g->m->arena, &g->rules, r);
 }
 
-static void zone_rule(struct group *g, uint32_t term)
+/* Where some are, or none; a rule without a value says nothing. */
+static void rule_values(struct group *g, enum topo_kind kind, uint32_t key,
+                        const uint32_t *there)
+{
+    uint32_t n = values_of(g, key);
+    bool *v = ARENA_ARRAY(g->m->arena, bool, n);
+
+    for (uint32_t i = 0; i < n; i++)
+        v[i] = there[i] > 0;
+    if (kind == TOPO_IN || sum(there, n))
+        rule(g, (struct topo_rule){.kind = kind, .key = key, .values = v});
+}
+
+/* ---- anti-affinity, ports */
+
+static void anti(struct group *g, uint32_t term)
 {
     struct affinity_count *t = &g->m->terms[term];
 
-    if (g->m->zones.n < 2 && t->x->kind == AFFINITY_SPREAD)
+    if (t->key == ON_HOST) {
+        if (t->self)
+            needs(g, column_self(g->m, t), AMOUNT_ONE);
+        else
+            needs(g, column_where_none(g->m, t, false), LITTLE);
         return;
-    switch (t->x->kind) {
-    case AFFINITY_ANTI:
-        zones_without(g, t->matched);
-        g->one_each = g->one_each || t->x->self;
-        break;
-    case AFFINITY_BESIDE:
-        if (sum(t->matched, g->m->zones.n)) {
-            for (uint32_t z = 0; z < g->m->zones.n; z++)
-                g->zone_out[z] = g->zone_out[z] || !t->matched[z];
-        } else if (t->x->self) {
-            g->one_zone = g->m->zones.n > 1;
-        } else {
-            none(g, "PodAffinity",
-                 "it must lie in the zone of a pod that runs nowhere yet");
-        }
-        break;
-    case AFFINITY_SPREAD:
-        if (t->x->self)
-            g->term_spread = term;
-        break;
-    case AFFINITY_PORT: break;
     }
+    if (t->self)
+        rule(g, (struct topo_rule){
+                    .kind = TOPO_ONE_EACH, .key = t->key, .term = term});
+    else
+        rule_values(g, TOPO_OUT, t->key, t->matched);
+    if (affinity_of_daemons(g->m, t))
+        needs(g, column_where_none(g->m, t, false), LITTLE);
+}
+
+static void port(struct group *g, struct affinity_count *t,
+                 const struct affinity *own)
+{
+    needs(g, column_self(g->m, t), own->self ? AMOUNT_ONE : LITTLE);
+}
+
+static bool any_daemon_carries(struct builder *m, const struct affinity *x)
+{
+    const struct hash *all = &m->in->store->daemons.by_id;
+    const struct daemon *d;
+
+    for (uint32_t at = 0; (d = hash_each(all, &at));)
+        if (affinity_carried(d->shape, x))
+            return true;
+    return false;
 }
 
 /* Terms of others that keep it away. */
@@ -121,134 +113,153 @@ static void kept_away(struct group *g)
 {
     for (uint32_t i = 0; i < g->m->n_terms; i++) {
         struct affinity_count *t = &g->m->terms[i];
+
         if (t->x->kind != AFFINITY_ANTI || !affinity_is_meant(g->m, i, g->p) ||
-            affinity_carries(g->p, t->x))
+            affinity_carried(g->p->shape, t->x))
             continue;
-        if (t->x->zone)
-            zones_without(g, t->carriers);
-        else if (t->x->self)
+        if (t->key == ON_HOST && t->self)
             needs(g, column_self(g->m, t), LITTLE);
-        else
+        else if (t->key == ON_HOST || any_daemon_carries(g->m, t->x))
             needs(g, column_where_none(g->m, t, true), LITTLE);
+        if (t->key != ON_HOST)
+            rule_values(g, TOPO_OUT, t->key, t->carriers);
     }
 }
 
-/* The shape's own conditions may leave out a zone. */
-static void zones_own(struct group *g)
-{
-    static const char key[] = "topology.kubernetes.io/zone";
-    const struct pod_shape *s = g->p->shape;
+/* ---- affinity: a pod counts when all terms mean it */
 
-    for (uint32_t z = 0; z < g->m->zones.n; z++) {
-        struct pair pair = {key, g->m->zones.v[z]};
-        struct pairs labels = {&pair, 1};
-        bool any = false;
-        for (uint32_t i = 0; i < s->n_alts && !any; i++) {
-            any = true;
-            for (uint32_t r = 0; r < s->alts[i].n; r++)
-                if (strcmp(s->alts[i].v[r].key, key) == 0)
-                    any = any && pods_req_holds(&s->alts[i].v[r], &labels);
-        }
-        g->zone_out[z] = g->zone_out[z] || !any;
-    }
+static bool all_self(const struct group *g, const uint32_t *terms, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (!g->m->terms[terms[i]].self)
+            return false;
+    return true;
 }
 
-static void part(struct group *g, uint32_t count, const char *const *zones,
-                 uint32_t n_zones, struct affinity_part *to)
+/* Beside what a new node brings along. */
+static bool beside_daemons(struct group *g, const uint32_t *terms, uint32_t n)
 {
-    *to = g->all;
-    to->count = count;
-    to->zones = (struct names){zones, n_zones};
+    for (uint32_t i = 0; i < n; i++)
+        if (!affinity_of_daemons(g->m, &g->m->terms[terms[i]]))
+            return false;
+    return true;
 }
 
-/* Pods go one by one to the zone that has the fewest. */
-static void spread(struct group *g, const char *const *zones,
-                   const uint32_t *zone, uint32_t n_zones,
-                   struct affinity_part *v)
-{
-    const struct affinity_count *t = &g->m->terms[g->term_spread];
-    uint32_t *has = ARENA_ARRAY(g->m->arena, uint32_t, n_zones);
-    uint32_t *gets = ARENA_ARRAY(g->m->arena, uint32_t, n_zones);
-
-    for (uint32_t z = 0; z < n_zones; z++)
-        has[z] = t->matched[zone[z]];
-    for (uint32_t i = 0; i < g->n; i++) {
-        uint32_t best = 0;
-        for (uint32_t z = 1; z < n_zones; z++)
-            if (has[z] < has[best])
-                best = z;
-        has[best]++;
-        gets[best]++;
-    }
-    for (uint32_t z = 0; z < n_zones; z++)
-        if (gets[z])
-            part(g, gets[z], &zones[z], 1, &v[g->ret.n++]);
-}
-
-static void zones_end(struct group *g)
+static void beside(struct group *g, const uint32_t *terms, uint32_t n)
 {
     struct builder *m = g->m;
-    const char **zones = ARENA_ARRAY(m->arena, const char *, m->zones.n);
-    uint32_t *zone = ARENA_ARRAY(m->arena, uint32_t, m->zones.n), n = 0;
-    struct affinity_part *v;
+    uint32_t **joint = n > 1 ? affinity_joint(m, terms, n) : NULL;
+    bool daemons = n && beside_daemons(g, terms, n);
 
-    for (uint32_t z = 0; z < m->zones.n; z++)
-        if (!g->zone_out[z]) {
-            zones[n] = m->zones.v[z];
-            zone[n++] = z;
-        }
-    v = ARENA_ARRAY(m->arena, struct affinity_part, m->zones.n + 1);
-    g->ret.v = v;
-    if (!g->n)
-        return;
-    if (!n) {
-        none(g, "PodAffinity",
-             "its pod affinity or anti-affinity by zone leaves no zone");
-    } else if (g->one_each) {
-        for (uint32_t z = 0; z < n && z < g->n; z++)
-            part(g, 1, &zones[z], 1, &v[g->ret.n++]);
-        g->ret.code = "PodAffinity";
-        g->ret.text = "its anti-affinity by zone: each zone has one already";
-    } else if (g->term_spread < m->n_terms && n > 1) {
-        spread(g, zones, zone, n, v);
-    } else {
-        part(g, g->n, zones, g->one_zone || n < m->zones.n ? n : 0,
-             &v[g->ret.n++]);
+    for (uint32_t i = 0; i < n; i++) {
+        struct affinity_count *t = &m->terms[terms[i]];
+        const uint32_t *there = joint ? joint[i] : t->matched;
+        bool any = sum(there, values_of(g, t->key)) > 0;
+
+        if (daemons || (any && t->key == ON_HOST))
+            needs(g, column_beside(m, t, there, joint != NULL), LITTLE);
+        else if (any)
+            rule_values(g, TOPO_IN, t->key, there);
+        else if (all_self(g, terms, n))
+            rule(g, (struct topo_rule){.kind = TOPO_TOGETHER, .key = t->key});
+        else
+            none(g, "PodAffinity",
+                 t->key == ON_HOST
+                     ? "it must lie beside a pod that runs nowhere yet"
+                     : "it must lie in the same domain (zone, rack ...) as a "
+                       "pod that runs nowhere yet");
     }
 }
 
-struct affinity_parts pods_affinity_split(struct builder *m,
+/* ---- spread */
+
+static void spread(struct group *g, uint32_t term)
+{
+    struct builder *m = g->m;
+    struct affinity_count *t = &m->terms[term];
+    bool *there;
+
+    if (t->key == ON_HOST) {
+        const char *c = column_spread(m, t, g->p, g->n);
+
+        if (c)
+            needs(g, c, t->self ? AMOUNT_ONE : LITTLE);
+        return;
+    }
+    there = ARENA_ARRAY(m->arena, bool, values_of(g, t->key));
+    for (uint32_t i = 0; i < m->n_nodes; i++) {
+        uint32_t v = m->keys.v[t->key].of_node[i];
+
+        if (v != NO_VALUE && spread_counts(m, t->x, g->p->shape, &m->nodes[i]))
+            there[v] = true;
+    }
+    rule(g, (struct topo_rule){.kind = TOPO_SPREAD,
+                               .key = t->key,
+                               .term = term,
+                               .values = there,
+                               .self = t->self,
+                               .skew = t->x->skew,
+                               .domains = t->x->domains});
+}
+
+/* ---- all of it */
+
+static const struct topo_group *group_make(struct group *g)
+{
+    struct topo_group *r;
+
+    if (!g->rules.n)
+        return NULL;
+    r = ARENA_NEW(g->m->arena, struct topo_group);
+    *r = (struct topo_group){.rules = g->rules.v, .n_rules = g->rules.n};
+    for (uint32_t i = 0; i < g->m->n_terms; i++)
+        if (affinity_is_meant(g->m, i, g->p))
+            r->meant |= UINT64_C(1) << i;
+    return r;
+}
+
+struct affinity_asked pods_affinity_asked(struct builder *m,
                                           const struct pod *p, uint32_t n)
 {
-    struct group g = {.m = m, .p = p, .n = n, .term_spread = m->n_terms};
-    bool by_zone = false;
+    struct group g = {.m = m, .p = p, .n = n};
+    const struct pod_shape *s = p->shape;
+    uint32_t *with = ARENA_ARRAY(m->arena, uint32_t, s->n_affinities),
+             n_with = 0;
 
-    g.zone_out = ARENA_ARRAY(m->arena, bool, m->zones.n);
-    zones_own(&g);
-    for (uint32_t i = 0; i < p->shape->n_affinities; i++) {
-        uint32_t t = affinity_find(m, &p->shape->affinities[i]);
-        if (t == m->n_terms)
+    for (uint32_t i = 0; i < s->n_affinities; i++) {
+        uint32_t t = affinity_find(m, &s->affinities[i]);
+
+        if (t == m->n_terms) {
             none(&g, "TooManyConditions",
                  "the pods that wait have too many different conditions on one "
                  "another");
-        else if (!m->terms[t].x->zone)
-            host_term(&g, &m->terms[t]);
-        else {
-            by_zone = true;
-            zone_rule(&g, t);
+            continue;
+        }
+        switch (s->affinities[i].kind) {
+        case AFFINITY_PORT: port(&g, &m->terms[t], &s->affinities[i]); break;
+        case AFFINITY_ANTI: anti(&g, t); break;
+        case AFFINITY_BESIDE: with[n_with++] = t; break;
+        case AFFINITY_SPREAD: spread(&g, t); break;
         }
     }
+    beside(&g, with, n_with);
     kept_away(&g);
-    for (uint32_t z = 0; z < m->zones.n && !by_zone; z++)
-        by_zone = g.zone_out[z];
-    g.all.needs = (struct qtys){g.needs.v, g.needs.n};
-    if (by_zone && m->zones.n) {
-        zones_end(&g);
-    } else {
-        struct affinity_part *v = ARENA_NEW(m->arena, struct affinity_part);
-        part(&g, g.n, NULL, 0, v);
-        g.ret.v = v;
-        g.ret.n = g.n > 0;
-    }
-    return g.ret;
+    return (struct affinity_asked){.needs = {g.needs.v, g.needs.n},
+                                   .topo = group_make(&g),
+                                   .code = g.code,
+                                   .text = g.text};
+}
+
+struct topology pods_topology(struct builder *m)
+{
+    struct topo_term *v = ARENA_ARRAY(m->arena, struct topo_term, m->n_terms);
+
+    for (uint32_t i = 0; i < m->n_terms; i++)
+        v[i] = (struct topo_term){m->terms[i].key, m->terms[i].matched};
+    return (struct topology){.keys = m->keys.v,
+                             .n_keys = m->keys.n,
+                             .terms = v,
+                             .n_terms = m->n_terms,
+                             .groups = m->groups.v,
+                             .n_demands = m->groups.n};
 }

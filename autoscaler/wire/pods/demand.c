@@ -72,55 +72,23 @@ static bool one_bundle(const struct pod *a, const struct pod *b)
 
 struct bundle_vec {
     VEC(struct snap_bundle) all;
+    VEC(const struct topo_group *) groups; /* beside it */
+    bool grouped;                          /* any of them is one */
 };
 
-static struct terms terms_join(struct arena *a, struct terms x, struct terms y)
+static const struct snap_alt *with_needs(struct builder *m,
+                                         const struct snap_alt *alts,
+                                         uint32_t n, struct qtys needs)
 {
-    struct term *v = ARENA_ARRAY(a, struct term, x.n + y.n);
+    struct snap_alt *v = ARENA_ARRAY(m->arena, struct snap_alt, n);
 
-    if (x.n)
-        memcpy(v, x.v, x.n * sizeof *v);
-    if (y.n)
-        memcpy(v + x.n, y.v, y.n * sizeof *v);
-    return (struct terms){v, x.n + y.n};
-}
-
-static struct terms zone_term(struct arena *a, const char *zone)
-{
-    struct term *t = ARENA_NEW(a, struct term);
-    const char **v = ARENA_NEW(a, const char *);
-
-    *v = zone;
-    *t = (struct term){"topology.kubernetes.io/zone", TERM_IN, {v, 1}};
-    return (struct terms){t, 1};
-}
-
-static void part_add(struct builder *m, const struct snap_alt *alts,
-                     uint32_t n_alts, const struct affinity_part *part,
-                     struct bundle_vec *to)
-{
-    uint32_t zones = part->zones.n ? part->zones.n : 1, n = 0;
-    struct snap_alt *v = ARENA_ARRAY(m->arena, struct snap_alt, n_alts * zones);
-
-    for (uint32_t z = 0; z < zones; z++)
-        for (uint32_t i = 0; i < n_alts; i++) {
-            struct snap_alt *x = &v[n++];
-            *x = alts[i];
-            x->selector = terms_join(m->arena, x->selector, part->terms);
-            if (part->zones.n)
-                x->selector = terms_join(m->arena, x->selector,
-                                         zone_term(m->arena, part->zones.v[z]));
-            x->resources = pods_qtys_join(m->arena, x->resources, part->needs);
-            for (uint32_t r = 0; part->times > 1 && r < x->resources.n; r++) {
-                struct qty *q = (struct qty *)(uintptr_t)&x->resources.v[r];
-                q->amount = amount_times(q->amount, part->times);
-            }
-        }
-    VEC_PUSH(m->arena, &to->all,
-             ((struct snap_bundle){
-                 .alts = v,
-                 .n_alts = n,
-                 .count = part->count / (part->times ? part->times : 1)}));
+    if (!needs.n)
+        return alts;
+    for (uint32_t i = 0; i < n; i++) {
+        v[i] = alts[i];
+        v[i].resources = pods_qtys_join(m->arena, alts[i].resources, needs);
+    }
+    return v;
 }
 
 /* Has the scheduler looked at it by itself?  Of a gang it may be that the
@@ -136,8 +104,8 @@ static uint32_t bundles_add(struct builder *m, struct pod **v, uint32_t n,
 {
     const struct pod *p = v[0];
     const struct snap_alt *alts = pods_alts(m, p->shape, has_word(p));
-    uint32_t n_alts = p->shape->n_alts, kept = 0;
-    struct affinity_parts parts;
+    uint32_t n_alts = p->shape->n_alts;
+    struct affinity_asked asked;
 
     if (p->volumes && p->volumes->code) {
         for (uint32_t i = 0; i < n; i++)
@@ -155,24 +123,21 @@ static uint32_t bundles_add(struct builder *m, struct pod **v, uint32_t n,
         m->n_garbled++;
         return 0;
     }
-    parts = pods_affinity_split(m, p, n);
-    for (uint32_t i = 0; i < parts.n; i++) {
-        if (!parts.v[i].count)
-            continue;
-        const struct affinity_part *x = &parts.v[i];
-        if (!x->terms.n && !x->needs.n && !x->zones.n && x->times <= 1)
-            VEC_PUSH(m->arena, &to->all,
-                     ((struct snap_bundle){.alts = alts,
-                                           .n_alts = n_alts,
-                                           .count = parts.v[i].count}));
-        else
-            part_add(m, alts, n_alts, &parts.v[i], to);
-        kept += parts.v[i].count;
+    asked = pods_affinity_asked(m, p, n);
+    if (asked.code) {
+        for (uint32_t i = 0; i < n; i++)
+            pods_note(m, v[i], asked.code, asked.text);
+        m->n_elsewhere++;
+        return 0;
     }
-    for (uint32_t i = kept; i < n; i++)
-        pods_note(m, v[i], parts.code, parts.text);
-    m->n_elsewhere += kept < n;
-    return kept;
+    VEC_PUSH(
+        m->arena, &to->all,
+        ((struct snap_bundle){.alts = with_needs(m, alts, n_alts, asked.needs),
+                              .n_alts = n_alts,
+                              .count = n}));
+    VEC_PUSH(m->arena, &to->groups, asked.topo);
+    to->grouped = to->grouped || asked.topo;
+    return n;
 }
 
 /* ---- demands */
@@ -221,6 +186,7 @@ static void demand_add(struct builder *m, struct pod **v, uint32_t n,
     if (!bundles->all.n)
         return;
     VEC_PUSH(m->arena, &m->demands, d);
+    VEC_PUSH(m->arena, &m->groups, bundles->grouped ? bundles->groups.v : NULL);
     refs_add(m, v, n);
 }
 
@@ -242,7 +208,7 @@ static const char *id_of(struct builder *m, struct pod *const *v, uint32_t n,
 /* Equal pods that have no group. */
 static void plain_add(struct builder *m, struct pod **v, uint32_t n, bool more)
 {
-    struct bundle_vec b = {{0}};
+    struct bundle_vec b = {.grouped = false};
 
     if (bundles_add(m, v, n, &b))
         demand_add(m, v, n, SOURCE_POD, id_of(m, v, n, more), &b);
@@ -262,7 +228,7 @@ static void gang_add(struct builder *m, struct pod **v, uint32_t n)
     const struct pod_group *g = (const struct pod_group *)records_find(
         &m->in->store->groups, v[0]->gang);
     uint32_t bound = 0, pending = 0, least = 0, need;
-    struct bundle_vec b = {{0}};
+    struct bundle_vec b = {.grouped = false};
     int64_t youngest = 0;
 
     for (uint32_t i = 0; i < n; i++) {

@@ -68,11 +68,15 @@ bool pods_expressions(const json_t *list, struct arena *a, struct req_vec *to);
 /* nodeSelector, matchLabels: every pair must be there. */
 bool pods_pairs(const json_t *map, struct arena *a, struct req_vec *to);
 const char *pods_value(const struct pairs *labels, const char *key);
+const char *pods_key_now(const char *key); /* of one that had another name */
 bool pods_req_holds(const struct req *r, const struct pairs *labels);
 bool pods_reqs_hold(const struct reqs *r, const struct pairs *labels);
 /* "spot" or "on-demand" when a node's label says so as some cloud writes it;
  * else "". */
 const char *pods_market(const char *key, const char *value);
+/* The other way round: what that cloud's label says of a market; "": it tells of
+ * none. */
+const char *pods_market_value(const char *key, bool spot);
 /* "nvidia.com/gpu.memory > 40000", for a person and as a label's key. */
 const char *pods_req_text(const struct req *r, struct arena *a);
 /* Is it the name of a GPU product, which types know by ACCEL_LABEL? */
@@ -90,13 +94,17 @@ enum affinity_kind {
 };
 struct affinity { /* towards other pods, per topology domain */
     enum affinity_kind kind;
-    bool zone;              /* the domain is the zone, else the host */
-    bool self;              /* the pod itself is one of those meant; PORT: it
-                             * takes the port on all addresses of that name */
-    bool every_space;       /* pods of all namespaces are meant */
-    struct names spaces;    /* of these; n == 0: of its own */
+    const char *key;     /* topologyKey; PORT: the host's */
+    bool self;           /* PORT: it takes the port on all addresses of that
+                              * name */
+    struct names spaces; /* pods of these namespaces are meant */
+    bool by_space;       /* and of those with such labels; neither: of its
+                              * own */
+    struct reqs space_reqs;
     struct reqs reqs;       /* on the other pods' labels */
-    uint32_t skew, domains; /* SPREAD: maxSkew, minDomains */
+    uint32_t skew, domains; /* SPREAD: maxSkew, minDomains; 0: not given */
+    bool any_labels;        /* nodes of other labels are domains too */
+    bool heeds_taints;      /* nodes of taints it does not tolerate are not */
     const char *name;       /* unique: a column's name */
 };
 
@@ -217,7 +225,9 @@ struct knode {
 
 struct daemon {
     struct item item;        /* id: "space/name" */
-    struct pod_shape *shape; /* its own */
+    struct pod_shape *shape; /* its own; the strings below live in it */
+    const char *space;
+    struct pairs labels; /* of its pods */
 };
 
 struct pod_group {
@@ -357,11 +367,71 @@ struct probe {
     const char *name;
     struct req req;
 };
+/* What the pods of DaemonSets make of it on a new node. */
+enum column_rule {
+    COLUMN_PLAIN,
+    COLUMN_SELF,       /* none left where one carries it, a little less where
+                        * one is meant */
+    COLUMN_NONE_MEANT, /* none where one is meant */
+    COLUMN_NO_CARRIER, /* none where one carries it */
+    COLUMN_BESIDE,     /* there where one is meant */
+    COLUMN_SPREAD,     /* one less for each that is meant */
+};
+enum { DAEMON_MEANT = 1, DAEMON_CARRIES = 2 };
 struct column { /* a resource that stands for a condition on other pods */
     const char *name;
     int64_t fresh; /* what a new node has of it */
     bool learned;  /* living nodes of the type show how much that is */
+    enum column_rule rule;
+    const uint8_t *daemons; /* bits, by DaemonSet of the view; NULL: PLAIN */
 };
+
+/* A taint of offers whose nodes have less room than others of their type. */
+#define LESS_ROOM "davit.io/less-room-"
+
+/* ---- conditions by domains that are no hosts: what is bought decides which
+ * domains there are, so they are settled when node types are known
+ * (topology.c) */
+#define NO_VALUE UINT32_MAX /* the node lacks the key */
+struct topo_key {
+    const char *key;
+    const char **values; /* of living nodes */
+    uint32_t n;
+    uint32_t *of_node; /* by node of the view */
+};
+enum topo_kind {
+    TOPO_OUT,      /* not where a value is listed */
+    TOPO_IN,       /* only there */
+    TOPO_ONE_EACH, /* at most one of those meant in each */
+    TOPO_TOGETHER, /* all in one; key ON_HOST: on one host */
+    TOPO_SPREAD,
+};
+struct topo_rule {
+    enum topo_kind kind;
+    uint32_t key, term;
+    const bool *values; /* by value: listed; SPREAD: it is a domain */
+    bool self;          /* SPREAD: its own pods count */
+    uint32_t skew, domains;
+};
+struct topo_group { /* equal pods, one bundle of the view's demand */
+    const struct topo_rule *rules;
+    uint32_t n_rules;
+    uint64_t meant; /* terms that mean them, a bit each */
+};
+struct topo_term {
+    uint32_t key;
+    const uint32_t *matched; /* by value */
+};
+struct topology {
+    const struct topo_key *keys;
+    uint32_t n_keys;
+    const struct topo_term *terms;
+    uint32_t n_terms;
+    const struct topo_group *const *const *groups; /* by demand and bundle; NULL:
+                                                    * it has no such rules */
+    uint32_t n_demands;
+};
+#define ON_HOST UINT32_MAX
 struct daemon_need {
     const struct reqs *alts;
     uint32_t n_alts;
@@ -381,6 +451,7 @@ struct pods_view { /* what lives on with the view */
     uint32_t n_daemons;
     bool reserve; /* types without a node: take off the system's share */
     const struct pods_refs *refs; /* by demand */
+    struct topology topology;
 };
 
 struct pods_view_in {
@@ -418,7 +489,8 @@ struct builder {
     VEC(struct column) columns;
     struct affinity_count *terms; /* affinity.c's */
     uint32_t n_terms, terms_over;
-    struct names zones;
+    VEC(struct topo_key) keys;
+    VEC(const struct topo_group *const *) groups;
     VEC(struct source_note) notes;
     VEC(struct snap_demand) demands;
     VEC(struct pods_refs) refs;
@@ -481,22 +553,17 @@ void pods_note(struct builder *m, const struct pod *p, const char *code,
                const char *text);
 
 /* ---- affinity.c: conditions of pods on other pods */
-/* How a group of equal pods is cut up. */
-struct affinity_part {
-    uint32_t count;
-    uint32_t times;     /* pods that must lie together: 1 */
-    struct terms terms; /* beside the shape's */
-    struct qtys needs;  /* columns */
-    struct names zones; /* one of these, in order; n == 0: any */
-};
-struct affinity_parts {
-    const struct affinity_part *v;
-    uint32_t n;
-    const char *code, *text; /* why fewer than asked are in it */
+/* What a group of equal pods asks of its nodes because of other pods. */
+struct affinity_asked {
+    struct qtys needs;             /* columns */
+    const struct topo_group *topo; /* NULL: it has no such rules */
+    const char *code, *text;       /* nobody can be placed, and why; NULL */
 };
 /* n equal pods of this one's namespace, labels and shape. */
-struct affinity_parts pods_affinity_split(struct builder *m,
+struct affinity_asked pods_affinity_asked(struct builder *m,
                                           const struct pod *p, uint32_t n);
+/* For topology.c. */
+struct topology pods_topology(struct builder *m);
 /* Once, before the demands: columns and what is left of them. */
 void pods_affinity_begin(struct builder *m, struct pod **pending, uint32_t n);
 

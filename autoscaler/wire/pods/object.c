@@ -293,9 +293,21 @@ struct daemon *pods_daemon_read(const json_t *o)
     const json_t *spec = json_object_get(template, "spec");
     struct daemon *d = json_is_object(spec) ? record_new(o, sizeof *d) : NULL;
 
-    if (d)
-        d->shape = pods_shape_read(json_object_get(template, "metadata"), spec,
-                                   true);
+    if (d) {
+        const json_t *meta = json_object_get(template, "metadata");
+        const char *space = pods_text(o, "metadata", "namespace", NULL);
+        json_t *own = json_is_object(meta)
+                          ? json_copy((json_t *)(uintptr_t)meta)
+                          : json_object();
+
+        /* a template has no namespace of its own */
+        json_object_set_new(own, "namespace", json_string(space));
+        d->shape = pods_shape_read(own, spec, true);
+        d->space = arena_strdup(&d->shape->arena, space);
+        d->labels = pods_pairs_copy(&d->shape->arena,
+                                    json_object_get(meta, "labels"));
+        json_decref(own);
+    }
     return d;
 }
 

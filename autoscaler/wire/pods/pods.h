@@ -47,6 +47,13 @@ struct pods_ref {
 const struct pods_ref *pods_of(const struct source_view *view, uint32_t demand,
                                uint32_t *ret_n);
 
+/* The view's demand with the snapshot's types and nodes known: pods with rules by
+ * domains other than hosts are bound to those where the scheduler will put them.
+ * In the arena, or the view's own. */
+const struct snap_demand *pods_demands_settle(const struct source_view *view,
+                                              struct arena *arena,
+                                              const struct snapshot *s);
+
 /* What a new node of this type will offer pods: t is a copy in the tick's
  * arena whose resources and labels are replaced.  like: living nodes of the
  * type (none is fine): allocatable and labels are learned from them.  Taken

@@ -12,7 +12,7 @@
 #include "../../model/accel.h"
 
 /* Keys that were called something else once. */
-static const char *key_now(const char *key)
+const char *pods_key_now(const char *key)
 {
     static const struct {
         const char *was, *is;
@@ -71,7 +71,7 @@ bool pods_expressions(const json_t *list, struct arena *a, struct req_vec *to)
         size_t n_values = json_array_size(values);
         const char **v = ARENA_ARRAY(a, const char *, n_values);
         const char *key = pods_text(e, "key", NULL);
-        struct req r = {.key = pods_clean(a, key_now(key))};
+        struct req r = {.key = pods_clean(a, pods_key_now(key))};
         long long number;
 
         if (!*key || !op_read(pods_text(e, "operator", NULL), &r.op) ||
@@ -110,8 +110,9 @@ bool pods_pairs(const json_t *map, struct arena *a, struct req_vec *to)
             return false;
         one = ARENA_NEW(a, const char *);
         *one = pods_clean(a, s);
-        VEC_PUSH(a, &to->all,
-                 ((struct req){pods_clean(a, key_now(key)), REQ_IN, {one, 1}}));
+        VEC_PUSH(
+            a, &to->all,
+            ((struct req){pods_clean(a, pods_key_now(key)), REQ_IN, {one, 1}}));
     }
     return true;
 }
@@ -208,25 +209,38 @@ const char *pods_req_text(const struct req *r, struct arena *a)
     return s;
 }
 
+static const struct market_label {
+    const char *key, *value;
+    bool spot;
+} market_labels[] = {
+    {"cloud.google.com/gke-spot", "true", true},
+    {"cloud.google.com/gke-preemptible", "true", true},
+    {"eks.amazonaws.com/capacityType", "SPOT", true},
+    {"eks.amazonaws.com/capacityType", "ON_DEMAND", false},
+    {"karpenter.sh/capacity-type", "spot", true},
+    {"karpenter.sh/capacity-type", "on-demand", false},
+    {"kubernetes.azure.com/scalesetpriority", "spot", true},
+    {"kubernetes.azure.com/scalesetpriority", "regular", false},
+    {"ray.io/market-type", "spot", true},
+    {"ray.io/market-type", "on-demand", false},
+};
+enum { MARKET_LABELS = sizeof market_labels / sizeof *market_labels };
+
 const char *pods_market(const char *key, const char *value)
 {
-    static const struct {
-        const char *key, *value;
-        bool spot;
-    } v[] = {
-        {"cloud.google.com/gke-spot", "true", true},
-        {"cloud.google.com/gke-preemptible", "true", true},
-        {"eks.amazonaws.com/capacityType", "SPOT", true},
-        {"eks.amazonaws.com/capacityType", "ON_DEMAND", false},
-        {"karpenter.sh/capacity-type", "spot", true},
-        {"karpenter.sh/capacity-type", "on-demand", false},
-        {"kubernetes.azure.com/scalesetpriority", "spot", true},
-        {"kubernetes.azure.com/scalesetpriority", "regular", false},
-    };
+    for (size_t i = 0; i < MARKET_LABELS; i++)
+        if (strcmp(market_labels[i].key, key) == 0 &&
+            strcmp(market_labels[i].value, value) == 0)
+            return market_labels[i].spot ? "spot" : "on-demand";
+    return "";
+}
 
-    for (size_t i = 0; i < sizeof v / sizeof *v; i++)
-        if (strcmp(v[i].key, key) == 0 && strcmp(v[i].value, value) == 0)
-            return v[i].spot ? "spot" : "on-demand";
+const char *pods_market_value(const char *key, bool spot)
+{
+    for (size_t i = 0; i < MARKET_LABELS; i++)
+        if (strcmp(market_labels[i].key, key) == 0 &&
+            market_labels[i].spot == spot)
+            return market_labels[i].value;
     return "";
 }
 

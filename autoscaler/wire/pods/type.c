@@ -236,25 +236,135 @@ static void probes_answer(struct fit *f)
 
 /* ---- DaemonSets */
 
+static void daemon_take(struct fit *f, const struct daemon_need *d)
+{
+    for (uint32_t r = 0; r < d->needs.n; r++) {
+        int64_t *has = amount_of(f, d->needs.v[r].name);
+        if (has)
+            *has -= d->needs.v[r].amount < *has ? d->needs.v[r].amount : *has;
+    }
+}
+
+/* What a column has left where these pods run. */
+static int64_t column_left(const struct column *c, uint8_t bits, int64_t left)
+{
+    switch (c->rule) {
+    case COLUMN_PLAIN: break;
+    case COLUMN_SELF:
+        return bits & DAEMON_CARRIES                         ? 0
+               : (bits & DAEMON_MEANT) && left == AMOUNT_ONE ? left - 1
+                                                             : left;
+    case COLUMN_NONE_MEANT: return bits & DAEMON_MEANT ? 0 : left;
+    case COLUMN_NO_CARRIER: return bits & DAEMON_CARRIES ? 0 : left;
+    case COLUMN_BESIDE: return bits & DAEMON_MEANT ? AMOUNT_ONE : left;
+    case COLUMN_SPREAD:
+        return bits & DAEMON_MEANT && left >= AMOUNT_ONE ? left - AMOUNT_ONE
+                                                         : left;
+    }
+    return left;
+}
+
+/* Does it run on a node with these labels, in that zone? */
+static bool daemon_runs(const struct fit *f, const struct daemon_need *d,
+                        const char *zone)
+{
+    struct pair *v = ARENA_ARRAY(f->arena, struct pair, f->labels.n + 1);
+    struct pairs labels = {v, f->labels.n};
+
+    if (labels.n)
+        memcpy(v, f->labels.v, labels.n * sizeof *v);
+    if (*zone)
+        v[labels.n++] = (struct pair){"topology.kubernetes.io/zone", zone};
+    if (!pods_tolerated(&d->tolerations, &f->t->taints))
+        return false;
+    for (uint32_t k = 0; k < d->n_alts; k++)
+        if (pods_reqs_hold(&d->alts[k], &labels))
+            return true;
+    return false;
+}
+
+/* In all zones of its offers, or in some only. */
+static void daemons_find(const struct fit *f, uint32_t daemon, bool *ret_all,
+                         bool *ret_any)
+{
+    const struct daemon_need *d = &f->view->daemons[daemon];
+
+    *ret_all = true;
+    *ret_any = false;
+    for (uint32_t i = 0; i < f->t->n_offers; i++) {
+        const char *zone = f->t->offers[i].zone ? f->t->offers[i].zone : "";
+        bool runs = daemon_runs(f, d, zone);
+
+        *ret_all = *ret_all && runs;
+        *ret_any = *ret_any || runs;
+    }
+    if (!f->t->n_offers)
+        *ret_all = *ret_any = daemon_runs(f, d, "");
+}
+
+/* What is left where the DaemonSets of one zone only run: the offers of that
+ * zone are marked by a taint, and who fits there tolerates it (topology.c). */
+static void offer_mark(struct fit *f, struct snap_offer *o,
+                       const struct daemon_need *d)
+{
+    struct qty *v = ARENA_ARRAY(f->arena, struct qty, o->less.n + d->needs.n);
+    struct taint *x;
+
+    if (o->less.n)
+        memcpy(v, o->less.v, o->less.n * sizeof *v);
+    memcpy(v + o->less.n, d->needs.v, d->needs.n * sizeof *v);
+    if (!o->less.n) {
+        x = ARENA_ARRAY(f->arena, struct taint, o->taints.n + 1);
+        if (o->taints.n)
+            memcpy(x, o->taints.v, o->taints.n * sizeof *x);
+        x[o->taints.n] = (struct taint){
+            arena_printf(f->arena, LESS_ROOM "%s-%s", f->t->name, o->zone), "",
+            EFFECT_NO_SCHEDULE};
+        o->taints = (struct taints){x, o->taints.n + 1};
+    }
+    o->less = (struct qtys){v, o->less.n + d->needs.n};
+}
+
+static void offers_mark(struct fit *f, const struct daemon_need *d,
+                        struct snap_offer *offers)
+{
+    for (uint32_t i = 0; i < f->t->n_offers; i++)
+        if (daemon_runs(f, d, offers[i].zone))
+            offer_mark(f, &offers[i], d);
+}
+
+/* Columns of a new node without them, then what each makes of these. */
 static void daemons_take(struct fit *f)
 {
-    struct pairs labels = {f->labels.v, f->labels.n};
+    const struct pods_view *w = f->view;
+    int64_t *left = ARENA_ARRAY(f->arena, int64_t, w->n_columns);
+    struct snap_offer *offers = NULL;
 
-    for (uint32_t i = 0; i < f->view->n_daemons; i++) {
-        const struct daemon_need *d = &f->view->daemons[i];
-        bool there = false;
+    for (uint32_t c = 0; c < w->n_columns; c++)
+        left[c] = w->columns[c].fresh;
+    for (uint32_t i = 0; i < w->n_daemons; i++) {
+        bool all, any;
 
-        for (uint32_t k = 0; k < d->n_alts && !there; k++)
-            there = pods_reqs_hold(&d->alts[k], &labels);
-        if (!there || !pods_tolerated(&d->tolerations, &f->t->taints))
-            continue;
-        for (uint32_t r = 0; r < d->needs.n; r++) {
-            int64_t *has = amount_of(f, d->needs.v[r].name);
-            if (has)
-                *has -= d->needs.v[r].amount < *has ? d->needs.v[r].amount
-                                                    : *has;
+        daemons_find(f, i, &all, &any);
+        if (any && !all) {
+            if (!offers)
+                offers = arena_copy(f->arena, f->t->offers,
+                                    f->t->n_offers * sizeof *offers);
+            f->t->offers = offers;
+            offers_mark(f, &w->daemons[i], offers);
         }
+        if (!all)
+            continue;
+        daemon_take(f, &w->daemons[i]);
+        for (uint32_t c = 0; c < w->n_columns; c++)
+            if (w->columns[c].daemons)
+                left[c] = column_left(&w->columns[c], w->columns[c].daemons[i],
+                                      left[c]);
     }
+    for (uint32_t c = 0; c < w->n_columns; c++)
+        if (left[c] > 0 &&
+            !(w->columns[c].learned && amount_of(f, w->columns[c].name)))
+            set_amount(f, w->columns[c].name, left[c]);
 }
 
 void pods_type_fit(const struct source_view *view,
@@ -284,12 +394,6 @@ void pods_type_fit(const struct source_view *view,
     }
     probes_answer(&f);
     daemons_take(&f);
-    for (uint32_t i = 0; i < view->pods->n_columns; i++)
-        if (view->pods->columns[i].fresh > 0 &&
-            !(view->pods->columns[i].learned &&
-              amount_of(&f, view->pods->columns[i].name)))
-            set_amount(&f, view->pods->columns[i].name,
-                       view->pods->columns[i].fresh);
     t->resources = (struct qtys){f.resources.v, f.resources.n};
     t->labels = (struct pairs){f.labels.v, f.labels.n};
 }

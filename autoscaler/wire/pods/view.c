@@ -135,6 +135,7 @@ struct source_view *pods_view_make(const struct pods_view_in *in,
         .n_columns = m.columns.n,
         .reserve = in->reserve,
         .refs = m.refs.v,
+        .topology = pods_topology(&m),
     };
     extra->daemons = daemons_make(&m, &extra->n_daemons);
     view->version = (int64_t)in->store->version;

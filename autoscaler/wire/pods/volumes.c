@@ -327,8 +327,9 @@ static bool is_limited(const struct builder *m, const char *driver)
 
 static void column_make(struct builder *m, const char *driver)
 {
-    struct column c = {arena_printf(m->arena, "volumes of %s", driver), MANY,
-                       true};
+    struct column c = {.name = arena_printf(m->arena, "volumes of %s", driver),
+                       .fresh = MANY,
+                       .learned = true};
 
     const int64_t *all = attached(m, driver);
 

@@ -57,8 +57,8 @@ static bool is_untried(struct builder *m, const struct view_node *n,
 
 void untried_begin(struct builder *m, uint32_t waiting)
 {
-    struct column c = {arena_strdup(m->arena, UNTRIED_RESOURCE), AMOUNT_ONE,
-                       false};
+    struct column c = {.name = arena_strdup(m->arena, UNTRIED_RESOURCE),
+                       .fresh = AMOUNT_ONE};
 
     if (!waiting)
         return;

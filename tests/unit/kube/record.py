@@ -102,8 +102,8 @@ def rows():
          "labelSelector": {"matchLabels": {"app": "web"}}}]}, {"aparts": ["spread zone self"]}
     yield "a host port", {"containers": [box({"cpu": 1}, ports=[{"containerPort": 80, "hostPort": 8080}])]}, {
         "aparts": ["port host self"]}
-    yield "affinity by rack cannot be planned", {"containers": small, "affinity": {"podAffinity": {REQUIRED: [
-        {**ANTI, "topologyKey": "example.com/rack"}]}}}, {"state": "waits", "code": "TopologyKey"}
+    yield "affinity by rack", {"containers": small, "affinity": {"podAffinity": {REQUIRED: [
+        {**ANTI, "topologyKey": "example.com/rack"}]}}}, {"aparts": ["with rack"]}
     yield "priority", {"containers": small, "priorityClassName": "system-node-critical", "_space": "kube-system"}, {
         "priority": 2000001000}
     yield "a pod group of Kueue", {"containers": gpu, "_labels": {"kueue.x-k8s.io/pod-group-name": "g"},

@@ -1,0 +1,74 @@
+/*
+ * topology.h - what topology.c and trial.c share; nobody else includes it.
+ */
+#ifndef WIRE_PODS_TOPOLOGY_H
+#define WIRE_PODS_TOPOLOGY_H
+
+#include "../../model/price.h"
+#include "inside.h"
+
+#define LATER INT64_C(1000000000000) /* dearer than any offer of now */
+
+struct place { /* a node that is there or on its way, or an offer */
+    const struct snap_node *node;   /* or */
+    const struct snap_offer *offer; /* one of the two */
+    const struct snap_type *type;   /* NULL: a node of nobody's */
+    struct pairs labels;
+    struct taints taints;
+    struct qtys has;
+    int64_t price;
+    uint32_t *values; /* by key; NO_VALUE: it lacks it */
+};
+
+struct fit_key {
+    const char *key;
+    VEC(const char *) values; /* those of the view first */
+};
+
+struct topo_fit {
+    struct arena *arena;
+    const struct topology *topology;
+    const struct snap_type *types;
+    uint32_t n_types;
+    int64_t now_ms;
+    struct fit_key *keys;
+    uint32_t n_keys;
+    uint32_t *there;   /* nodes by type */
+    uint32_t **counts; /* by term and value: pods that are meant, those that
+                        * were placed here included; NULL: a term by host */
+    VEC(struct place) places;
+};
+
+struct fit_bundles {
+    VEC(struct snap_bundle) all;
+};
+
+/* Places that are alike to the rules of a group. */
+struct cell {
+    const uint32_t *values; /* by key */
+    uint64_t room;          /* pods that nodes there can take */
+    uint32_t placed;
+    uint32_t first_buy, n_buys; /* of the trial's */
+    bool closed;                /* nothing is bought there */
+    bool opened;                /* something is */
+};
+
+struct trial {
+    struct cell *cells;
+    uint32_t n_cells;
+    uint32_t placed;
+    int64_t cost;
+};
+
+/* How many of these pods it holds, by the best of the alternatives. */
+uint32_t place_holds(const struct place *p, const struct snap_alt *alts,
+                     uint32_t n);
+
+/* ---- trial.c */
+/* Puts the group's pods into cells as the scheduler would, with what is bought
+ * for them at the least cost, and counts them in f->counts.  host: all on one
+ * node. */
+struct trial trial_run(struct topo_fit *f, const struct topo_group *g,
+                       const struct snap_bundle *b, bool host);
+
+#endif

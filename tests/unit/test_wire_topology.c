@@ -1,0 +1,616 @@
+/*
+ * test_wire_topology.c - pods that mind others by zone, rack and host, with the
+ * node types known: the worlds of which the scheduler said otherwise than we
+ * did.  What a world comes to is written as "2 in z-a", "1 nowhere".
+ */
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+#include "pods_world.h"
+
+#define HOST "kubernetes.io/hostname"
+#define ZONE "topology.kubernetes.io/zone"
+#define REQUIRED "requiredDuringSchedulingIgnoredDuringExecution"
+#define TERM(key, app, more) \
+    "{'topologyKey': '" key \
+    "', 'labelSelector': {'matchLabels': {'app': '" app "'}}" more "}"
+#define ANTI(key, app) \
+    ", 'affinity': {'podAntiAffinity': {'" REQUIRED \
+    "': [" TERM(key, app, "") "]}}"
+#define WITH(terms) \
+    ", 'affinity': {'podAffinity': {'" REQUIRED "': [" terms "]}}"
+#define SPREAD(key, app, skew, more) \
+    ", 'topologySpreadConstraints': [{'maxSkew': " skew \
+    ", 'topologyKey': '" key "', 'whenUnsatisfiable': 'DoNotSchedule', 'label" \
+    "Selector': {'matchLabels': {'app': '" app "'}}" more "}]"
+#define APP(app) ", 'app': '" app "'"
+#define MICROS(dollars) ((int64_t)((dollars)*1e6))
+
+enum { TYPES = 4, OFFERS = 4 };
+
+struct types {
+    struct snap_type v[TYPES];
+    struct snap_offer offers[TYPES][OFFERS];
+    struct pair labels[TYPES];
+    struct qty cpu[TYPES];
+    uint32_t n;
+};
+
+/* zones: "z-a z-b" */
+static struct snap_type *type(struct types *t, const char *name, int cpu,
+                              double price, const char *zones)
+{
+    uint32_t i = t->n++;
+    char *copy = strdup(zones), *at = copy, *zone;
+
+    t->cpu[i] = (struct qty){"CPU", cpu * AMOUNT_ONE};
+    t->v[i] = (struct snap_type){.name = name,
+                                 .resources = {&t->cpu[i], 1},
+                                 .max = 10,
+                                 .offers = t->offers[i]};
+    while ((zone = strsep(&at, " ")))
+        t->offers[i][t->v[i].n_offers++] = (struct snap_offer){
+            .zone = zone,
+            .room = UNLIMITED,
+            .price_micros_hour = MICROS(price)};
+    return &t->v[i]; /* the copy is the zones' */
+}
+
+static void labelled(struct types *t, const char *key, const char *value)
+{
+    t->labels[t->n - 1] = (struct pair){key, value};
+    t->v[t->n - 1].labels = (struct pairs){&t->labels[t->n - 1], 1};
+}
+
+static void pods(struct world *w, const char *app, int n, const char *cpu,
+                 const char *more)
+{
+    for (int i = 0; i < n; i++)
+        put(w, pods_put, false,
+            "{'metadata': {'name': '%s-%d', 'uid': '%s-%d', 'namespace': 'ns', "
+            "'labels': {'app': '%s'}, 'ownerReferences': [{'kind': "
+            "'ReplicaSet', 'name': '%s', 'controller': true}]}, 'spec': "
+            "{'containers': [{'resources': {'requests': {'cpu': '%s'}}}]%s}, "
+            "'status': {'phase': 'Pending', 'conditions': [{'type': "
+            "'PodScheduled', 'status': 'False', 'reason': 'Unschedulable'}]}}",
+            app, i, app, i, app, app, cpu, more);
+}
+
+static void full(struct world *w, const char *name, const char *zone,
+                 const char *labels, const char *pod_labels)
+{
+    node(w, name, "4", zone, labels, "");
+    bound(w, name, name, "4", pod_labels, "");
+}
+
+static const struct snap_demand *settle(struct world *w, struct types *t,
+                                        const char *owner)
+{
+    struct arena *a = &view(w)->arena;
+    struct snap_node *nodes = ARENA_ARRAY(a, struct snap_node,
+                                          w->view->n_nodes);
+    struct snap_type *types = ARENA_ARRAY(a, struct snap_type, t->n);
+    const struct snap_demand *d;
+
+    for (uint32_t i = 0; i < w->view->n_nodes; i++) {
+        const struct source_node *n = &w->view->nodes[i];
+
+        nodes[i] = (struct snap_node){.id = n->node_id,
+                                      .type = "",
+                                      .zone = n->zone,
+                                      .state = STATE_READY,
+                                      .unmanaged = true,
+                                      .total = n->total,
+                                      .available = n->available,
+                                      .labels = n->labels,
+                                      .taints = n->taints};
+    }
+    for (uint32_t i = 0; i < t->n; i++) {
+        types[i] = t->v[i];
+        pods_type_fit(w->view, NULL, 0, a, &types[i]);
+    }
+    d = pods_demands_settle(w->view, a,
+                            &(struct snapshot){.types = types,
+                                               .n_types = t->n,
+                                               .nodes = nodes,
+                                               .n_nodes = w->view->n_nodes,
+                                               .now_ms = 1});
+    for (uint32_t i = 0; i < w->view->n_demands; i++, d++)
+        if (strstr(d->id, owner))
+            return d;
+    fail_msg("no demand of %s", owner);
+    return NULL;
+}
+
+static const char *place_text(const struct snap_alt *a, char *to, size_t n)
+{
+    int at = 0;
+
+    *to = '\0';
+    for (uint32_t i = 0; i < a->selector.n; i++) {
+        const struct term *t = &a->selector.v[i];
+
+        if (strncmp(t->key, "place", 5) == 0)
+            return "nowhere";
+        at += snprintf(to + at, n - (size_t)at, "%s%s", at ? " " : "",
+                       t->op == TERM_IN ? "in" : "not in");
+        for (uint32_t k = 0; k < t->values.n; k++)
+            at += snprintf(to + at, n - (size_t)at, " %s", t->values.v[k]);
+    }
+    return at ? to : "anywhere";
+}
+
+static void come_to(struct world *w, struct types *t, const char *owner,
+                    const char *wanted)
+{
+    const struct snap_demand *d = settle(w, t, owner);
+    char place[300];
+    struct buf b;
+
+    buf_init(&b, 4096);
+    for (uint32_t i = 0; i < d->n_bundles; i++)
+        buf_printf(&b, "%s%u %s", i ? ", " : "", d->bundles[i].count,
+                   place_text(&d->bundles[i].alts[0], place, sizeof place));
+    if (strcmp(b.n ? b.s : "", wanted) != 0)
+        fail_msg("it comes to \"%s\", not \"%s\"", b.n ? b.s : "", wanted);
+    buf_done(&b);
+}
+
+static int64_t left(struct world *w, const char *name, const char *part)
+{
+    const struct source_node *n = node_of(w->view, name);
+
+    for (uint32_t i = 0; i < n->available.n; i++)
+        if (strstr(n->available.v[i].name, part))
+            return n->available.v[i].amount / AMOUNT_ONE;
+    return -1;
+}
+
+static int64_t fresh(struct world *w, struct types *t, uint32_t type,
+                     const char *part)
+{
+    struct snap_type x = t->v[type];
+
+    pods_type_fit(w->view, NULL, 0, &w->view->arena, &x);
+    for (uint32_t i = 0; i < x.resources.n; i++)
+        if (strstr(x.resources.v[i].name, part))
+            return x.resources.v[i].amount;
+    return 0;
+}
+
+#define WORLD \
+    struct world w; \
+    struct types t = {.n = 0}; \
+    (void)state; \
+    world_begin(&w); \
+    (void)t
+
+/* ---- 4: any label is a topology key */
+
+static void test_racks(void **state)
+{
+    WORLD;
+    type(&t, "t", 4, 0.2, "z-a");
+    labelled(&t, "rack", "r1");
+    type(&t, "u", 4, 0.3, "z-a");
+    labelled(&t, "rack", "r2");
+    pods(&w, "w", 2, "1", ANTI("rack", "w"));
+    come_to(&w, &t, "w", "1 in r1, 1 in r2");
+    pods(&w, "w", 3, "1", ANTI("rack", "w"));
+    come_to(&w, &t, "w", "1 in r1, 1 in r2, 1 nowhere");
+    world_end(&w);
+}
+
+static void test_a_rack_that_stays_empty_bounds_the_spread(void **state)
+{
+    WORLD;
+    type(&t, "t", 4, 0.2, "z-a");
+    labelled(&t, "rack", "r1");
+    type(&t, "u", 4, 0.3, "z-a");
+    labelled(&t, "rack", "r2");
+    full(&w, "old", "z-a", ", 'rack': 'r2'", "");
+    pods(&w, "w", 4, "1", SPREAD("rack", "w", "1", ""));
+    come_to(&w, &t, "w", "2 in r1, 2 in r2");
+    world_end(&w);
+}
+
+static void test_nodes_without_the_key(void **state)
+{
+    WORLD;
+    type(&t, "t", 4, 0.2, "z-a");
+    type(&t, "u", 4, 0.3, "z-a");
+    labelled(&t, "rack", "r2");
+    pods(&w, "w", 2, "1", SPREAD("rack", "w", "1", ""));
+    come_to(&w, &t, "w", "2 in r2");
+    pods(&w, "w", 2, "1", WITH(TERM("rack", "w", "")));
+    come_to(&w, &t, "w", "2 in r2");
+    world_end(&w);
+}
+
+static void test_beside_and_apart_by_rack(void **state)
+{
+    WORLD;
+    type(&t, "t", 4, 0.2, "z-a");
+    full(&w, "old", "z-a", ", 'rack': 'r2'", APP("db"));
+    pods(&w, "w", 1, "1", WITH(TERM("rack", "db", "")));
+    come_to(&w, &t, "w", "1 in r2");
+    pods(&w, "w", 1, "1", ANTI("rack", "db"));
+    come_to(&w, &t, "w", "1 not in r2");
+    bound(&w, "loner", "old", "0", APP("x"), ANTI("rack", "w"));
+    pods(&w, "w", 1, "1", "");
+    come_to(&w, &t, "w", "1 not in r2");
+    world_end(&w);
+}
+
+/* ---- 5: namespaces by their labels */
+
+static void test_namespace_selector(void **state)
+{
+    WORLD;
+    type(&t, "t", 4, 0.2, "z-a z-b z-c");
+    put(&w, spaces_put, false,
+        "{'metadata': {'name': 'ns', 'labels': {'team': 'green'}}}");
+    put(&w, spaces_put, false,
+        "{'metadata': {'name': 'blue', 'labels': {'team': 'blue'}}}");
+    node(&w, "old-0", "4", "z-b", "", "");
+    node(&w, "old-1", "4", "z-c", "", "");
+    bound(&w, "db", "old-0", "4", APP("db"), "");
+    put(&w, pods_put, false,
+        "{'metadata': {'name': 'db2', 'uid': 'db2', 'namespace': 'blue', "
+        "'labels': {'app': 'db'}}, 'spec': {'nodeName': 'old-1', 'containers': "
+        "[{'resources': {'requests': {'cpu': '4'}}}]}, 'status': {'phase': "
+        "'Running'}}");
+    pods(
+        &w, "w", 1, "1",
+        WITH(TERM(ZONE, "db",
+                  ", 'namespaceSelector': {'matchLabels': {'team': 'blue'}}")));
+    come_to(&w, &t, "w", "1 in z-c");
+    w.store.hides_spaces = true; /* as if all were meant */
+    come_to(&w, &t, "w", "1 in z-b z-c");
+    world_end(&w);
+}
+
+/* ---- 6: which zone, of several */
+
+static void test_the_zone_where_there_is_room(void **state)
+{
+    WORLD;
+    type(&t, "tiny", 1, 0.05, "z-a");
+    type(&t, "t", 4, 0.2, "z-b");
+    pods(&w, "w", 1, "2", ANTI(ZONE, "w"));
+    come_to(&w, &t, "w", "1 in z-b");
+    world_end(&w);
+}
+
+static void test_all_in_one_zone(void **state)
+{
+    WORLD;
+    type(&t, "a", 4, 0.2, "z-a")->max = 1;
+    type(&t, "b", 4, 0.2, "z-b")->max = 1;
+    pods(&w, "w", 4, "2", WITH(TERM(ZONE, "w", "")));
+    come_to(&w, &t, "w", "2 in z-a, 2 nowhere");
+    t.v[1].max = UNLIMITED;
+    come_to(&w, &t, "w", "4 in z-b");
+    world_end(&w);
+}
+
+/* ---- 7: spread over hosts */
+
+static void test_full_nodes_bound_new_ones(void **state)
+{
+    WORLD;
+    type(&t, "t", 4, 0.2, "z-a");
+    node(&w, "old-0", "2", "z-a", "", "");
+    node(&w, "old-1", "1", "z-a", "", "");
+    pods(&w, "w", 8, "1", SPREAD(HOST, "w", "1", ""));
+    view(&w);
+    assert_int_equal(left(&w, "old-0", "spread"), 2);
+    assert_int_equal(fresh(&w, &t, 0, "spread"), 2 * AMOUNT_ONE);
+    world_end(&w);
+}
+
+static void test_no_node_bounds_nothing(void **state)
+{
+    WORLD;
+    type(&t, "t", 4, 0.2, "z-a");
+    pods(&w, "w", 9, "1", SPREAD(HOST, "w", "1", ""));
+    view(&w);
+    assert_int_equal(fresh(&w, &t, 0, "spread"), 0);
+    assert_int_equal(w.view->demands[0].bundles[0].count, 9);
+    /* with minDomains at least so many nodes come to be */
+    pods(&w, "w", 9, "1", SPREAD(HOST, "w", "1", ", 'minDomains': 4"));
+    view(&w);
+    assert_int_equal(fresh(&w, &t, 0, "spread"), 3 * AMOUNT_ONE);
+    world_end(&w);
+}
+
+static void test_tainted_nodes_are_domains(void **state)
+{
+    static const char tainted[] =
+        "{'metadata': {'name': 'old-0', 'labels': {'disk': 'hdd'}}, 'spec': "
+        "{'taints': [{'key': 'x', 'effect': 'NoSchedule'}]}, 'status': "
+        "{'allocatable': {'cpu': '4', 'pods': '110'}, 'conditions': [{'type': "
+        "'Ready', 'status': 'True'}]}}";
+    WORLD;
+    put(&w, nodes_put, false, tainted);
+    node(&w, "old-1", "4", "z-a", ", 'disk': 'ssd'", "");
+    pods(&w, "w", 3, "1", SPREAD(HOST, "w", "1", ""));
+    view(&w);
+    assert_int_equal(left(&w, "old-1", "spread"), 1);
+    pods(&w, "w", 3, "1",
+         SPREAD(HOST, "w", "1", ", 'nodeTaintsPolicy': 'Honor'"));
+    view(&w);
+    assert_int_equal(left(&w, "old-1", "spread"), 5);
+    /* nodes that its selector leaves out, likewise */
+    pods(&w, "w", 3, "1",
+         SPREAD(HOST, "w", "1",
+                ", 'nodeTaintsPolicy': 'Honor'") ", 'nodeSelector': {'disk': "
+                                                 "'ssd'}, 'tolerations': "
+                                                 "[{'operator': 'Exists'}]");
+    view(&w);
+    assert_int_equal(left(&w, "old-1", "spread"), 5);
+    pods(&w, "w", 3, "1",
+         SPREAD(HOST, "w", "1",
+                ", 'nodeAffinityPolicy': 'Ignore'") ", 'nodeSelector': {'disk'"
+                                                    ": 'ssd'}, 'tolerations': "
+                                                    "[{'operator': 'Exists'}]");
+    view(&w);
+    assert_int_equal(left(&w, "old-1", "spread"), 1);
+    world_end(&w);
+}
+
+static void test_spread_relative_to_others(void **state)
+{
+    WORLD;
+    type(&t, "t", 4, 0.2, "z-a");
+    node(&w, "old-0", "8", "z-a", "", "");
+    bound(&w, "db0", "old-0", "1", APP("db"), "");
+    bound(&w, "db1", "old-0", "1", APP("db"), "");
+    full(&w, "old-1", "z-a", "", "");
+    pods(&w, "w", 1, "1", SPREAD(HOST, "db", "1", ""));
+    view(&w);
+    assert_int_equal(left(&w, "old-0", "spread"), 0);
+    assert_true(fresh(&w, &t, 0, "spread") > 0);
+    world_end(&w);
+}
+
+/* ---- 8: spread over zones */
+
+static void test_zones_that_cannot_have_it_are_none(void **state)
+{
+    WORLD;
+    type(&t, "cpu", 4, 0.2, "z-a z-b");
+    type(&t, "big", 16, 0.9, "z-a");
+    pods(&w, "w", 3, "8", SPREAD(ZONE, "w", "1", ""));
+    come_to(&w, &t, "w", "3 in z-a");
+    t.offers[1][0].closed = true;
+    come_to(&w, &t, "w", "3 nowhere");
+    world_end(&w);
+}
+
+static void test_min_domains_of_zones(void **state)
+{
+    WORLD;
+    type(&t, "t", 4, 0.2, "z-a z-b z-c");
+    pods(&w, "w", 6, "3", SPREAD(ZONE, "w", "1", ", 'minDomains': 4"));
+    come_to(&w, &t, "w", "1 in z-a, 1 in z-b, 1 in z-c, 3 nowhere");
+    world_end(&w);
+}
+
+static void test_a_zone_that_is_stuck(void **state)
+{
+    WORLD;
+    type(&t, "t", 4, 0.2, "z-a");
+    full(&w, "old", "z-b", "", "");
+    pods(&w, "w", 6, "1", SPREAD(ZONE, "w", "1", ""));
+    come_to(&w, &t, "w", "1 in z-a, 5 nowhere");
+    world_end(&w);
+}
+
+static void test_whole_machines_are_spread(void **state)
+{
+    WORLD;
+    type(&t, "t", 4, 0.2, "z-a z-b z-c");
+    pods(&w, "w", 6, "3", SPREAD(ZONE, "w", "1", ""));
+    come_to(&w, &t, "w", "2 in z-a, 2 in z-b, 2 in z-c");
+    world_end(&w);
+}
+
+/* What is opened in a zone that is too small would leave the others waiting. */
+static void test_no_zone_is_opened_in_vain(void **state)
+{
+    WORLD;
+    type(&t, "a", 4, 0.2, "z-a")->max = 1;
+    type(&t, "b", 4, 0.2, "z-b");
+    pods(&w, "w", 8, "2", SPREAD(ZONE, "w", "1", ""));
+    come_to(&w, &t, "w", "8 in z-b");
+    world_end(&w);
+}
+
+static void test_who_ends_is_not_counted(void **state)
+{
+    WORLD;
+    type(&t, "t", 4, 0.2, "z-a");
+    full(&w, "old-0", "z-b", "", APP("w"));
+    node(&w, "old-1", "4", "z-a", "", "");
+    put(&w, pods_put, false,
+        "{'metadata': {'name': 'e', 'uid': 'e', 'namespace': 'ns', 'labels': "
+        "{'app': 'w'}, 'deletionTimestamp': '2026-01-01T00:00:00Z'}, 'spec': "
+        "{'nodeName': 'old-1', 'containers': [{'resources': {'requests': "
+        "{'cpu': '1'}}}]}, 'status': {'phase': 'Running'}}");
+    pods(&w, "w", 2, "1", SPREAD(ZONE, "w", "1", ""));
+    come_to(&w, &t, "w", "2 in z-a");
+    world_end(&w);
+}
+
+static void test_spread_over_the_market(void **state)
+{
+    WORLD;
+    struct snap_type *x = type(&t, "t", 4, 0.2, "z-a z-a");
+    t.offers[0][1].spot = true;
+    t.offers[0][1].price_micros_hour = MICROS(0.05);
+    (void)x;
+    full(&w, "old", "z-a", ", 'eks.amazonaws.com/capacityType': 'ON_DEMAND'",
+         "");
+    pods(&w, "w", 4, "3",
+         SPREAD("eks.amazonaws.com/capacityType", "w", "1", ""));
+    come_to(&w, &t, "w", "2 in on-demand, 2 in spot");
+    world_end(&w);
+}
+
+/* ---- 12: pods of one host that are too many for one */
+
+static void test_as_many_as_one_host_takes(void **state)
+{
+    WORLD;
+    type(&t, "t", 4, 0.2, "z-a");
+    pods(&w, "w", 5, "1", WITH(TERM(HOST, "w", "")));
+    const struct snap_demand *d = settle(&w, &t, "w");
+    assert_int_equal(d->n_bundles, 2);
+    assert_int_equal(d->bundles[0].count, 1); /* four of them */
+    assert_true(amount(d->bundles[0].alts[0].resources, "CPU") == 4);
+    assert_int_equal(d->bundles[1].count, 1);
+    world_end(&w);
+}
+
+/* ---- 15: a pod counts for affinity when all terms mean it */
+
+static void test_terms_of_affinity_together(void **state)
+{
+    WORLD;
+    type(&t, "t", 4, 0.2, "z-a z-b");
+    full(&w, "old", "z-b", "", APP("a"));
+    bound(&w, "b", "old", "0", APP("b"), "");
+    pods(&w, "w", 1, "1", WITH(TERM(ZONE, "a", "") ", " TERM(ZONE, "b", "")));
+    view(&w);
+    assert_int_equal(w.view->n_demands, 0);
+    assert_string_equal(w.view->notes[0].code, "PodAffinity");
+    world_end(&w);
+}
+
+/* ---- 2, 3: DaemonSets of a new node */
+
+#define DAEMON(more, template_more) \
+    "{'metadata': {'name': 'agent', 'namespace': 'ns'}, 'spec': {'template': " \
+    "{'metadata': {'labels': {'app': 'agent'}}, 'spec': {'tolerations': " \
+    "[{'operator': 'Exists'}], 'containers': [{'resources': {'requests': " \
+    "{'cpu': '100m'}}" more "}]" template_more "}}}}"
+
+static void test_apart_from_an_agent(void **state)
+{
+    WORLD;
+    type(&t, "t", 4, 0.2, "z-a");
+    labelled(&t, "kind", "t");
+    type(&t, "u", 4, 0.3, "z-a");
+    put(&w, daemons_put, false, DAEMON("", ", 'nodeSelector': {'kind': 't'}"));
+    pods(&w, "w", 1, "1", ANTI(HOST, "agent"));
+    view(&w);
+    assert_int_equal(fresh(&w, &t, 0, "apart"), 0);
+    assert_true(fresh(&w, &t, 1, "apart") > 0);
+    pods(&w, "w", 1, "1", WITH(TERM(HOST, "agent", "")));
+    view(&w);
+    assert_int_equal(w.view->n_demands, 1);
+    assert_true(fresh(&w, &t, 0, "together") > 0);
+    assert_int_equal(fresh(&w, &t, 1, "together"), 0);
+    world_end(&w);
+}
+
+static void test_an_agent_that_keeps_away(void **state)
+{
+    WORLD;
+    type(&t, "t", 4, 0.2, "z-a");
+    put(&w, daemons_put, false, DAEMON("", ANTI(HOST, "w")));
+    pods(&w, "w", 1, "1", "");
+    view(&w);
+    assert_int_equal(fresh(&w, &t, 0, "apart"), 0);
+    assert_true(w.view->demands[0].bundles[0].alts[0].resources.n > 2);
+    world_end(&w);
+}
+
+static void test_an_agents_host_port(void **state)
+{
+    static const char port[] =
+        ", 'initContainers': [{'restartPolicy': 'Always', 'ports': "
+        "[{'hostPort': 8080}]}]";
+    static const char one[] =
+        ", 'initContainers': [{'restartPolicy': 'Always', 'ports': "
+        "[{'hostPort': 8080, 'hostIP': '10.0.0.1'}]}]";
+    WORLD;
+    type(&t, "t", 4, 0.2, "z-a");
+    pods(&w, "w", 1, "1", port);
+    view(&w);
+    assert_int_equal(fresh(&w, &t, 0, "port 8080"), AMOUNT_ONE);
+    put(&w, daemons_put, false,
+        DAEMON(", 'ports': [{'containerPort': 8080}]",
+               ", 'hostNetwork': true"));
+    view(&w);
+    assert_int_equal(fresh(&w, &t, 0, "port 8080"), 0);
+    put(&w, daemons_put, true, DAEMON("", ""));
+    /* at another address: beside each other, and not beside all addresses */
+    node(&w, "n", "4", "z-a", "", "");
+    bound(&w, "b", "n", "0", "",
+          ", 'initContainers': [{'restartPolicy': 'Always', 'ports': "
+          "[{'hostPort': 8080, 'hostIP': '10.0.0.2'}]}]");
+    view(&w);
+    assert_int_equal(left(&w, "n", "port 8080"), 0);
+    pods(&w, "w", 1, "1", one);
+    view(&w);
+    const struct source_node *n = node_of(w.view, "n");
+    assert_true(pods_amount(&n->available, "host port 8080/TCP") > 0);
+    assert_true(pods_amount(&n->available, "host port 10.0.0.1:8080/TCP") > 0);
+    world_end(&w);
+}
+
+static void test_daemonsets_of_a_zone(void **state)
+{
+    WORLD;
+    type(&t, "t", 4, 0.2, "z-a z-b");
+    put(&w, daemons_put, false,
+        "{'metadata': {'name': 'agent', 'namespace': 'ns'}, 'spec': "
+        "{'template': {'spec': {'nodeSelector': {'" ZONE
+        "': 'z-a'}, 'containers': [{'resources': {'requests': {'cpu': "
+        "'2'}}}]}}}}");
+    pods(&w, "w", 1, "3", "");
+    pods(&w, "v", 1, "1", "");
+    const struct snap_demand *d = settle(&w, &t, "w");
+    struct snap_type x = t.v[0];
+    pods_type_fit(w.view, NULL, 0, &w.view->arena, &x);
+    assert_true(amount(x.resources, "CPU") == 4);
+    assert_int_equal(x.offers[0].taints.n, 1);
+    assert_int_equal(x.offers[1].taints.n, 0);
+    assert_false(pods_tolerated(&d->bundles[0].alts[0].tolerations,
+                                &x.offers[0].taints));
+    d = settle(&w, &t, "ReplicaSet/ns/v");
+    assert_true(pods_tolerated(&d->bundles[0].alts[0].tolerations,
+                               &x.offers[0].taints));
+    world_end(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_racks),
+        cmocka_unit_test(test_a_rack_that_stays_empty_bounds_the_spread),
+        cmocka_unit_test(test_nodes_without_the_key),
+        cmocka_unit_test(test_beside_and_apart_by_rack),
+        cmocka_unit_test(test_namespace_selector),
+        cmocka_unit_test(test_the_zone_where_there_is_room),
+        cmocka_unit_test(test_all_in_one_zone),
+        cmocka_unit_test(test_full_nodes_bound_new_ones),
+        cmocka_unit_test(test_no_node_bounds_nothing),
+        cmocka_unit_test(test_tainted_nodes_are_domains),
+        cmocka_unit_test(test_spread_relative_to_others),
+        cmocka_unit_test(test_zones_that_cannot_have_it_are_none),
+        cmocka_unit_test(test_min_domains_of_zones),
+        cmocka_unit_test(test_a_zone_that_is_stuck),
+        cmocka_unit_test(test_whole_machines_are_spread),
+        cmocka_unit_test(test_no_zone_is_opened_in_vain),
+        cmocka_unit_test(test_who_ends_is_not_counted),
+        cmocka_unit_test(test_spread_over_the_market),
+        cmocka_unit_test(test_as_many_as_one_host_takes),
+        cmocka_unit_test(test_terms_of_affinity_together),
+        cmocka_unit_test(test_apart_from_an_agent),
+        cmocka_unit_test(test_an_agent_that_keeps_away),
+        cmocka_unit_test(test_an_agents_host_port),
+        cmocka_unit_test(test_daemonsets_of_a_zone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
