@@ -1,6 +1,6 @@
 # tests.mk - included by the Makefile: every test there is, by name.
 
-include tests/storm/storm.mk tests/real/real.mk tests/fuzz/fuzz.mk tests/prop/prop.mk tests/plugin/plugin.mk tests/contract/contract.mk tests/exec/exec.mk tests/bench/bench.mk tests/clouds/clouds.mk
+include tests/storm/storm.mk tests/real/real.mk tests/fuzz/fuzz.mk tests/prop/prop.mk tests/plugin/plugin.mk tests/contract/contract.mk tests/exec/exec.mk tests/bench/bench.mk tests/clouds/clouds.mk tests/k8s/random/random.mk
 
 UNIT_SRCS := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_BINS := $(UNIT_SRCS:tests/unit/%.c=$(B)/tests/%)

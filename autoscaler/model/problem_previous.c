@@ -69,8 +69,12 @@ void builder_digests(struct builder *m)
     uint64_t *terms = ARENA_ARRAY(m->arena, uint64_t, s->n_selectors);
     uint64_t *tolerations = ARENA_ARRAY(m->arena, uint64_t, s->n_selectors);
 
-    for (uint32_t c = 0; c < s->n_columns; c++)
-        column[c] = text_hash(s->str[s->columns[c].name]);
+    for (uint32_t c = 0; c < s->n_columns; c++) {
+        const char *name = s->str[s->columns[c].name];
+
+        /* the same bundle, whatever its scheduler says of it meanwhile */
+        column[c] = strcmp(name, UNTRIED_RESOURCE) == 0 ? 0 : text_hash(name);
+    }
     for (uint32_t i = 0; i < s->n_selectors; i++) {
         terms[i] = terms_digest(s, i);
         tolerations[i] = tolerations_digest(s, i);
@@ -80,7 +84,7 @@ void builder_digests(struct builder *m)
         uint64_t sum = terms[shapes[i].selector];
 
         for (uint32_t c = 0; c < s->n_columns; c++)
-            if (row[c] != 0)
+            if (row[c] != 0 && column[c])
                 sum += hash_number(column[c], (uint64_t)row[c]);
         shapes[i].plain = hash_number(sum, 4);
         sum += tolerations[shapes[i].selector];

@@ -285,6 +285,25 @@ static void test_the_schedulers_word(void **state)
     ((struct knode *)records_find(&w.store.nodes, "n1"))->touched_ms = w.now_ms;
     view(&w);
     assert_true(amount(node_of(w.view, "n1")->total, UNTRIED_RESOURCE) == 1);
+    /* the scheduler has not come to it yet: it speaks of fewer nodes */
+    node(&w, "n0", "8", "z1", "", "");
+    put(&w, pods_put, false,
+        "{'metadata': {'name': 'a', 'uid': 'u-a', 'namespace': 'ns'}, 'spec': "
+        "{'containers': [{'resources': {'requests': {'cpu': '1'}}}]}, "
+        "'status': {'conditions': [{'type': 'PodScheduled', 'status': "
+        "'False', 'reason': 'Unschedulable', 'message': '0/1 nodes are "
+        "available: x'}]}}");
+    w.now_ms = clock_mono_ms() + 60000;
+    ((struct knode *)records_find(&w.store.nodes, "n1"))->touched_ms = 0;
+    view(&w);
+    assert_int_equal(
+        pods_amount(&w.view->demands[0].bundles[0].alts[0].resources,
+                    UNTRIED_RESOURCE),
+        0);
+    w.now_ms += 120000;
+    view(&w);
+    assert_true(pods_amount(&w.view->demands[0].bundles[0].alts[0].resources,
+                            UNTRIED_RESOURCE) > 0);
     /* its device plug-in is awaited */
     node(&w, "n2", "8", "z1", ", 'nvidia.com/gpu.present': 'true'", "");
     w.now_ms += 3600000;

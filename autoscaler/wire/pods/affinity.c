@@ -34,8 +34,9 @@ static bool space_selected(const struct pods_store *s, const struct affinity *x,
                  : x->space_reqs.n == 0;
 }
 
-bool affinity_space_meant(const struct pods_store *s, const struct affinity *x,
-                          const char *own, const char *space)
+/* Does it mean pods of this namespace?  own: of the pod that carries it. */
+static bool space_meant(const struct pods_store *s, const struct affinity *x,
+                        const char *own, const char *space)
 {
     if (pods_listed(&x->spaces, space))
         return true;
@@ -48,7 +49,7 @@ bool affinity_means(const struct builder *m, const struct affinity_count *t,
                     const struct pairs *labels, const char *space)
 {
     return t->x->kind != AFFINITY_PORT && pods_reqs_hold(&t->x->reqs, labels) &&
-           affinity_space_meant(m->in->store, t->x, t->space, space);
+           space_meant(m->in->store, t->x, t->space, space);
 }
 
 static uint32_t key_of(struct builder *m, const char *key)
@@ -108,7 +109,7 @@ bool affinity_is_meant(struct builder *m, uint32_t term, const struct pod *p)
     const struct affinity_count *t = &m->terms[term];
 
     return (labels_match(m, p->labels) >> term & 1) &&
-           affinity_space_meant(m->in->store, t->x, t->space, p->space);
+           space_meant(m->in->store, t->x, t->space, p->space);
 }
 
 const struct affinity *affinity_carried(const struct pod_shape *s,
@@ -173,7 +174,7 @@ static void carriers_add(struct affinity_count *t, uint32_t at,
     if (own && t->x->kind == AFFINITY_PORT && !own->self)
         t->matched[at]++;
     else
-        t->carriers[at] += own != NULL;
+        t->carriers[at] += own ? 1 : 0;
 }
 
 static void pod_count(struct builder *m, const struct pod *p, uint32_t node)

@@ -20,9 +20,6 @@ struct affinity_count {
 
 /* The condition's place in m->terms; m->n_terms: it has none. */
 uint32_t affinity_find(const struct builder *m, const struct affinity *x);
-/* Does it mean pods of this namespace?  own: of the pod that carries it. */
-bool affinity_space_meant(const struct pods_store *s, const struct affinity *x,
-                          const char *own, const char *space);
 /* Does the condition mean a pod with these labels? */
 bool affinity_means(const struct builder *m, const struct affinity_count *t,
                     const struct pairs *labels, const char *space);

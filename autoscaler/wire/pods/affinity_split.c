@@ -157,7 +157,7 @@ static void beside(struct group *g, const uint32_t *terms, uint32_t n)
         bool any = sum(there, values_of(g, t->key)) > 0;
 
         if (daemons || (any && t->key == ON_HOST))
-            needs(g, column_beside(m, t, there, joint != NULL), LITTLE);
+            needs(g, column_beside(m, t, there, joint ? true : false), LITTLE);
         else if (any)
             rule_values(g, TOPO_IN, t->key, there);
         else if (all_self(g, terms, n))

@@ -93,9 +93,9 @@ static const struct snap_alt *with_needs(struct builder *m,
 
 /* Has the scheduler looked at it by itself?  Of a gang it may be that the
  * others lack a place, and one that runs has not been looked at. */
-static bool has_word(const struct pod *p)
+static bool has_word(const struct builder *m, const struct pod *p)
 {
-    return p->state == POD_DEMAND && !*p->gang;
+    return p->state == POD_DEMAND && !*p->gang && !said_is_old(m, p->shape);
 }
 
 /* n equal pods; returns how many of them are planned for. */
@@ -103,7 +103,7 @@ static uint32_t bundles_add(struct builder *m, struct pod **v, uint32_t n,
                             struct bundle_vec *to)
 {
     const struct pod *p = v[0];
-    const struct snap_alt *alts = pods_alts(m, p->shape, has_word(p));
+    const struct snap_alt *alts = pods_alts(m, p->shape, has_word(m, p));
     uint32_t n_alts = p->shape->n_alts;
     struct affinity_asked asked;
 

@@ -125,7 +125,9 @@ struct pod_shape {
     const struct affinity *affinities;
     uint32_t n_affinities;
     const char *code, *text; /* why it cannot be served; NULL: it can */
-    char *said; /* by the scheduler, of the pod that came last; NULL */
+    char *said;          /* by the scheduler, of the pod that came last; NULL */
+    int64_t said_ms;     /* mono: since when it says so */
+    uint32_t said_nodes; /* how many nodes it knew of then; 0: not said */
     /* of the view that is being made; made[1]: of pods that wait */
     uint64_t made_for[2];
     const struct snap_alt *made[2];
@@ -489,6 +491,7 @@ struct builder {
     VEC(struct column) columns;
     struct affinity_count *terms; /* affinity.c's */
     uint32_t n_terms, terms_over;
+    uint32_t n_tried; /* nodes that the scheduler has had time to try */
     VEC(struct topo_key) keys;
     VEC(const struct topo_group *const *) groups;
     VEC(struct source_note) notes;
@@ -504,6 +507,10 @@ void builder_due(struct builder *m, int64_t ms);
 /* ---- word.c: the scheduler's word */
 /* waiting: so many pods are demand.  Once, before the nodes are made. */
 void untried_begin(struct builder *m, uint32_t waiting);
+/* Before that: how many nodes there has been time for. */
+void untried_count(struct builder *m, uint32_t waiting);
+/* Is what it says of such pods older than nodes that there has been time for? */
+bool said_is_old(const struct builder *m, const struct pod_shape *s);
 /* Keeps what the condition says, for a person. */
 void said_keep(struct pod_shape *s, const char *message);
 

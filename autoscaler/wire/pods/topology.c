@@ -495,6 +495,8 @@ const struct snap_demand *pods_demands_settle(const struct source_view *view,
                                                              : NULL;
         struct fit_bundles to = {{0}};
 
+        if (less)
+            demand_tolerate(&f, &v[i]);
         for (uint32_t b = 0; g && b < v[i].n_bundles; b++)
             if (g[b])
                 group_settle(&f, &v[i].bundles[b], g[b], &to);
@@ -504,8 +506,6 @@ const struct snap_demand *pods_demands_settle(const struct source_view *view,
             v[i].bundles = to.all.v;
             v[i].n_bundles = to.all.n;
         }
-        if (less)
-            demand_tolerate(&f, &v[i]);
     }
     return v;
 }

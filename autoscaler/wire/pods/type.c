@@ -304,15 +304,10 @@ static void daemons_find(const struct fit *f, uint32_t daemon, bool *ret_all,
 
 /* What is left where the DaemonSets of one zone only run: the offers of that
  * zone are marked by a taint, and who fits there tolerates it (topology.c). */
-static void offer_mark(struct fit *f, struct snap_offer *o,
-                       const struct daemon_need *d)
+static void offer_mark(struct fit *f, struct snap_offer *o, struct qtys less)
 {
-    struct qty *v = ARENA_ARRAY(f->arena, struct qty, o->less.n + d->needs.n);
     struct taint *x;
 
-    if (o->less.n)
-        memcpy(v, o->less.v, o->less.n * sizeof *v);
-    memcpy(v + o->less.n, d->needs.v, d->needs.n * sizeof *v);
     if (!o->less.n) {
         x = ARENA_ARRAY(f->arena, struct taint, o->taints.n + 1);
         if (o->taints.n)
@@ -322,15 +317,37 @@ static void offer_mark(struct fit *f, struct snap_offer *o,
             EFFECT_NO_SCHEDULE};
         o->taints = (struct taints){x, o->taints.n + 1};
     }
-    o->less = (struct qtys){v, o->less.n + d->needs.n};
+    o->less = pods_qtys_join(f->arena, o->less, less);
 }
 
-static void offers_mark(struct fit *f, const struct daemon_need *d,
+/* What the DaemonSet takes, of columns too. */
+static struct qtys daemon_less(struct fit *f, uint32_t daemon)
+{
+    const struct pods_view *w = f->view;
+    const struct qtys *needs = &w->daemons[daemon].needs;
+    struct qty *v = ARENA_ARRAY(f->arena, struct qty, needs->n + w->n_columns);
+    uint32_t n = needs->n;
+
+    memcpy(v, needs->v, n * sizeof *v);
+    for (uint32_t c = 0; c < w->n_columns; c++) {
+        const struct column *x = &w->columns[c];
+        int64_t left = x->daemons ? column_left(x, x->daemons[daemon], x->fresh)
+                                  : x->fresh;
+
+        if (left < x->fresh)
+            v[n++] = (struct qty){x->name, x->fresh - left};
+    }
+    return (struct qtys){v, n};
+}
+
+static void offers_mark(struct fit *f, uint32_t daemon,
                         struct snap_offer *offers)
 {
+    struct qtys less = daemon_less(f, daemon);
+
     for (uint32_t i = 0; i < f->t->n_offers; i++)
-        if (daemon_runs(f, d, offers[i].zone))
-            offer_mark(f, &offers[i], d);
+        if (daemon_runs(f, &f->view->daemons[daemon], offers[i].zone))
+            offer_mark(f, &offers[i], less);
 }
 
 /* Columns of a new node without them, then what each makes of these. */
@@ -351,7 +368,7 @@ static void daemons_take(struct fit *f)
                 offers = arena_copy(f->arena, f->t->offers,
                                     f->t->n_offers * sizeof *offers);
             f->t->offers = offers;
-            offers_mark(f, &w->daemons[i], offers);
+            offers_mark(f, i, offers);
         }
         if (!all)
             continue;

@@ -120,6 +120,7 @@ struct source_view *pods_view_make(const struct pods_view_in *in,
     open = pods_sort_out(&m, &n, &waiting);
     view_pods_place(&m);
     view_machines_begin(&m);
+    untried_count(&m, waiting);
     volumes_begin(&m, open, n);
     pods_affinity_begin(&m, open, n);
     pods_demands(&m, open, n);

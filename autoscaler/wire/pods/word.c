@@ -5,7 +5,8 @@
  * tries again when one changes.  So a node that is Ready and has not changed for
  * a while has no place for any pod that still waits, whatever we believe of its
  * room: there are more conditions (volumes, limits, plug-ins) than can be read.
- * Nodes that came or changed lately, or come up still, are room.
+ * Nodes that came or changed lately, or come up still, are room; all are while
+ * it is behind: it says of how many nodes it speaks.
  *
  * It is one resource for all: such a node has none of it, and every pod that
  * waits needs a little.  A new node has it.
@@ -16,6 +17,7 @@
 #include <string.h>
 
 #include "../../base/alloc.h"
+#include "../../base/clock.h"
 #include "../../base/text.h"
 #include "../../model/amount.h"
 
@@ -23,7 +25,21 @@ enum {
     TRIED_MS = 15000, /* kube-scheduler's longest back-off is 10 s */
     EACH_MS = 20,     /* it tries so many pods one after the other */
     SAID_MAX = 500,
+    OLD_MS = 120000, /* so long it may be behind */
 };
+
+/* "0/12 nodes are available": it has not seen a thirteenth. */
+static uint32_t nodes_in(const char *said)
+{
+    const char *s = strncmp(said, "0/", 2) == 0 ? said + 2 : "";
+    char *end;
+    unsigned long n = strtoul(s, &end, 10);
+
+    return *s >= '0' && *s <= '9' && strncmp(end, " nodes", 6) == 0 &&
+                   n < UINT32_MAX
+               ? (uint32_t)n
+               : 0;
+}
 
 void said_keep(struct pod_shape *s, const char *message)
 {
@@ -37,6 +53,14 @@ void said_keep(struct pod_shape *s, const char *message)
     s->said = mem_zeroed(n + 1, 1);
     memcpy(s->said, message, n);
     text_clean(s->said, n);
+    s->said_ms = clock_mono_ms();
+    s->said_nodes = nodes_in(s->said);
+}
+
+bool said_is_old(const struct builder *m, const struct pod_shape *s)
+{
+    return s->said_nodes && s->said_nodes < m->n_tried &&
+           m->in->now_mono_ms - s->said_ms < OLD_MS;
 }
 
 /* It may have room that the scheduler is about to use, or will have it. */
@@ -53,6 +77,12 @@ static bool is_untried(struct builder *m, const struct view_node *n,
     if (left > 0)
         builder_due(m, left);
     return left > 0;
+}
+
+void untried_count(struct builder *m, uint32_t waiting)
+{
+    for (uint32_t i = 0; i < m->n_nodes && waiting; i++)
+        m->n_tried += !is_untried(m, &m->nodes[i], waiting);
 }
 
 void untried_begin(struct builder *m, uint32_t waiting)

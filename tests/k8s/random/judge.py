@@ -1,0 +1,219 @@
+"""Plays a world on a real control plane with the real daemon, and holds the laws against what comes of it:
+
+    placed      whom Davit counts as placed is bound by kube-scheduler once all is at rest
+    impossible  nobody waits whom kube-scheduler binds on an empty node of a type that may still be bought
+    empty       no machine was bought that stays without a pod
+    rest        it comes to rest
+    cost        no cheaper set of machines holds as many pods (small worlds: brute force, by kube-scheduler)
+"""
+import itertools
+import json
+import pathlib
+import tempfile
+import time
+
+import world as worlds
+from lib.kube import ApiError, until
+from pools import Pools
+
+REST = 2.0       # so long nothing happens
+WORD = 19.0      # so long Davit believes in room that the scheduler refuses (15 s and 20 ms a pod), and a moment
+LONGEST = 150.0
+BRUTE = 10       # sets of machines that are tried
+
+
+class Broken(Exception):
+    def __init__(self, law, text):
+        super().__init__(f"{law}: {text}")
+        self.law = law
+
+
+class Play:
+    def __init__(self, plane, world):
+        self.plane, self.world, self.c = plane, world, plane.client
+
+    # ---- the cluster
+
+    def pods(self):
+        return [p for p in self.c.get("/api/v1/namespaces/default/pods")["items"] if not p["metadata"].get("deletionTimestamp")]
+
+    def loads(self):
+        names = {w["name"] for w in self.world["loads"]}
+        return [p for p in self.pods() if p["metadata"]["labels"].get("app") in names]
+
+    def unbound(self):
+        return [p for p in self.loads() if not p["spec"].get("nodeName")]
+
+    def begin(self):
+        c = self.c
+        for space, labels in (("blue", {"team": "blue"}),):
+            if self.plane.api("GET", f"/api/v1/namespaces/{space}")[0] != 200:
+                c.post("/api/v1/namespaces", {"metadata": {"name": space, "labels": labels}})
+        for n in self.world["nodes"]:
+            c.post("/api/v1/nodes", worlds.node(n["name"], n["zone"], n["cpu"], n["labels"], n["taints"]))
+        for n in self.world["nodes"]:
+            until(lambda: self.ready(n["name"]), 30, f"{n['name']} is not ready")
+            if n["used"]:
+                c.post("/api/v1/namespaces/default/pods", worlds.filler(n))
+        for d in self.world["daemons"]:
+            self.plane.apply(worlds.daemonset(d))
+        self.plane.client.call("POST", "/apis/storage.k8s.io/v1/storageclasses", {
+            "metadata": {"name": "manual"}, "provisioner": "kubernetes.io/no-provisioner",
+            "volumeBindingMode": "WaitForFirstConsumer"})
+        for w in self.world["loads"]:
+            for o in worlds.volumes(w):
+                place = "/api/v1/persistentvolumes" if o["kind"] == "PersistentVolume" else \
+                    "/api/v1/namespaces/default/persistentvolumeclaims"
+                c.post(place, o)
+        for w in self.world["loads"]:
+            self.plane.apply(worlds.workload(w))
+        want = sum(w["replicas"] for w in self.world["loads"])
+        until(lambda: len(self.loads()) == want, 30, "the pods are not there")
+
+    def ready(self, name):
+        conditions = self.c.get(f"/api/v1/nodes/{name}")
+        return any(x["type"] == "Ready" and x["status"] == "True" for x in conditions["status"].get("conditions", [])) \
+            and not any(t["key"].startswith("node.kubernetes.io/not-ready") for t in conditions["spec"].get("taints", []))
+
+    def clear(self):
+        c, none = self.c, {"gracePeriodSeconds": 0, "propagationPolicy": "Background"}
+        for path in ("/apis/apps/v1/namespaces/default/deployments", "/apis/apps/v1/namespaces/default/daemonsets",
+                     "/apis/apps/v1/namespaces/default/replicasets", "/api/v1/namespaces/default/pods", "/api/v1/nodes",
+                     "/api/v1/namespaces/default/persistentvolumeclaims", "/api/v1/persistentvolumes",
+                     "/api/v1/namespaces/default/events"):
+            c.delete(path, none)
+        paths = ("/api/v1/namespaces/default/pods", "/api/v1/nodes", "/api/v1/persistentvolumes",
+                 "/api/v1/namespaces/default/persistentvolumeclaims", "/apis/apps/v1/namespaces/default/replicasets")
+
+        def gone():
+            left = [p for p in paths if c.get(p)["items"]]
+            for p in left:
+                c.delete(p, none)
+            return not left
+        until(gone, 60, "the plane is not empty", every=0.3)
+
+    # ---- what Davit says
+
+    def state(self, d):
+        """What changes as long as something happens."""
+        bound = sorted(p["metadata"]["name"] + ">" + p["spec"].get("nodeName", "") for p in self.pods())
+        nodes = sorted(n["metadata"]["name"] for n in self.c.get("/api/v1/nodes")["items"])
+        machines = sorted(d.machines().items())
+        return json.dumps([bound, nodes, machines])
+
+    def bundles(self, d):
+        status, reply = d.get("/v1/why/kubernetes")
+        owner = (reply or {}).get("owner") if status == 200 else None
+        return [b for x in (owner or {}).get("demands", []) for b in x["bundles"]]
+
+    def rest(self, d):
+        """Waits until nothing happens any more: for a moment when all pods run, else for as long as the scheduler's
+        word takes."""
+        began = since = time.monotonic()
+        last = self.state(d)
+        while time.monotonic() - began < LONGEST:
+            time.sleep(0.25)
+            now = self.state(d)
+            if now != last:
+                last, since = now, time.monotonic()
+            still = time.monotonic() - since
+            if still > REST and not self.unbound() or still > WORD + REST:
+                return
+        raise Broken("rest", f"it is not at rest after {LONGEST:.0f} s")
+
+    # ---- the laws
+
+    def placed(self, d):
+        for _ in range(20):  # a view may be a moment old
+            bad = [b["text"] for b in self.bundles(d) if b["placed"] or b["launched"]]
+            if not bad or not self.unbound():
+                return
+            time.sleep(0.1)
+        raise Broken("placed", f"{'; '.join(bad)}, and {len(self.unbound())} pods are not bound: {self.words()}")
+
+    def words(self):
+        return sorted({c.get("message", "")[:300] for p in self.unbound() for c in p["status"].get("conditions", [])
+                       if c["type"] == "PodScheduled"})
+
+    def empty(self, machines):
+        held = {p["spec"].get("nodeName") for p in self.loads()}
+        idle = [m for m in machines if m not in held]
+        if idle:
+            raise Broken("empty", f"{', '.join(idle)} bought for nothing")
+
+    def impossible(self, d):
+        """An empty node of each type and zone that may still be bought, one after the other."""
+        waiting = {p["metadata"]["name"] for p in self.unbound()}
+        if not waiting:
+            return
+        d.stop()
+        have = d.machines()
+        for name, t in self.world["types"].items():
+            for zone in t["zones"] if have[name] < t["max"] else []:
+                self.c.post("/api/v1/nodes", worlds.node("empty", zone, t["cpu"], t["labels"], t["taints"]))
+                until(lambda: self.ready("empty"), 30, "the node is not ready")
+                time.sleep(2.5)  # it tries again at once, and after a second
+                got = [p["metadata"]["name"] for p in self.loads() if p["spec"].get("nodeName") == "empty"]
+                if got:
+                    raise Broken("impossible", f"{', '.join(got)} waits, and an empty {name} in {zone} holds it")
+                self.c.delete("/api/v1/nodes/empty", {"gracePeriodSeconds": 0})
+                for p in self.pods():
+                    if p["spec"].get("nodeName") == "empty":
+                        self.c.delete(f"/api/v1/namespaces/default/pods/{p['metadata']['name']}", {"gracePeriodSeconds": 0})
+
+    def cheaper(self, cost):
+        """Sets of machines below cost / 1.1, the cheapest first, that have CPUs enough."""
+        kinds = [(n, z, t) for n, t in self.world["types"].items() for z in t["zones"]]
+        need = sum(w["cpu"] * w["replicas"] for w in self.world["loads"])
+        free = sum(n["cpu"] - n["used"] for n in self.world["nodes"])
+        sets = []
+        for k in range(0, 5):
+            for s in itertools.combinations_with_replacement(range(len(kinds)), k):
+                price = sum(kinds[i][2]["price"] for i in s)
+                if price * 1.1 < cost - 1e-9 and free + sum(kinds[i][2]["cpu"] for i in s) >= need and \
+                        all(sum(kinds[i][0] == n for i in s) <= t["max"] for n, t in self.world["types"].items()):
+                    sets.append((price, s))
+        return [([kinds[i] for i in s], price) for price, s in sorted(sets)[:BRUTE]]
+
+    def cost(self, bought):
+        """bought: types by machine.  By brute force: the same world with cheaper machines there from the beginning."""
+        cost = sum(self.world["types"][t]["price"] for t in bought.values())
+        bound = len(self.loads()) - len(self.unbound())
+        for machines, price in self.cheaper(cost):
+            self.clear()
+            self.begin()
+            for i, (_, zone, t) in enumerate(machines):
+                self.c.post("/api/v1/nodes", worlds.node(f"m{i}", zone, t["cpu"], t["labels"], t["taints"]))
+            try:
+                until(lambda: len(self.loads()) - len(self.unbound()) >= bound, 5)
+            except AssertionError:
+                continue
+            raise Broken("cost", f"{cost:.3f} $/h, and {[(n, z) for n, z, _ in machines]} for {price:.3f} do")
+
+    def run(self, brute=False, keep=None):
+        folder = keep or tempfile.mkdtemp(prefix="davit-world-")
+        self.clear()
+        self.begin()
+        types = worlds.types(self.world)
+        limits = {"idle_timeout": "1h", "consolidate": "off"}
+        with Pools(self.plane, folder, types, limits=limits, head={"reserve": False}) as d:
+            self.rest(d)
+            self.placed(d)
+            machines = json.loads(pathlib.Path(folder, "sim.json").read_text())["machines"] if d.sim.exists() else []
+            self.empty([m["id"] for m in machines])
+            self.impossible(d)
+            if not d.p or d.p.poll() is not None:
+                d.start()
+        if brute:
+            self.cost({m["id"]: m["type"] for m in machines})
+
+
+def judge(plane, world, brute=False, keep=None):
+    play = Play(plane, world)
+    try:
+        play.run(brute, keep)
+    finally:
+        try:
+            play.clear()
+        except (ApiError, AssertionError):
+            pass
