@@ -13,6 +13,7 @@
 
 #include "../base/alloc.h"
 #include "../base/clock.h"
+#include "door/local.h"
 #include "inside.h"
 
 /* Those that have no line in a file. */
@@ -24,11 +25,13 @@ static const struct principal stranger = {.name = "stranger"};
 static const struct principal certified = {.name = "certificate",
                                            .admin = true};
 
-static unsigned found(struct exchange *ex, const struct principal *who,
-                      const char *via, const char *name)
+static unsigned found(struct exchange *ex, enum proof proof,
+                      const struct principal *who, const char *via,
+                      const char *name)
 {
     struct caller *c = &ex->caller;
 
+    c->proof = proof;
     c->who = who;
     c->via = via;
     snprintf(c->name, sizeof c->name, "%s", name);
@@ -46,25 +49,69 @@ static unsigned refuse(struct exchange *ex, unsigned code, const char *where,
     return code;
 }
 
+/* ---- who that is, by what he has shown: at the door, and again later */
+
+static bool is_own(uid_t uid)
+{
+    return uid == 0 || (uid == geteuid() && local_known(uid));
+}
+
+static const struct principal *user_of(const struct access *a, uid_t uid)
+{
+    const struct principal *who = a && local_known(uid)
+                                      ? access_by_user(a, uid, clock_wall_ms())
+                                      : NULL;
+
+    return who ? who : is_own(uid) ? &local : NULL;
+}
+
+static const struct principal *token_holder(struct server *s,
+                                            const struct access *a,
+                                            const unsigned char digest[32])
+{
+    if (guard_token_fits(&s->guard, digest))
+        return &token_file;
+    return a ? access_by_token(a, digest, clock_wall_ms()) : NULL;
+}
+
+/* The first of its names that has a line; *ret: its number. */
+static const struct principal *certificate_of(const struct access *a,
+                                              const struct cert_names *names,
+                                              uint32_t *ret)
+{
+    const struct principal *who = a ? NULL : &certified;
+
+    *ret = 0;
+    for (uint32_t i = 0; a && !who && i < names->n; i++) {
+        who = access_by_cert(a, names->v[i].kind, names->v[i].text,
+                             clock_wall_ms());
+        *ret = who ? i : 0;
+    }
+    return who;
+}
+
 /* ---- by what he shows */
 
 static unsigned by_user(struct exchange *ex, uid_t uid)
 {
-    const struct principal *who = ex->caller.access
-                                      ? access_by_user(ex->caller.access, uid,
-                                                       clock_wall_ms())
-                                      : NULL;
-    char text[128];
+    const struct principal *who = user_of(ex->caller.access, uid);
+    char text[400];
 
-    if (who)
-        return found(ex, who, "socket", who->name);
-    if (uid == 0 || uid == geteuid()) {
+    ex->caller.uid = uid;
+    if (who == &local)
         snprintf(text, sizeof text, "uid:%u", (unsigned)uid);
-        return found(ex, &local, "socket", text);
-    }
-    snprintf(text, sizeof text,
-             "user %u has no line in api.tokens, such as `me user:%u read`",
-             (unsigned)uid, (unsigned)uid);
+    if (who)
+        return found(ex, PROOF_USER, who, "socket",
+                     who == &local ? text : who->name);
+    if (local_known(uid))
+        snprintf(text, sizeof text,
+                 "user %u has no line in api.tokens, such as `me user:%u read`",
+                 (unsigned)uid, (unsigned)uid);
+    else
+        snprintf(text, sizeof text,
+                 "Davit runs in a user namespace (PrivateUsers= of its unit, a "
+                 "container) that does not know this user, so he cannot be "
+                 "told from others: use a token, or take that setting away");
     return refuse(ex, 403, "api.socket", text);
 }
 
@@ -102,26 +149,33 @@ static unsigned wrong(struct exchange *ex)
                   "api.tokens, none of api.kubernetes, or its time is over");
 }
 
+static unsigned throttled(struct exchange *ex)
+{
+    exchange_error(ex, 429, "THROTTLED", "Authorization",
+                   "too many wrong tokens came from %s; wait a minute",
+                   ex->caller.from);
+    ex->close = true;
+    return 429;
+}
+
 /* A token of the API server's, if there is one to ask; what is not known yet
  * makes ex->unknown: he may nothing until caller_review(). */
-static unsigned by_review(struct exchange *ex, const unsigned char digest[32],
-                          bool formed)
+static unsigned by_review(struct exchange *ex, bool formed)
 {
     struct server *s = ex->server;
     struct access *x;
 
     if (!formed || !s->review)
         return wrong(ex);
-    if (!review_known(s->review, digest, &x)) {
+    if (!review_known(s->review, ex->caller.digest, &x)) {
         ex->unknown = true;
-        return found(ex, &stranger, "token", "stranger");
+        return found(ex, PROOF_NONE, &stranger, "token", "stranger");
     }
     if (!x)
         return wrong(ex);
     access_unref(ex->caller.access);
     ex->caller.access = x;
-    login_good(s->door, ex->peer, digest);
-    return found(ex, x->v, "kubernetes", x->v->name);
+    return found(ex, PROOF_REVIEW, x->v, "kubernetes", x->v->name);
 }
 
 static bool reviewable(const char *header)
@@ -135,29 +189,29 @@ static bool reviewable(const char *header)
     return yes;
 }
 
+/* Is it that of somebody whom the API server knew a while ago? */
+static bool was_reviewed(const struct exchange *ex)
+{
+    const struct server *s = ex->server;
+
+    return s->review && review_was_good(s->review, ex->caller.digest);
+}
+
+/* What is known is looked up before anything else: nobody is kept out by the
+ * wrong tokens of others at his address. */
 static unsigned by_token(struct exchange *ex, const char *header)
 {
-    struct server *s = ex->server;
-    const struct principal *who = NULL;
-    unsigned char digest[32];
-    bool formed = digest_of(header, digest);
+    struct caller *c = &ex->caller;
+    const struct principal *who;
 
-    if (formed && !login_may(s->door, ex->peer, digest)) {
-        exchange_error(ex, 429, "THROTTLED", "Authorization",
-                       "too many wrong tokens came from %s; wait a minute",
-                       ex->caller.from);
-        ex->close = true;
-        return 429;
-    }
-    if (formed && guard_token_fits(&s->guard, digest))
-        who = &token_file;
-    else if (formed && ex->caller.access)
-        who = access_by_token(ex->caller.access, digest, clock_wall_ms());
-    if (who) {
-        login_good(s->door, ex->peer, digest);
-        return found(ex, who, "token", who->name);
-    }
-    return by_review(ex, digest, formed && reviewable(header));
+    if (!digest_of(header, c->digest))
+        return wrong(ex);
+    who = token_holder(ex->server, c->access, c->digest);
+    if (who)
+        return found(ex, PROOF_TOKEN, who, "token", who->name);
+    if (!was_reviewed(ex) && !login_may(ex->server->door, ex->peer))
+        return throttled(ex);
+    return by_review(ex, reviewable(header));
 }
 
 enum { NOT_SHOWN = 1 };
@@ -165,26 +219,61 @@ enum { NOT_SHOWN = 1 };
 static unsigned by_certificate(struct exchange *ex)
 {
     struct server *s = ex->server;
+    struct caller *c = &ex->caller;
     const struct principal *who;
-    const char *why = "";
-    char name[128], text[512];
+    struct cert_names names;
+    const char *why;
+    uint32_t at;
+    char text[900];
 
-    if (!s->certs ||
-        !certs_client(s->certs, ex->connection, name, sizeof name, &why)) {
+    c->shown = s->certs ? certs_shown(s->certs, ex->connection) : NULL;
+    if (!c->shown)
+        return NOT_SHOWN;
+    why = certs_judge(s->certs, c->shown, &names);
+    if (why) {
         snprintf(text, sizeof text, "the client's certificate is not good: %s",
                  why);
-        return *why ? refuse(ex, 401, "certificate", text) : NOT_SHOWN;
+        return refuse(ex, 401, "certificate", text);
     }
-    if (!ex->caller.access)
-        return found(ex, &certified, "certificate", name);
-    who = access_by_cert(ex->caller.access, name, clock_wall_ms());
+    who = certificate_of(c->access, &names, &at);
     if (who)
-        return found(ex, who, "certificate", name);
+        return found(ex, PROOF_CERT, who, "certificate", names.v[at].text);
     snprintf(text, sizeof text,
-             "the certificate of %s has no line in api.tokens, such as `%s "
-             "cert:%s read`",
-             name, name, name);
+             "the certificate of %s has no line in api.tokens, such as `me "
+             "cert:%s:%s read`",
+             names.v[0].text, cert_kinds[names.v[0].kind], names.v[0].text);
     return refuse(ex, 403, "certificate", text);
+}
+
+/* Nothing is asked of who reaches a loopback address, but that he is root or
+ * Davit's own user, where nobody has written that anybody may. */
+static unsigned by_nothing(struct exchange *ex)
+{
+    const struct guard *g = &ex->server->guard;
+    uid_t uid;
+
+    if (g->anonymous || (!g->loopback && !g->closed))
+        return found(ex, PROOF_OPEN, &anybody, "open", "anybody");
+    if (!g->closed && seat_user(ex->seat, &uid) && is_own(uid))
+        return found(ex, PROOF_OPEN, &anybody, "open", "anybody");
+    if (g->closed)
+        return refuse(
+            ex, 401, "Authorization",
+            g->has_token || ex->server->access || ex->server->review
+                ? "this API needs the header `Authorization: Bearer "
+                  "<token>`, with a token of api.token_file, "
+                  "api.tokens or api.kubernetes, or a client's certificate "
+                  "where api.tls has a client_ca"
+            : g->socket
+                ? "this port needs a token, and none is configured: use "
+                  "api.socket, set api.tokens, or `api: {anonymous: admin}`"
+                : "this API needs a client's certificate of "
+                  "api.tls.client_ca");
+    return refuse(ex, 401, "Authorization",
+                  "without a token this port answers to root and to Davit's "
+                  "own user: set api.tokens, or api.socket with `NAME "
+                  "user:USER ...`, or let every user of this machine do "
+                  "everything by `api: {anonymous: admin}`");
 }
 
 unsigned caller_find(struct exchange *ex)
@@ -203,24 +292,96 @@ unsigned caller_find(struct exchange *ex)
     if (auth && (s->guard.has_token || s->access || s->review))
         return by_token(ex, auth);
     code = by_certificate(ex);
-    if (code != NOT_SHOWN)
-        return code;
-    if (!s->guard.closed)
-        return found(ex, &anybody, "open", "anybody");
-    return refuse(
-        ex, 401, "Authorization",
-        s->guard.has_token || s->access || s->review
-            ? "this API needs the header `Authorization: Bearer "
-              "<token>`, with a token of api.token_file, "
-              "api.tokens or api.kubernetes, or a client's certificate where api.tls "
-              "has a client_ca"
-            : "this API needs a client's certificate of "
-              "api.tls.client_ca");
+    return code == NOT_SHOWN ? by_nothing(ex) : code;
+}
+
+void caller_watch(struct exchange *ex, bool on)
+{
+    struct review *r = ex->server->review;
+    size_t n = 0;
+    const char *token;
+    char *text;
+
+    if (ex->watched == on || ex->caller.proof != PROOF_REVIEW)
+        return;
+    ex->watched = on;
+    if (!on) {
+        review_unwatch(r, ex->caller.digest);
+        return;
+    }
+    token = token_of(exchange_header(ex, MHD_HTTP_HEADER_AUTHORIZATION), &n);
+    text = mem_strndup(token ? token : "", n);
+    review_watch(r, text, ex->caller.digest);
+    OPENSSL_cleanse(text, strlen(text));
+    free(text);
+}
+
+static const struct principal *principal_now(struct server *s,
+                                             const struct caller *c,
+                                             const struct access *now)
+{
+    struct cert_names names;
+    uint32_t at;
+
+    switch (c->proof) {
+    case PROOF_OPEN: return &anybody;
+    case PROOF_USER: return user_of(now, c->uid);
+    case PROOF_TOKEN: return token_holder(s, now, c->digest);
+    case PROOF_CERT:
+        return certs_judge(s->certs, c->shown, &names)
+                   ? NULL
+                   : certificate_of(now, &names, &at);
+    default: return NULL;
+    }
+}
+
+/* Of a ServiceAccount its namespace, which may have many of them. */
+const char *caller_share(const struct caller *c, char *buf, size_t n)
+{
+    static const char account[] = "system:serviceaccount:";
+    const char *name = c->name;
+
+    if (c->proof == PROOF_REVIEW &&
+        strncmp(name, account, sizeof account - 1) == 0) {
+        name += sizeof account - 1;
+        snprintf(buf, n, "namespace/%.*s", (int)strcspn(name, ":"), name);
+    } else if (c->proof == PROOF_OPEN) {
+        snprintf(buf, n, "open/%s", c->from);
+    } else {
+        snprintf(buf, n, "%s/%s", c->via,
+                 *c->who->name ? c->proof == PROOF_CERT ? c->name : c->who->name
+                               : c->name);
+    }
+    return buf;
+}
+
+enum standing_now caller_still(struct server *s, struct caller *c)
+{
+    const struct principal *who = NULL;
+    struct access *now = NULL;
+
+    if (c->proof == PROOF_REVIEW) {
+        if (!review_known(s->review, c->digest, &now))
+            return STILL_MAYBE;
+        who = now ? now->v : NULL;
+    } else {
+        now = s->access ? access_get(s->access) : NULL;
+        who = principal_now(s, c, now);
+    }
+    if (!who) {
+        access_unref(now);
+        return STILL_NO;
+    }
+    access_unref(c->access);
+    c->access = now;
+    c->who = who;
+    return STILL_YES;
 }
 
 void caller_copy(struct caller *to, const struct caller *from)
 {
     *to = *from;
+    shown_ref(to->shown);
     if (to->access)
         access_ref(to->access);
 }
@@ -228,6 +389,7 @@ void caller_copy(struct caller *to, const struct caller *from)
 void caller_done(struct caller *c)
 {
     access_unref(c->access);
+    shown_unref(c->shown);
     *c = (struct caller){0};
 }
 
@@ -264,7 +426,7 @@ static void review_answer(struct exchange *ex)
     const struct review_job *j = (struct review_job *)ex->pending->task;
 
     if (j->status == ST_OK)
-        by_review(ex, j->digest, true);
+        by_review(ex, true);
     if (j->status != ST_OK || ex->unknown)
         exchange_error(ex, 503, "RETRY", "Authorization",
                        "the Kubernetes API server cannot be asked about the "
@@ -332,7 +494,7 @@ enum status caller_may_ask(const struct caller *c, const char *owner,
                     "owner: %s may not ask for \"%.64s\"; it may do this: "
                     "%.200s",
                     c->name, owner, principal_rights(c->who, &a));
-    else if (!principal_queues(c->who, queue))
+    else if (queue && !principal_queues(c->who, queue))
         s = err_set(err, ST_AUTH,
                     "queue: %s may not use %s%.64s%s; it may do this: %.200s",
                     c->name, *queue ? "the queue \"" : "all node types", queue,

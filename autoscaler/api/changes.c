@@ -108,7 +108,7 @@ static enum status request_fill(struct command *cmd, const struct caller *by,
     json_decref(body);
     buf_done(text);
     if (s == ST_OK)
-        s = caller_may_ask(by, r.owner, r.clear ? "" : r.demand.queue, err);
+        s = caller_may_ask(by, r.owner, r.clear ? NULL : r.demand.queue, err);
     if (s != ST_OK)
         return s;
     cmd->owner = r.owner;
@@ -133,7 +133,7 @@ static void request_answer(struct exchange *ex)
 struct request_job {
     struct task task;
     struct buf body;
-    struct mailbox *mailbox;
+    struct server *server;
 };
 
 static void request_job_free(struct task *task)
@@ -149,10 +149,14 @@ static bool request_job_run(struct task *task)
     struct request_job *j = (struct request_job *)task;
     struct pending *p = task->pending;
 
-    p->cmd.status = request_fill(&p->cmd, &p->caller, &j->body, &p->cmd.err);
+    p->cmd.status = caller_still(j->server, &p->caller) == STILL_NO
+                        ? err_set(&p->cmd.err, ST_AUTH,
+                                  "the right to ask has ended meanwhile")
+                        : request_fill(&p->cmd, &p->caller, &j->body,
+                                       &p->cmd.err);
     if (p->cmd.status != ST_OK)
         return true;
-    post(p, j->mailbox);
+    post(p, j->server->mailbox);
     return false;
 }
 
@@ -163,7 +167,7 @@ static void put_large(struct exchange *ex)
     j->task.run = request_job_run;
     j->task.free = request_job_free;
     j->body = ex->body;
-    j->mailbox = ex->server->mailbox;
+    j->server = ex->server;
     buf_init(&ex->body, BODY_MAX);
     tasks_send(ex->server->tasks, ex, &j->task, COMMAND_REQUEST_PUT,
                request_answer);

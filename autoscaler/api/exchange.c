@@ -16,10 +16,12 @@
 #include <strings.h>
 
 #include "../base/alloc.h"
+#include "../base/clock.h"
 #include "../base/gzip.h"
 #include "inside.h"
 
 #define REFUSED_DISCARD_MAX (64u << 10)
+#define AGAIN_MS 1000          /* a request that takes longer is judged again */
 #define GZIP_FROM 1000         /* bytes: less is sent as it is */
 #define GZIP_WELL (256u << 10) /* more is compressed fast, not well */
 
@@ -341,6 +343,7 @@ static struct exchange *exchange_new(struct server *s,
     atomic_fetch_add(&s->exchanges, 1);
     ex->server = s;
     ex->connection = conn;
+    ex->began_ms = clock_mono_ms();
     ex->seat = seat_of(conn);
     ex->peer = seat_peer(ex->seat);
     buf_init(&ex->body, BODY_MAX);
@@ -391,8 +394,10 @@ static enum MHD_Result first_call(struct exchange *ex, const char *url,
     route_find(ex, url, method);
     /* without permission nobody learns which paths there are */
     guard_check(ex, ex->route && ex->route->flags & ROUTE_OPEN);
-    if (!ex->unknown)
+    if (!ex->unknown) {
+        caller_watch(ex, true);
         return before_body(ex);
+    }
     /* nothing of a stranger's body is held for him: it waits in the kernel */
     exchange_forget(ex);
     caller_review(ex);
@@ -400,6 +405,23 @@ static enum MHD_Result first_call(struct exchange *ex, const char *url,
         return MHD_YES; /* suspended; identified() goes on */
     ex->unknown = false;
     return before_body(ex);
+}
+
+/* It took its time, in the body or waiting: rights may have ended meanwhile, and
+ * those of now count. */
+static void caller_again(struct exchange *ex)
+{
+    if (ex->code || !ex->route || ex->route->flags & ROUTE_OPEN ||
+        clock_mono_ms() - ex->began_ms < AGAIN_MS)
+        return;
+    if (caller_still(ex->server, &ex->caller) == STILL_NO) {
+        exchange_error(ex, 401, "AUTH", "Authorization",
+                       "the right to do this has ended meanwhile; what was "
+                       "asked for before may have taken effect");
+        return;
+    }
+    ex->trusted = principal_reads(ex->caller.who);
+    caller_may(ex);
 }
 
 static void pending_answer(struct exchange *ex)
@@ -437,6 +459,7 @@ static enum MHD_Result identified(struct exchange *ex, const char *url,
         route_find(ex, url, method);
     if (!ex->code)
         caller_may(ex);
+    caller_watch(ex, true);
     return before_body(ex);
 }
 
@@ -461,7 +484,8 @@ enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *connection,
     }
     if (ex->unknown)
         return identified(ex, url, method);
-    if (ex->pending)
+    caller_again(ex);
+    if (ex->pending && !ex->code)
         pending_answer(ex);
     else if (!ex->code)
         ex->route->run(ex);
@@ -487,6 +511,7 @@ void exchange_completed(void *cls, struct MHD_Connection *connection,
         MHD_destroy_response(ex->response);
     atomic_fetch_sub(&ex->server->exchanges, 1);
     pending_unref(ex->pending);
+    caller_watch(ex, false);
     caller_done(&ex->caller);
     buf_done(&ex->body);
     free(ex);

@@ -153,8 +153,10 @@ enum status guard_init(struct guard *g, const struct config *c, struct err *err)
             return s;
         g->has_token = true;
     }
+    g->socket = c->api_socket[0];
+    g->anonymous = c->api_anonymous && g->loopback;
     g->closed = g->has_token || c->api_tokens[0] || c->api_client_ca[0] ||
-                c->api_kube;
+                c->api_kube || (g->socket && g->loopback);
     if (!g->loopback && !g->closed && !g->tls)
         return err_set(
             err, ST_INVALID,
@@ -274,7 +276,7 @@ unsigned guard_check(struct exchange *ex, bool open)
     if (code == 0)
         ex->trusted = principal_reads(ex->caller.who);
     /* a probe is answered to everybody, but for pages of other sites */
-    if (code != 0 && open && ex->server->guard.closed) {
+    if (code != 0 && open && (ex->server->guard.closed || code == 401)) {
         exchange_forget(ex);
         return 0;
     }

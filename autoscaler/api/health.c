@@ -63,6 +63,10 @@ void server_problems(struct server *s, struct view *v)
     if (!g->loopback && !g->closed)
         add(v, "api: everybody who reaches it may order machines: set "
                "api.tokens, or client_ca under api.tls");
+    if (g->anonymous && *g->host)
+        add(v,
+            "api.anonymous: every user of this machine, and whatever reaches "
+            "its loopback addresses, may order and end machines");
     if (!g->loopback && !g->tls)
         add(v, "api: tokens can be read on their way: set api.tls");
 }

@@ -52,6 +52,8 @@ struct exchange;
 struct guard {
     bool loopback, tls, has_token;
     bool closed;    /* whoever shows nothing is nobody */
+    bool anonymous; /* ... but for a loopback address, where somebody wrote so */
+    bool socket;    /* there is api.socket */
     char host[256]; /* as configured */
     char **hosts;   /* api.hosts */
     uint32_t n_hosts;
@@ -114,6 +116,7 @@ struct pending {
     struct command cmd;   /* for the control loop */
     struct task *task;    /* for the thread for long work, or NULL */
     struct caller caller; /* a copy: it may outlive the exchange */
+    char share[400];      /* whose share of what may be asked for it takes */
     struct peer *peer;    /* whose share of waiting it takes */
     struct door *door;
     struct pending_list *list;
@@ -169,9 +172,11 @@ struct exchange {
     route_fn *answer; /* after it */
     unsigned code;    /* of the reply; 0: none yet */
     struct MHD_Response *response;
-    bool queued;  /* a shared reply is on its way already */
-    bool trusted; /* may read everything */
-    bool unknown; /* the API server is to be asked about the token */
+    bool queued;      /* a shared reply is on its way already */
+    bool trusted;     /* may read everything */
+    bool unknown;     /* the API server is to be asked about the token */
+    bool watched;     /* ... and is asked again as long as this takes */
+    int64_t began_ms; /* mono */
     struct caller caller;
 };
 /* Sets ex->route and ex->arg, or writes the refusal. */
@@ -294,6 +299,8 @@ struct listener;
 /* Lets those go on that have something to send. */
 void listeners_wake(struct server *s, bool events, int64_t mono_ms);
 void listeners_end(struct server *s);
+/* Ends those of callers whose right is over; once a second. */
+void listeners_judge(struct server *s, int64_t mono_ms);
 
 struct server {
     struct mailbox *mailbox;

@@ -106,6 +106,14 @@ static void end(struct pending *p, enum pending_state state)
     MHD_resume_connection(p->connection);
 }
 
+/* Its caller does not change any more. */
+static bool may_queue(const struct command *c, const char *queue)
+{
+    const struct pending *p = c->arg;
+
+    return principal_queues(p->caller.who, queue);
+}
+
 bool pending_send(struct pending *p, struct exchange *ex,
                   void (*send)(struct pending *, void *), void *arg)
 {
@@ -128,6 +136,8 @@ bool pending_send(struct pending *p, struct exchange *ex,
     list->n++;
     caller_copy(&p->caller, &ex->caller);
     p->cmd.by = p->caller.text;
+    p->cmd.share = caller_share(&p->caller, p->share, sizeof p->share);
+    p->cmd.may_queue = may_queue;
     p->peer = ex->peer;
     p->door = ex->server->door;
     seat_enter(ex->seat, SEAT_WORK);

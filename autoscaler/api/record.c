@@ -18,7 +18,7 @@ void record_change(struct exchange *ex)
     struct out o;
 
     if (!ex->route || !(ex->route->flags & ROUTE_CHANGE) || !ex->caller.who ||
-        ex->code == 401 || ex->code == 429)
+        ex->code == 401)
         return;
     buf_init(&b, 8192);
     out_init(&o, &b);

@@ -59,6 +59,10 @@ static enum status read_owner(const json_t *body, const char *otherwise,
             err, ST_INVALID,
             "owner: \"ray\" stands for what Ray itself asks for "
             "(ray.autoscaler.sdk.request_resources); choose another name");
+    if (strcmp(owner, "kubernetes") == 0)
+        return err_set(err, ST_INVALID,
+                       "owner: \"kubernetes\" stands for pending pods; choose "
+                       "another name");
     *ret = arena_strdup(arena, owner);
     return ST_OK;
 }

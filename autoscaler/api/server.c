@@ -185,6 +185,7 @@ static void *reaper_main(void *arg)
                 certs_refresh(s->certs);
             if (s->access)
                 access_refresh(s->access);
+            listeners_judge(s, now);
         }
     }
 }

@@ -148,5 +148,6 @@ enum status certs_of(const struct config *c, struct certs **ret,
     if (!*c->api_tls_cert)
         return ST_OK;
     return certs_open(c->api_tls_cert, c->api_tls_key,
-                      c->api_client_ca ? c->api_client_ca : "", ret, err);
+                      c->api_client_ca ? c->api_client_ca : "",
+                      c->api_client_crl ? c->api_client_crl : "", ret, err);
 }

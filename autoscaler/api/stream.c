@@ -25,8 +25,11 @@ struct listener {
     int64_t after;   /* the last event sent */
     int64_t sent_ms; /* mono, when something was sent last */
     bool suspended, over;
-    char who[384];  /* whose it is */
-    struct buf out; /* what is being sent */
+    bool barred;   /* its caller's right is over: nothing more is sent */
+    char who[384]; /* whose it is */
+    struct caller caller;
+    int64_t known_ms; /* mono: its caller was known last */
+    struct buf out;   /* what is being sent */
     size_t from;
 };
 
@@ -58,6 +61,15 @@ static bool missed(int64_t after, const struct event *v, uint32_t n)
     return after >= 0 && n > 0 && v[0].id > after + 1;
 }
 
+/* A line of its own in a stream: a journal may come from a stranger. */
+static void word_add(struct buf *b, const char *kind)
+{
+    for (const char *p = kind; *p; p++)
+        buf_add(b,
+                strchr("abcdefghijklmnopqrstuvwxyz0123456789._-", *p) ? p : "?",
+                1);
+}
+
 /* The next events into the buffer; false when there are none. */
 static bool fill(struct listener *l)
 {
@@ -72,8 +84,9 @@ static bool fill(struct listener *l)
     if (missed(l->after, v, n))
         buf_str(&l->out, ": events before these are no longer kept\n\n");
     for (uint32_t i = 0; i < n; i++) {
-        buf_printf(&l->out, "id: %" PRId64 "\nevent: %s\ndata: ", v[i].id,
-                   v[i].kind);
+        buf_printf(&l->out, "id: %" PRId64 "\nevent: ", v[i].id);
+        word_add(&l->out, v[i].kind);
+        buf_str(&l->out, "\ndata: ");
         out_init(&o, &l->out);
         write_event(&o, &v[i]);
         buf_str(&l->out, "\n\n");
@@ -95,12 +108,12 @@ static uint64_t generation(struct server *s)
     return g;
 }
 
-static bool is_over(struct listener *l)
+static bool is_over(struct listener *l, bool barred)
 {
     bool over;
 
     pthread_mutex_lock(&l->server->lock);
-    over = l->over;
+    over = barred ? l->barred : l->over;
     pthread_mutex_unlock(&l->server->lock);
     return over;
 }
@@ -139,12 +152,14 @@ static ssize_t read_events(void *cls, uint64_t pos, char *to, size_t max)
     size_t n;
 
     (void)pos;
+    if (is_over(l, true))
+        return MHD_CONTENT_READER_END_OF_STREAM;
     while (l->from == l->out.n) {
         uint64_t seen = generation(l->server);
 
         if (fill(l) || beat(l))
             break;
-        if (is_over(l))
+        if (is_over(l, false))
             return MHD_CONTENT_READER_END_OF_STREAM;
         if (sleep_until_news(l, seen))
             return 0;
@@ -168,6 +183,7 @@ static void listener_free(void *cls)
     if (!l->over)
         l->server->n_listeners--;
     pthread_mutex_unlock(&l->server->lock);
+    caller_done(&l->caller);
     buf_done(&l->out);
     free(l);
 }
@@ -201,6 +217,30 @@ void listeners_end(struct server *s)
     s->closing = true;
     for (struct listener *l = s->listeners; l; l = l->next)
         end(l);
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* While the API server does not answer nobody is let in, and who is in stays a
+ * little longer: that is an outage, not a right that ended. */
+enum { UNKNOWN_MS = 10000 };
+
+void listeners_judge(struct server *s, int64_t mono_ms)
+{
+    pthread_mutex_lock(&s->lock);
+    for (struct listener *l = s->listeners; l; l = l->next) {
+        enum standing_now now = l->over ? STILL_YES
+                                        : caller_still(s, &l->caller);
+
+        if (l->over)
+            continue;
+        if (now == STILL_YES)
+            l->known_ms = mono_ms;
+        if ((now == STILL_YES && principal_reads(l->caller.who)) ||
+            (now == STILL_MAYBE && mono_ms - l->known_ms < UNKNOWN_MS))
+            continue;
+        l->barred = true;
+        end(l);
+    }
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -270,6 +310,8 @@ static void reply_stream(struct exchange *ex, int64_t after)
     l->connection = ex->connection;
     l->after = after >= 0 ? after : newest_id(s->events);
     l->sent_ms = clock_mono_ms();
+    l->known_ms = l->sent_ms;
+    caller_copy(&l->caller, &ex->caller);
     buf_init(&l->out, OUT_MAX);
     /* at once, so that the client knows it is connected */
     buf_str(&l->out, "retry: 2000\n\n");
@@ -288,6 +330,7 @@ static void reply_stream(struct exchange *ex, int64_t after)
     }
     pthread_mutex_unlock(&s->lock);
     if (full) {
+        caller_done(&l->caller);
         buf_done(&l->out);
         free(l);
         exchange_error(ex, 503, "THROTTLED", "",

@@ -20,7 +20,7 @@ struct view {
                              * or NONE; the way back is their `from` */
     const struct principal *reader; /* who reads, when he may not read
                                      * everything; NULL: all is shown */
-    const char *more[8];            /* problems of the server itself */
+    const char *more[12];           /* problems of the server itself */
     uint32_t n_more;
     bool broken;        /* one of them keeps it from being ready */
     struct arena arena; /* scratch of the view */

@@ -281,6 +281,20 @@ static void demand_text(struct out *o, struct view *v, const char *name)
     }
 }
 
+/* A pod that is left out of the plan, by NAMESPACE/NAME or NAME; NULL: none. */
+static const struct status_left *left_find(const struct view *v,
+                                           const char *name)
+{
+    for (uint32_t i = 0; v->page && i < v->page->n_left; i++) {
+        const struct status_left *x = &v->page->left[i];
+        const char *slash = strchr(x->name, '/');
+
+        if (strcmp(x->name, name) == 0 || (slash && !strcmp(slash + 1, name)))
+            return x;
+    }
+    return NULL;
+}
+
 /* Who may not read everything is told of his owners alone, also where a node
  * has an owner's name. */
 bool why_write(struct out *o, struct view *v, struct event_ring *r,
@@ -290,8 +304,9 @@ bool why_write(struct out *o, struct view *v, struct event_ring *r,
     uint32_t row = all ? node_find(v, name) : NONE;
     bool type = all && view_has_type(v, name);
     bool demand = all && !owner && demand_known(v, name);
+    const struct status_left *left = all ? left_find(v, name) : NULL;
 
-    if (row == NONE && !owner && !type && !demand)
+    if (row == NONE && !owner && !type && !demand && !left)
         return false;
     out_object(o, NULL);
     out_str(o, "name", name);
@@ -305,6 +320,9 @@ bool why_write(struct out *o, struct view *v, struct event_ring *r,
         owner_text(o, v, name);
     if (demand)
         demand_text(o, v, name);
+    if (left)
+        out_strf(o, NULL, "pod %s is left out of the plan (%s): %s", left->name,
+                 left->code, left->text);
     if (type)
         view_type_lines(o, v, name);
     out_close(o);

@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "random.h"
+#include "siphash/siphash.h"
 
 struct hash_slot {
     uint64_t hash;
@@ -150,38 +152,32 @@ uint32_t hash_next_index(const struct hash *t, uint64_t h, uint32_t *at)
 
 /* ---- hashes */
 
+static uint64_t key[2] = {UINT64_C(0x0706050403020100),
+                          UINT64_C(0x0f0e0d0c0b0a0908)};
+
+void hash_key_random(void)
+{
+    random_bytes(key, sizeof key);
+}
+
+/* What came before is a part of the key. */
+uint64_t hash_bytes(uint64_t h, const void *p, size_t n)
+{
+    const uint64_t k[2] = {key[0] ^ h, key[1]};
+    uint64_t ret;
+
+    siphash(n ? p : "", n, k, (uint8_t *)&ret, sizeof ret);
+    return ret;
+}
+
 uint64_t hash_text(uint64_t h, const char *s)
 {
-    do {
-        h = (h ^ (unsigned char)*s) * UINT64_C(0x100000001b3);
-    } while (*s++);
-    return h;
+    return hash_bytes(h, s, strlen(s) + 1);
 }
 
 uint64_t hash_number(uint64_t h, uint64_t x)
 {
-    h = ((h << 13 | h >> 51) ^ x) * UINT64_C(0x9e3779b97f4a7c15);
-    return h ^ (h >> 29);
-}
-
-uint64_t hash_bytes(uint64_t h, const void *p, size_t n)
-{
-    const unsigned char *b = p;
-    uint64_t w;
-
-    h ^= n;
-    for (; n >= 8; n -= 8, b += 8) {
-        memcpy(&w, b, 8);
-        h = (h ^ w) * UINT64_C(0xff51afd7ed558ccd);
-        h ^= h >> 32;
-    }
-    if (n > 0) {
-        w = 0;
-        memcpy(&w, b, n);
-        h = (h ^ w) * UINT64_C(0xc4ceb9fe1a85ec53);
-        h ^= h >> 29;
-    }
-    return h;
+    return hash_bytes(h, &x, sizeof x);
 }
 
 uint64_t hash_name(const char *s)

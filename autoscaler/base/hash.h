@@ -49,16 +49,19 @@ void *hash_each(const struct hash *t, uint32_t *at);
 void hash_add_index(struct hash *t, uint64_t h, uint32_t i);
 uint32_t hash_next_index(const struct hash *t, uint64_t h, uint32_t *at);
 
-/* ---- hashes: the same on every machine and in every version, as some are
- * stored.  Begin with HASH_SEED, go on with what came back. */
+/* ---- hashes, keyed: SipHash-1-3 with a key of this process, so that nobody can
+ * write texts that share one.  Never stored, shown or sent: see digest.h.  Begin
+ * with HASH_SEED, go on with what came back. */
 
-#define HASH_SEED UINT64_C(0xcbf29ce484222325)
+#define HASH_SEED UINT64_C(0)
 
-/* FNV-1a, the NUL included: "ab", "c" is not "a", "bc". */
-uint64_t hash_text(uint64_t h, const char *s);
-uint64_t hash_number(uint64_t h, uint64_t x);
-/* Eight bytes at a time; depends on the machine's byte order: not stored. */
+/* A key of chance; before that it is a fixed one, for simulations and tests.
+ * Only while there are no tables and no other thread. */
+void hash_key_random(void);
+
 uint64_t hash_bytes(uint64_t h, const void *p, size_t n);
-uint64_t hash_name(const char *s); /* so too: the key of a table of names */
+uint64_t hash_text(uint64_t h, const char *s); /* the NUL included */
+uint64_t hash_number(uint64_t h, uint64_t x);
+uint64_t hash_name(const char *s); /* the key of a table of names */
 
 #endif

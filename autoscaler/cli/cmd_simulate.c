@@ -3,11 +3,14 @@
  * would have waited: a trace played against one or several configurations.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../base/log.h"
+#include "../base/outfile.h"
 #include "../codec/codec.h"
 #include "../simulate/json.h"
 #include "../simulate/svg.h"
@@ -79,14 +82,19 @@ static void json_print(const struct playing *p)
 
 static int svg_print(const struct playing *p, const char *path)
 {
-    FILE *f = fopen(path, "w");
+    struct err err;
+    int fd = outfile_open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644, &err);
     struct buf b;
-    bool good = f;
+    bool good;
 
+    if (fd < 0) {
+        fprintf(stderr, "davit simulate: %s\n", err.text);
+        return EXIT_REFUSED;
+    }
     buf_init(&b, (size_t)64 << 20);
     svg_draw(p->settings, p->outcomes, p->n, &b);
-    good = good && fwrite(b.s, 1, b.n, f) == b.n;
-    good = f && fclose(f) == 0 && good;
+    good = outfile_put(fd, b.s, b.n);
+    good = close(fd) == 0 && good;
     buf_done(&b);
     if (good)
         return EXIT_OK;

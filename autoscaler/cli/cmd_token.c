@@ -14,6 +14,7 @@
 #include "../api/door/access.h"
 #include "../api/door/secret.h"
 #include "../base/clock.h"
+#include "../base/outfile.h"
 #include "../base/random.h"
 #include "cli.h"
 
@@ -41,24 +42,30 @@ static bool text_read(const char *path, struct buf *ret)
     return false;
 }
 
-/* Replaced at once, or not at all. */
+/* Replaced at once, or not at all: its daemon must be able to read the new one. */
 static bool text_write(const char *path, const struct buf *text)
 {
-    struct arena a = {0};
-    const char *new = arena_printf(&a, "%s.new", path);
-    int fd;
-    bool done;
+    struct err err;
 
-    unlink(new);
-    fd = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    done = fd >= 0 && write(fd, text->s, text->n) == (ssize_t)text->n &&
-           fsync(fd) == 0 && rename(new, path) == 0;
-    if (!done)
-        fprintf(stderr, "davit: cannot write %s: %s\n", path, strerror(errno));
-    if (fd >= 0)
-        close(fd);
-    arena_done(&a);
-    return done;
+    if (outfile_replace(path, text->s, text->n, &err) == ST_OK)
+        return true;
+    fprintf(stderr, "davit: %s\n", err.text);
+    return false;
+}
+
+/* From before it is read until it is written: two at once keep both changes. */
+static int locked(int (*change)(void))
+{
+    struct err err;
+    int fd = outfile_lock(args.file, &err), rc;
+
+    if (fd < 0) {
+        fprintf(stderr, "davit: %s\n", err.text);
+        return EXIT_INPUT;
+    }
+    rc = change();
+    close(fd);
+    return rc;
 }
 
 static bool valid(const char *path, const struct buf *text, struct arena *a,
@@ -131,6 +138,9 @@ static const char *credential(const struct principal *p, struct arena *a)
 {
     if (p->kind == ACCESS_USER)
         return arena_printf(a, "user:%u", (unsigned)p->uid);
+    for (unsigned k = 0; p->kind == ACCESS_CERT && k < CERT_KINDS; k++)
+        if (p->cert_kinds == 1u << k)
+            return arena_printf(a, "cert:%s:%s", cert_kinds[k], p->cert);
     if (p->kind == ACCESS_CERT)
         return arena_printf(a, "cert:%s", p->cert);
     return arena_printf(a, "sha256:%02x%02x%02x%02x...", p->digest[0],
@@ -169,8 +179,9 @@ static int token_list(const char *path)
 }
 
 /* All but the line that begins with the name; other lines stay as they are. */
-static int token_revoke(const char *path, const char *name)
+static int token_revoke(void)
 {
+    const char *path = args.file, *name = args.name;
     struct access_list list = {0};
     struct buf text, rest;
     struct arena a = {0};
@@ -222,7 +233,7 @@ static const struct cli_command cli_token_new, cli_token_list, cli_token_revoke;
 
 static int new_run(void)
 {
-    return file(&cli_token_new) ? token_new() : EXIT_USAGE;
+    return file(&cli_token_new) ? locked(token_new) : EXIT_USAGE;
 }
 
 static const struct cli_option new_words[] = {
@@ -257,8 +268,7 @@ static const struct cli_command cli_token_list = {
 
 static int revoke_run(void)
 {
-    return file(&cli_token_revoke) ? token_revoke(args.file, args.name)
-                                   : EXIT_USAGE;
+    return file(&cli_token_revoke) ? locked(token_revoke) : EXIT_USAGE;
 }
 
 static const struct cli_option revoke_words[] = {

@@ -9,6 +9,7 @@
 
 #include "../api/server.h"
 #include "../api/standby.h"
+#include "../base/hash.h"
 #include "../control/shadow/shadow.h"
 #include "cli.h"
 #include "loop.h"
@@ -20,6 +21,7 @@ void daemon_prepare(enum log_level level, bool json)
     mallopt(M_ARENA_MAX, 2);
     mallopt(M_MMAP_THRESHOLD, 256 * 1024);
     mallopt(M_TRIM_THRESHOLD, 1024 * 1024);
+    hash_key_random();
     log_setup(level, json);
     /* A peer that hangs up, or nobody reading the log, is no reason to end. */
     signal(SIGPIPE, SIG_IGN);

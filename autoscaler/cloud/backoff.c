@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "../base/alloc.h"
+#include "../base/digest.h"
 #include "../base/hash.h"
 #include "../model/snapshot.h"
 
@@ -186,7 +187,12 @@ static int64_t delay_of(const struct rule *rule, uint32_t n)
  * time, so that tests and replays agree. */
 static int64_t jittered(const struct record *r, int64_t ms)
 {
-    uint64_t h = hash_number(r->hash, r->backoff.failures);
+    const struct offer_key *of = &r->backoff.of;
+    uint64_t h = digest_text(DIGEST_SEED, of->provider);
+
+    h = digest_text(digest_text(h, of->type), of->zone);
+    h = digest_number(digest_number(h, of->spot), r->scope);
+    h = digest_number(h, r->backoff.failures);
 
     return ms + (int64_t)((h >> 24) % (uint64_t)(ms / 8 + 1));
 }

@@ -19,6 +19,7 @@
 #include "../base/alloc.h"
 #include "../base/clock.h"
 #include "../base/log.h"
+#include "../base/outfile.h"
 #include "recording_format.h"
 #include "replay.h"
 
@@ -74,16 +75,13 @@ enum status recording_open(const char *dir, const char *name,
 {
     struct stat st;
     *ret = NULL;
-    if (mkdir(dir, 0700) != 0 && errno != EEXIST)
-        return err_set(err, ST_INVALID, "%s: %s", dir, strerror(errno));
+    if (outfile_folder(dir, err) != ST_OK)
+        return ST_INVALID;
     struct recording *t = recording_new(dir, name);
-    t->fd = open(t->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    if (t->fd < 0 || fstat(t->fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        enum status s = err_set(
-            err, ST_INVALID, "%s: %s", t->path,
-            t->fd < 0 ? strerror(errno) : "it is no regular file");
+    t->fd = outfile_open(t->path, O_RDWR | O_CREAT | O_APPEND, 0600, err);
+    if (t->fd < 0 || fstat(t->fd, &st) != 0) {
         recording_free(t);
-        return s;
+        return ST_INVALID;
     }
     t->bytes = tail_cut(t->fd, st.st_size);
     *ret = t;

@@ -94,7 +94,7 @@ bool reader_get_seconds(struct reader *in, const struct path *at,
 bool reader_get_dollars(struct reader *in, const struct path *at,
                         const json_t *o, const char *key, int64_t *ret_micros);
 
-#define READER_WORDS_MAX 64 /* in one enum */
+#define READER_WORDS_MAX 80 /* in one enum */
 /* An enum whose names come from a function, as all of ours do. */
 bool reader_get_word(struct reader *in, const struct path *at, const json_t *o,
                      const char *key, const char *(*name_of)(size_t),

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "../base/alloc.h"
-#include "../base/hash.h"
+#include "../base/digest.h"
 #include "file.h"
 #include "override.h"
 #include "raw.h"
@@ -35,7 +35,8 @@ static void defaults_set(struct config *c)
     c->api_token_file = c->api_tls_cert = c->api_tls_key = "";
     c->api_kube_audience = "davit";
     c->api_kube_namespace = "";
-    c->api_kube_cache_ms = 30000;
+    c->api_kube_cache_ms = 2000;
+    c->api_client_crl = "";
     c->api_client_ca = c->api_tokens = c->api_socket = c->api_audit = "";
     c->state = "davit.db";
     c->ha_namespace = c->ha_name = c->ha_identity = "";
@@ -122,9 +123,9 @@ static enum status origin_parse(const struct origin *o, struct config **ret,
     *ret = NULL;
     c->memory = memory;
     c->path = arena_strdup(&memory->arena, o->path);
-    c->digest = HASH_SEED;
+    c->digest = DIGEST_SEED;
     for (size_t i = 0; i < o->n; i++)
-        c->digest = hash_number(c->digest, (unsigned char)o->text[i]);
+        c->digest = digest_number(c->digest, (unsigned char)o->text[i]);
     diag.path = c->path;
     defaults_set(c);
     generation_read(c, o, &diag);

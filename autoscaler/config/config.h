@@ -77,10 +77,12 @@ struct config {
     const char *metrics_host;     /* /metrics alone, for everybody; "" : not */
     uint32_t metrics_port;
     const char *api_token_file, *api_tls_cert, *api_tls_key; /* "" : none */
-    const char *api_client_ca; /* "" : clients need no certificate */
-    struct names api_hosts;    /* names of ours besides api_host */
-    const char *api_tokens;    /* file or folder of who may what; "" : none */
-    bool api_kube;             /* api.kubernetes is given */
+    const char *api_client_ca;  /* "" : clients need no certificate */
+    const char *api_client_crl; /* those of them that were taken back; "" */
+    bool api_anonymous; /* whoever reaches a loopback address may everything */
+    struct names api_hosts; /* names of ours besides api_host */
+    const char *api_tokens; /* file or folder of who may what; "" : none */
+    bool api_kube;          /* api.kubernetes is given */
     const char *api_kube_audience;      /* "" : the API server's own */
     const char *api_kube_namespace;     /* "" : the pod's own */
     int64_t api_kube_cache_ms;          /* an answer is good for so long */

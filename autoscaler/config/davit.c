@@ -197,6 +197,8 @@ static const struct key tls_keys[] = {
     {"key", KEY_FILE, AT(api_tls_key), .help = "private key, PEM"},
     {"client_ca", KEY_FILE, AT(api_client_ca),
      .help = "authority of clients' certificates, PEM"},
+    {"client_crl", KEY_FILE, AT(api_client_crl),
+     .help = "its list of certificates that were taken back, PEM"},
     KEYS_END,
 };
 
@@ -210,6 +212,21 @@ static const struct key api_kube_keys[] = {
     KEYS_END,
 };
 
+/* One word, so that nobody comes to it by accident. */
+static void anonymous_read(struct reader *r, const struct ynode *v,
+                           const char *where, void *target)
+{
+    struct config *c = target;
+
+    c->api_anonymous = v->kind == YNODE_TEXT && strcmp(v->text, "admin") == 0;
+    if (!c->api_anonymous &&
+        !(v->kind == YNODE_TEXT && strcmp(v->text, "none") == 0))
+        diag_add(r->diag, v,
+                 "%s must be admin (whoever reaches a loopback address may do "
+                 "everything) or none, got %s",
+                 where, ynode_shown(r->arena, v));
+}
+
 static const struct key api_keys[] = {
     {"listen", KEY_CUSTOM, .read = listen_read,
      .help = "host:port of the REST API, or off: api.socket only"},
@@ -217,6 +234,8 @@ static const struct key api_keys[] = {
      .help = "host:port for /metrics alone, without a token"},
     {"hosts", KEY_CUSTOM, .read = hosts_read,
      .help = "further names of this machine that a browser may use"},
+    {"anonymous", KEY_CUSTOM, .read = anonymous_read,
+     .help = "admin: who reaches a loopback address may do everything"},
     {"token_file", KEY_FILE, AT(api_token_file),
      .help = "file with the token callers must show"},
     {"tokens", KEY_FILE, AT(api_tokens),

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/hash.h"
+#include "../base/digest.h"
 #include "../model/amount.h"
 
 struct item {
@@ -30,8 +30,8 @@ static uint64_t hash_items(uint64_t h, struct item *v, uint32_t n)
     if (n)
         qsort(v, n, sizeof *v, item_order);
     for (uint32_t i = 0; i < n; i++)
-        h = hash_text(hash_text(h, v[i].key), v[i].value);
-    return hash_text(h, "\x01");
+        h = digest_text(digest_text(h, v[i].key), v[i].value);
+    return digest_text(h, "\x01");
 }
 
 static void quantities_put(struct raw *d, struct item *to, const struct qty *v,
@@ -49,15 +49,15 @@ static void quantities_put(struct raw *d, struct item *to, const struct qty *v,
  * figure must not make running machines outdated. */
 const char *raw_type_hash(struct raw *d, const struct raw_type *t)
 {
-    uint64_t h = HASH_SEED;
+    uint64_t h = DIGEST_SEED;
     uint32_t most = t->resources.n + t->labels.n + t->n_options + t->taints.n +
                     t->shares.n;
     struct item *v = ARENA_ARRAY(d->r.arena, struct item, most);
 
-    h = hash_text(h, t->provider);
-    h = hash_text(h, t->machine);
-    h = hash_text(h, t->pool);
-    h = hash_text(h, t->accelerator);
+    h = digest_text(h, t->provider);
+    h = digest_text(h, t->machine);
+    h = digest_text(h, t->pool);
+    h = digest_text(h, t->accelerator);
     quantities_put(d, v, t->resources.v, t->resources.n);
     h = hash_items(h, v, t->resources.n);
     for (uint32_t i = 0; i < t->labels.n; i++)
@@ -77,7 +77,7 @@ const char *raw_type_hash(struct raw *d, const struct raw_type *t)
     if (t->shares.n)
         h = hash_items(h, v, t->shares.n);
     if (t->hosts != 1)
-        h = hash_text(h, arena_printf(d->r.arena, "%u", t->hosts));
+        h = digest_text(h, arena_printf(d->r.arena, "%u", t->hosts));
     return arena_printf(d->r.arena, "%016" PRIx64, h);
 }
 

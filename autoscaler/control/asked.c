@@ -6,7 +6,9 @@
  */
 #include "asked.h"
 
+#include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../base/alloc.h"
 #include "../model/bundle.h"
@@ -16,9 +18,10 @@
 enum {
     OWNERS_MAX = 20000,
     BUNDLES_MAX = 5000000,
-    LINES_MAX = 20000, /* about 2 KiB each in a plan, twice */
-    SHAPES_MAX = 5000, /* each is tried on every offer: time */
-    NAMES_MAX = 256,   /* a column each: with so many shapes 10 MiB */
+    LINES_MAX = 20000,   /* about 2 KiB each in a plan, twice */
+    SHAPES_MAX = 5000,   /* each is tried on every offer: time */
+    VALUES_MAX = 200000, /* compared with each label of each offer */
+    NAMES_MAX = 256,     /* a column each: with so many shapes 10 MiB */
     BYTES_MAX = 8 << 20
 };
 
@@ -55,17 +58,27 @@ static void count(struct hash *t, uint64_t h, int by)
     free(c);
 }
 
-static void alt_count(struct asked *a, const struct snap_alt *alt, int by)
+struct asked_share {
+    char *name;
+    uint64_t hash;
+    struct asked_part part;
+};
+
+static void alt_count(struct asked_part *a, const struct snap_alt *alt, int by)
 {
     const struct snap_bundle one = {.alts = alt, .n_alts = 1};
+    uint64_t values = alt->tolerations.n;
 
     count(&a->shapes, bundle_hash(HASH_SEED, &one), by);
     for (uint32_t i = 0; i < alt->resources.n; i++)
         count(&a->names, hash_text(HASH_SEED, alt->resources.v[i].name), by);
+    for (uint32_t i = 0; i < alt->selector.n; i++)
+        values += alt->selector.v[i].values.n;
+    a->values += (uint64_t)(int64_t)by * values;
 }
 
-static void demand_count(struct asked *a, const struct snap_demand *d,
-                         size_t bytes, int by)
+static void part_count(struct asked_part *a, const struct snap_demand *d,
+                       size_t bytes, int by)
 {
     const uint64_t sign = (uint64_t)(int64_t)by; /* modulo 2^64 */
 
@@ -81,16 +94,6 @@ static void demand_count(struct asked *a, const struct snap_demand *d,
     }
 }
 
-void asked_add(struct asked *a, const struct snap_demand *d, size_t bytes)
-{
-    demand_count(a, d, bytes, 1);
-}
-
-void asked_remove(struct asked *a, const struct snap_demand *d, size_t bytes)
-{
-    demand_count(a, d, bytes, -1);
-}
-
 static void table_done(struct hash *t)
 {
     struct counted *c;
@@ -100,10 +103,69 @@ static void table_done(struct hash *t)
     hash_done(t);
 }
 
+static void part_done(struct asked_part *p)
+{
+    table_done(&p->shapes);
+    table_done(&p->names);
+}
+
+/* ---- who asks */
+
+static struct asked_share *share_find(const struct asked *a, const char *name)
+{
+    struct asked_share *s;
+    uint64_t h = hash_name(name);
+
+    for (uint32_t at = 0; (s = hash_next(&a->shares, h, &at));)
+        if (strcmp(s->name, name) == 0)
+            return s;
+    return NULL;
+}
+
+static void share_free(struct asked_share *s)
+{
+    part_done(&s->part);
+    free(s->name);
+    free(s);
+}
+
+void asked_add(struct asked *a, const char *share, const struct snap_demand *d,
+               size_t bytes)
+{
+    struct asked_share *s = share_find(a, share);
+
+    if (!s) {
+        s = MEM_NEW(struct asked_share);
+        s->name = mem_strdup(share);
+        s->hash = hash_name(share);
+        hash_add(&a->shares, s->hash, s);
+    }
+    part_count(&s->part, d, bytes, 1);
+    part_count(&a->all, d, bytes, 1);
+}
+
+void asked_remove(struct asked *a, const char *share,
+                  const struct snap_demand *d, size_t bytes)
+{
+    struct asked_share *s = share_find(a, share);
+
+    assert(s && s->part.owners > 0);
+    part_count(&a->all, d, bytes, -1);
+    part_count(&s->part, d, bytes, -1);
+    if (s->part.owners)
+        return;
+    hash_remove(&a->shares, s->hash, s);
+    share_free(s);
+}
+
 void asked_done(struct asked *a)
 {
-    table_done(&a->shapes);
-    table_done(&a->names);
+    struct asked_share *s;
+
+    for (uint32_t at = 0; (s = hash_each(&a->shares, &at));)
+        share_free(s);
+    hash_done(&a->shares);
+    part_done(&a->all);
 }
 
 void asked_planned(struct asked *a, const struct problem *now)
@@ -113,56 +175,111 @@ void asked_planned(struct asked *a, const struct problem *now)
     for (uint32_t i = 0; i < now->n_bundles; i++)
         lines += now->bundles[i].n_alts;
     a->other_rows = 1 + now->n_types + 2 * (uint64_t)now->n_nodes +
-                    (lines > a->lines ? lines - a->lines : 0);
-    a->columns = now->n_columns > a->names.n ? now->n_columns - a->names.n : 0;
+                    (lines > a->all.lines ? lines - a->all.lines : 0);
+    a->columns = now->n_columns > a->all.names.n
+                     ? now->n_columns - a->all.names.n
+                     : 0;
+}
+
+static struct asked_sums sums_of(const struct asked_part *p)
+{
+    return (struct asked_sums){
+        .bundles = p->bundles,
+        .lines = p->lines,
+        .values = p->values,
+        .bytes = p->bytes,
+        .owners = p->owners,
+        .shapes = p->shapes.n,
+        .names = p->names.n,
+    };
 }
 
 struct asked_sums asked_sums(const struct asked *a)
 {
-    return (struct asked_sums){
-        .bundles = a->bundles,
-        .lines = a->lines,
-        .bytes = a->bytes,
-        .owners = a->owners,
-        .shapes = a->shapes.n,
-        .names = a->names.n,
-        .amounts = (a->other_rows + a->lines) * (a->columns + a->names.n),
-    };
+    struct asked_sums s = sums_of(&a->all);
+
+    s.amounts = (a->other_rows + s.lines) * (a->columns + s.names);
+    return s;
 }
 
-enum status asked_check(const struct asked_sums *before,
-                        const struct asked_sums *now, struct err *err)
+/* What this one asks for; amounts: 0. */
+static struct asked_sums share_sums(const struct asked *a, const char *share)
 {
-    const struct {
-        enum status s;
-        uint64_t was, is, most;
-        const char *what, *hint;
-    } limits[] = {
-        {ST_INVALID, before->owners, now->owners, OWNERS_MAX,
+    const struct asked_share *s = share_find(a, share);
+
+    return s ? sums_of(&s->part) : (struct asked_sums){0};
+}
+
+uint32_t asked_shares(const struct asked *a)
+{
+    return a->shares.n;
+}
+
+uint64_t asked_share_of(uint64_t most, uint32_t shares)
+{
+    return most / (shares > 8 ? 2 * (uint64_t)shares : 16);
+}
+
+/* ---- too much */
+
+struct limit {
+    enum status s;
+    uint64_t was, is, his, most;
+    const char *what, *hint;
+};
+
+static enum status refuse(const struct limit *l, uint64_t share,
+                          struct err *err)
+{
+    return err_set(
+        err, l->s,
+        "bundles: with those of all owners there would be "
+        "%llu %s; at most %llu may be%s: %s",
+        (unsigned long long)l->is, l->what, (unsigned long long)l->most,
+        l->his > share ? ", and these are more than your share" : "", l->hint);
+}
+
+enum status asked_check(const struct asked *a, const char *share,
+                        const struct asked_sums *before, struct err *err)
+{
+    const struct asked_sums now = asked_sums(a);
+    const struct asked_sums his = share_sums(a, share);
+    const struct limit limits[] = {
+        {ST_INVALID, before->owners, now.owners, his.owners, OWNERS_MAX,
          "owners with a request", "clear some"},
-        {ST_INVALID, before->bundles, now->bundles, BUNDLES_MAX, "bundles",
-         "ask for less at once"},
-        {ST_QUOTA, before->lines, now->lines, LINES_MAX,
+        {ST_INVALID, before->bundles, now.bundles, his.bundles, BUNDLES_MAX,
+         "bundles", "ask for less at once"},
+        {ST_QUOTA, before->lines, now.lines, his.lines, LINES_MAX,
          "entries, each alternative of an any_of one",
          "write identical bundles once, with a count"},
-        {ST_QUOTA, before->shapes, now->shapes, SHAPES_MAX,
+        {ST_QUOTA, before->values, now.values, his.values, VALUES_MAX,
+         "values of conditions and tolerations",
+         "name nodes by fewer labels, or exclude the few that do not fit"},
+        {ST_QUOTA, before->shapes, now.shapes, his.shapes, SHAPES_MAX,
          "different shapes of bundles",
          "round quantities up, so that more bundles are alike"},
-        {ST_QUOTA, before->names, now->names, NAMES_MAX,
+        {ST_QUOTA, before->names, now.names, his.names, NAMES_MAX,
          "different names of resources", "use labels to name nodes"},
-        {ST_QUOTA, before->bytes, now->bytes, BYTES_MAX, "bytes of requests",
-         "write identical bundles once, with a count"},
-        {ST_QUOTA, before->amounts, now->amounts, PROBLEM_AMOUNTS_MAX,
-         "quantities in a plan (resources times nodes, node types and bundles)",
-         "use fewer names of resources"},
+        {ST_QUOTA, before->bytes, now.bytes, his.bytes, BYTES_MAX,
+         "bytes of requests", "write identical bundles once, with a count"},
     };
+    const struct limit amounts = {
+        ST_QUOTA,
+        before->amounts,
+        now.amounts,
+        0,
+        PROBLEM_AMOUNTS_MAX,
+        "quantities in a plan (resources times nodes, node types and bundles)",
+        "use fewer names of resources"};
 
-    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
-        if (limits[i].is > limits[i].most && limits[i].is > limits[i].was)
-            return err_set(err, limits[i].s,
-                           "bundles: with those of all owners there would be "
-                           "%llu %s; at most %llu may be: %s",
-                           (unsigned long long)limits[i].is, limits[i].what,
-                           (unsigned long long)limits[i].most, limits[i].hint);
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        const struct limit *l = &limits[i];
+        uint64_t mine = asked_share_of(l->most, a->shares.n);
+
+        if (l->is > l->most && l->is > l->was && l->his > mine)
+            return refuse(l, mine, err);
+    }
+    if (amounts.is > amounts.most && amounts.is > amounts.was)
+        return refuse(&amounts, 0, err);
     return ST_OK;
 }

@@ -39,6 +39,10 @@ struct command {
     const char *machine; /* PROTECT, CORDON, DRAIN, ADOPT, FORGET: our id */
     bool on;             /* PROTECT, CORDON, DRAIN */
     const char *by;      /* who asks, for events; "" or NULL: not known */
+    /* PUT, DROP: may who asks change what stands in this queue ("": in none)?
+     * NULL: he may.  On the control thread. */
+    bool (*may_queue)(const struct command *c, const char *queue);
+    const char *share; /* PUT: whose share of what may be asked for it takes */
     /* answer */
     uint32_t count; /* ADOPT, FORGET, RELEASE: machines */
     enum status status;

@@ -20,7 +20,13 @@
 
 /* Whatever waits for a time says so; what did not is looked at so often.  A
  * look is cheap, a plan is made anew for those who read the status page. */
-enum { LOOK_MS = 5000, PLAN_MS = 60000, PAGE_MS = 200 };
+enum {
+    LOOK_MS = 5000,
+    PLAN_MS = 60000,
+    PAGE_MS = 200,
+    PROBLEM_MS = 5000, /* to look at all that is asked for */
+    LEAVE_OUT = 4,     /* so often, within the minute that a probe waits */
+};
 
 static int64_t longest_pause(const struct control *c, int64_t usual_ms)
 {
@@ -138,6 +144,31 @@ static void poll(struct control *c)
     sources_poll(&c->sources);
 }
 
+/* Who asks for what cannot be looked at in time is left out by his name, so that
+ * all others have a plan. */
+static bool problem_now(struct control *c, struct status_page *page,
+                        struct taken *taken, struct problem **ret)
+{
+    struct err err;
+
+    for (int i = 0; i < LEAVE_OUT; i++) {
+        int64_t until = clock_mono_ms() + PROBLEM_MS;
+        uint32_t slowest = 0;
+        enum status s = problem_make_by(taken->snapshot, until, &page->arena,
+                                        ret, &slowest, &err);
+
+        if (s == ST_OK)
+            return true;
+        log_error("no snapshot: %s", err.text);
+        if (s != ST_CANCELLED || i + 1 == LEAVE_OUT)
+            return false;
+        requests_set_aside(&c->requests, &taken->snapshot->demands[slowest],
+                           err.text);
+        *taken = snapshot_take(&c->known, page);
+    }
+    return false;
+}
+
 /* The plan for what is known.  False is a bug of ours, since all that is known
  * came through checked readers: it is logged as an error. */
 static bool make_plan(struct control *c, struct status_page *page,
@@ -145,7 +176,6 @@ static bool make_plan(struct control *c, struct status_page *page,
 {
     struct problem *now;
     struct plan *plan = ARENA_NEW(&page->arena, struct plan);
-    struct err err;
     int64_t t0;
 
     c->planned_version = c->ledger.fleet.version;
@@ -156,10 +186,8 @@ static bool make_plan(struct control *c, struct status_page *page,
         sources_hurry(&c->sources);
     env_wake_mono(&c->env, ret->confirmed_ms);
     env_wake_wall(&c->env, snapshot_changes_ms(&c->known));
-    if (problem_make(ret->snapshot, &page->arena, &now, &err) != ST_OK) {
-        log_error("no snapshot: %s", err.text);
+    if (!problem_now(c, page, ret, &now))
         return false;
-    }
     offers_used_up(&c->providers, ret->snapshot);
     asked_planned(&c->requests.asked, now);
     t0 = cpu_us();

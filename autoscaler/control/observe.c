@@ -48,7 +48,7 @@ static void coming_late(struct observe *o, struct machine *m)
     struct err e;
 
     if (!provider_is_read(provider_find(o->providers, m->provider)) ||
-        !sources_fresh(o->sources))
+        !sources_fresh(o->sources) || m->maybe.contested)
         m->progress_ms = now;
     until = (m->progress_ms > m->since_ms ? m->progress_ms : m->since_ms) +
             limit;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/hash.h"
+#include "../base/digest.h"
 #include "../codec/codec.h"
 
 struct snap_placements previous_placed(const struct problem *s,
@@ -38,11 +38,11 @@ uint64_t previous_hash(const struct problem *s, const struct plan *p,
         const struct plan_placement *x = &p->placements[i];
         const struct pb_demand *d = &s->demands[s->bundles[x->bundle].demand];
 
-        h = hash_bytes(h, s->str[d->owner], strlen(s->str[d->owner]) + 1);
-        h = hash_bytes(h, s->str[d->id], strlen(s->str[d->id]) + 1);
-        h = hash_number(h, (uint64_t)d->source);
-        h = hash_number(h, problem_digest(s, x->bundle));
-        h = hash_number(hash_number(h, x->alt), x->count);
+        h = digest_bytes(h, s->str[d->owner], strlen(s->str[d->owner]) + 1);
+        h = digest_bytes(h, s->str[d->id], strlen(s->str[d->id]) + 1);
+        h = digest_number(h, (uint64_t)d->source);
+        h = digest_number(h, problem_digest(s, x->bundle));
+        h = digest_number(digest_number(h, x->alt), x->count);
     }
     return h;
 }

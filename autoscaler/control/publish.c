@@ -24,6 +24,31 @@ static void requests_show(const struct requests *r, struct status_page *p)
     p->n_requests = r->all.n;
 }
 
+/* Those of which a source said why they are no demand. */
+static void left_show(const struct sources *from, struct status_page *p)
+{
+    uint32_t n = 0, most = 0;
+    struct status_left *v;
+
+    for (uint32_t i = 0; i < from->n; i++)
+        most += from->all[i].view ? from->all[i].view->n_notes : 0;
+    v = ARENA_ARRAY(&p->arena, struct status_left, most);
+    for (uint32_t i = 0; i < from->n; i++) {
+        const struct source_view *view = from->all[i].view;
+
+        p->n_crowded += view ? view->n_crowded : 0;
+        for (uint32_t k = 0; view && k < view->n_notes; k++) {
+            const struct source_note *x = &view->notes[k];
+
+            v[n++] = (struct status_left){
+                arena_printf(&p->arena, "%s/%s", x->space, x->name), x->code,
+                x->text}; /* in the view, which the page holds */
+        }
+    }
+    p->left = v;
+    p->n_left = n;
+}
+
 static void providers_show(const struct providers *from, struct status_page *p)
 {
     struct arena *a = &p->arena;
@@ -141,6 +166,7 @@ void publish(const struct known *k, struct status_board *board,
     ray_show(k->sources, p);
     requests_show(k->requests, p);
     providers_show(k->providers, p);
+    left_show(k->sources, p);
     backoffs_show(k->ledger, p);
     failures_show(k->ledger, p);
     p->config_held = k->conf->held;

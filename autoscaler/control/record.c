@@ -15,6 +15,7 @@
 #include "../base/alloc.h"
 #include "../base/clock.h"
 #include "../base/log.h"
+#include "../base/outfile.h"
 #include "../codec/codec.h"
 
 #define BYTES_MAX (INT64_C(256) << 20)
@@ -152,25 +153,17 @@ static void name_make(const struct status_page *p, char *buf, size_t n)
 
 static bool text_write(const char *path, const char *text, size_t n)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), e;
+    struct err err;
+    int fd = outfile_open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600, &err), e;
+    bool good = fd >= 0 && outfile_put(fd, text, n);
 
     if (fd < 0)
         return false;
-    while (n > 0) {
-        ssize_t put = write(fd, text, n);
-
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0) {
-            e = put < 0 ? errno : ENOSPC;
-            close(fd);
-            errno = e;
-            return false;
-        }
-        text += put;
-        n -= (size_t)put;
-    }
-    return close(fd) == 0;
+    e = errno;
+    if (close(fd) != 0 && good)
+        return false;
+    errno = e;
+    return good;
 }
 
 static void page_write(struct record *r, const struct status_page *p)
@@ -236,9 +229,8 @@ enum status record_open(const char *dir, struct record **ret, struct err *err)
     r->dir = mem_strdup(dir);
     if (strlen(dir) > 3900)
         s = err_set(err, ST_INVALID, "the path is too long");
-    else if (mkdir(dir, 0700) != 0 && errno != EEXIST)
-        s = err_set(err, ST_INVALID, "%s: %s", dir, strerror(errno));
-    else if ((s = files_find(r, err)) == ST_OK && access(dir, W_OK | X_OK) != 0)
+    else if ((s = outfile_folder(dir, err)) == ST_OK &&
+             (s = files_find(r, err)) == ST_OK && access(dir, W_OK | X_OK) != 0)
         s = err_set(err, ST_INVALID, "%s: %s", dir, strerror(errno));
     if (s != ST_OK) {
         free(r->files.v);

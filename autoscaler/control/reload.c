@@ -48,6 +48,8 @@ static const char *fixed_changed(const struct config *a, const struct config *b)
         strcmp(a->api_tls_cert, b->api_tls_cert) != 0 ||
         strcmp(a->api_tls_key, b->api_tls_key) != 0 ||
         strcmp(a->api_client_ca, b->api_client_ca) != 0 ||
+        strcmp(a->api_client_crl, b->api_client_crl) != 0 ||
+        a->api_anonymous != b->api_anonymous ||
         strcmp(a->api_tokens, b->api_tokens) != 0 ||
         strcmp(a->api_socket, b->api_socket) != 0 ||
         a->api_kube != b->api_kube ||

@@ -3,6 +3,7 @@
  */
 #include "requests.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,21 +79,42 @@ static struct request *request_take(int64_t now_ms, struct command *cmd)
                           .body = cmd->body,
                           .demand = cmd->demand,
                           .problem = "",
+                          .share = cmd->share ? cmd->share : "",
                           .created_ms = now_ms,
                           .expires_ms = cmd->expires_ms};
     q->demand.since_ms = now_ms;
+    q->share = arena_strdup(&memory->arena, q->share);
     cmd->owner = arena_strdup(&cmd->arena, q->owner);
     cmd->body = "";
     cmd->demand = (struct snap_demand){0};
     return q;
 }
 
+/* Whose share it takes: a value of the journal, for later versions and for 0.1 the
+ * rows of requests stay as they are. */
+static const char *share_key(const char *owner, char ret[160])
+{
+    snprintf(ret, 160, "request/share/%.128s", owner);
+    return ret;
+}
+
 static void request_write(const struct requests *r, const struct request *q)
 {
     struct journal_request row = {q->owner, q->body, q->created_ms,
                                   q->expires_ms};
+    char key[160];
 
     journal_put_request(r->env->journal, &row, NULL);
+    journal_put_value(r->env->journal, share_key(q->owner, key), q->share,
+                      NULL);
+}
+
+static void request_unwrite(const struct requests *r, const char *owner)
+{
+    char key[160];
+
+    journal_drop_request(r->env->journal, owner, NULL);
+    journal_put_value(r->env->journal, share_key(owner, key), "", NULL);
 }
 
 static void count(struct requests *r, const struct request *q, bool in)
@@ -100,23 +122,27 @@ static void count(struct requests *r, const struct request *q, bool in)
     if (!q)
         return;
     if (in)
-        asked_add(&r->asked, &q->demand, strlen(q->body));
+        asked_add(&r->asked, q->share, &q->demand, strlen(q->body));
     else
-        asked_remove(&r->asked, &q->demand, strlen(q->body));
+        asked_remove(&r->asked, q->share, &q->demand, strlen(q->body));
 }
 
 /* The journal's text into a request; the readers are the API's own. */
-static struct request *request_read(const struct journal_request *row)
+static struct request *request_read(const struct requests *r,
+                                    const struct journal_request *row)
 {
     struct shared *memory = shared_new();
     struct arena *a = &memory->arena;
     struct request *q = ARENA_NEW(a, struct request);
     json_t *json = NULL;
+    char key[160];
     struct err err;
     enum status s;
 
     q->memory = memory;
     q->owner = arena_strdup(a, row->owner);
+    journal_value(r->env->journal, share_key(row->owner, key), a, &q->share,
+                  NULL);
     q->body = arena_strdup(a, row->body);
     q->created_ms = row->created_ms;
     q->expires_ms = row->expires_ms;
@@ -145,7 +171,7 @@ enum status requests_open(struct requests *r, struct env *env,
     *r = (struct requests){.env = env, .ledger = l, .conf = conf};
     s = journal_load_requests(env->journal, &arena, &rows, &n, err);
     for (uint32_t i = 0; s == ST_OK && i < n; i++) {
-        struct request *q = request_read(&rows[i]);
+        struct request *q = request_read(r, &rows[i]);
 
         request_put(r, q);
         count(r, q, true);
@@ -162,6 +188,59 @@ void requests_tell(const struct requests *r)
                  "this version cannot read it: %s; it is kept as it is and "
                  "asks for nothing until its owner replaces or clears it",
                  r->all.v[i]->problem);
+}
+
+enum { ASIDE_MS = 600000, ASIDE_MAX = 64 };
+
+/* The demand that it points to lies in pages and in its memory, and stays there. */
+static void request_aside(struct requests *r, struct request *q,
+                          const char *why)
+{
+    count(r, q, false);
+    q->demand = (struct snap_demand){0};
+    q->problem = arena_strdup(&q->memory->arena, why);
+    q->aside = true;
+    count(r, q, true);
+    emit(r->env, "request.set_aside", q->owner, "",
+         "%s; it is kept as it is and asks for nothing until its owner "
+         "replaces or clears it",
+         why);
+}
+
+void requests_set_aside(struct requests *r, const struct snap_demand *d,
+                        const char *why)
+{
+    struct set_aside x = {.source = d->source,
+                          .until_ms = r->env->mono_ms + ASIDE_MS};
+    bool found;
+    uint32_t at = request_at(r, d->owner, &found);
+
+    if (found && d->source == SOURCE_REQUEST &&
+        d->bundles == r->all.v[at]->demand.bundles) {
+        request_aside(r, r->all.v[at], why);
+        return;
+    }
+    snprintf(x.owner, sizeof x.owner, "%s", d->owner ? d->owner : "");
+    snprintf(x.id, sizeof x.id, "%s", d->id ? d->id : "");
+    if (r->aside.n == ASIDE_MAX)
+        memmove(r->aside.v, r->aside.v + 1, --r->aside.n * sizeof *r->aside.v);
+    VEC_PUSH(NULL, &r->aside, x);
+    emit(r->env, "demand.set_aside", *x.id ? x.id : x.owner, "",
+         "%s; it is left out of the plan for %d minutes", why,
+         ASIDE_MS / 60000);
+}
+
+bool requests_leave_out(const struct requests *r, const struct snap_demand *d)
+{
+    for (uint32_t i = 0; i < r->aside.n; i++) {
+        const struct set_aside *x = &r->aside.v[i];
+
+        if (x->until_ms > r->env->mono_ms && x->source == d->source &&
+            strncmp(x->owner, d->owner ? d->owner : "", 255) == 0 &&
+            strncmp(x->id, d->id ? d->id : "", 255) == 0)
+            return true;
+    }
+    return false;
 }
 
 static enum status queue_unknown(const struct config *conf, const char *name,
@@ -205,39 +284,54 @@ static enum status queue_check(const struct config *conf,
                    d->queue, d->owner, d->queue);
 }
 
-/* What the requests of its ConfigMap come to: one that is full takes no row of
- * anybody, and nothing would be launched or ended any more. */
-static size_t copy_bytes(const struct requests *r, const struct request *q)
+/* What the requests of its ConfigMap come to with this one, and those of its
+ * share: one that is full takes no row of anybody, and nothing would be launched or
+ * ended any more. */
+static void copy_bytes(const struct requests *r, const struct request *q,
+                       size_t *ret_all, size_t *ret_his)
 {
     unsigned shard = kube_state_shard("request", q->owner);
-    size_t n = strlen(q->body);
 
-    for (uint32_t i = 0; i < r->all.n; i++)
-        if (kube_state_shard("request", r->all.v[i]->owner) == shard &&
-            strcmp(r->all.v[i]->owner, q->owner) != 0)
-            n += strlen(r->all.v[i]->body);
-    return n;
+    *ret_all = *ret_his = strlen(q->body);
+    for (uint32_t i = 0; i < r->all.n; i++) {
+        const struct request *x = r->all.v[i];
+
+        if (kube_state_shard("request", x->owner) != shard ||
+            strcmp(x->owner, q->owner) == 0)
+            continue;
+        *ret_all += strlen(x->body);
+        if (strcmp(x->share, q->share) == 0)
+            *ret_his += strlen(x->body);
+    }
 }
 
+/* Anybody can choose owners that lie where another's do: a third is for those who
+ * have little there. */
 static enum status copy_check(const struct requests *r, const struct request *q,
                               struct err *err)
 {
-    size_t n = r->ledger->ha ? copy_bytes(r, q) : 0;
+    size_t all = 0, his = 0, most;
 
-    if (n <= COPY_BYTES_MAX)
+    if (!r->ledger->ha)
+        return ST_OK;
+    copy_bytes(r, q, &all, &his);
+    most = his <= asked_share_of(COPY_BYTES_MAX, asked_shares(&r->asked))
+               ? COPY_BYTES_MAX
+               : COPY_BYTES_MAX / 3 * 2;
+    if (all <= most)
         return ST_OK;
     return err_set(err, ST_INVALID,
                    "bundles: too large: with state: kubernetes requests lie in "
                    "ConfigMaps, where this one would make %zu KiB of at most "
                    "%zu; write identical bundles once, with a count",
-                   n >> 10, COPY_BYTES_MAX >> 10);
+                   all >> 10, most >> 10);
 }
 
 /* Counts q in the place of its owner's last one, or refuses it. */
 static enum status request_fits(struct requests *r, const struct request *q,
                                 struct err *err)
 {
-    struct asked_sums before = asked_sums(&r->asked), now;
+    struct asked_sums before = asked_sums(&r->asked);
     bool found;
     uint32_t at = request_at(r, q->owner, &found);
     const struct request *old = found ? r->all.v[at] : NULL;
@@ -245,8 +339,7 @@ static enum status request_fits(struct requests *r, const struct request *q,
 
     count(r, old, false);
     count(r, q, true);
-    now = asked_sums(&r->asked);
-    s = asked_check(&before, &now, err);
+    s = asked_check(&r->asked, q->share, &before, err);
     if (s == ST_OK)
         s = copy_check(r, q, err);
     if (s == ST_OK)
@@ -254,6 +347,22 @@ static enum status request_fits(struct requests *r, const struct request *q,
     count(r, q, false);
     count(r, old, true);
     return s;
+}
+
+/* What its owner asks for now may be in a queue that is not for who asks. */
+static enum status replace_check(const struct requests *r, struct command *cmd)
+{
+    bool found;
+    uint32_t at = request_at(r, cmd->owner, &found);
+    const char *queue = found ? r->all.v[at]->demand.queue : NULL;
+
+    if (!queue || !cmd->may_queue || cmd->may_queue(cmd, queue))
+        return ST_OK;
+    return err_set(&cmd->err, ST_AUTH,
+                   "queue: what \"%s\" asks for is %s%s%s, which is not for "
+                   "who asks this",
+                   cmd->owner, *queue ? "in the queue \"" : "in no queue",
+                   queue, *queue ? "\"" : "");
 }
 
 static void request_drop(struct requests *r, struct command *cmd)
@@ -266,7 +375,10 @@ static void request_drop(struct requests *r, struct command *cmd)
                               "no request of owner \"%s\"", cmd->owner);
         return;
     }
-    journal_drop_request(r->env->journal, cmd->owner, NULL);
+    cmd->status = replace_check(r, cmd);
+    if (cmd->status != ST_OK)
+        return;
+    request_unwrite(r, cmd->owner);
     count(r, r->all.v[at], false);
     request_remove(r, at);
     emit(r->env, "request.cleared", cmd->owner, "", "by %s",
@@ -281,6 +393,9 @@ void requests_fold(struct requests *r, struct command *cmd)
         request_drop(r, cmd);
         return;
     }
+    cmd->status = replace_check(r, cmd);
+    if (cmd->status != ST_OK)
+        return;
     q = request_take(r->env->now_ms, cmd);
     cmd->status = queue_check(r->conf->now, &q->demand, &cmd->err);
     if (cmd->status == ST_OK)
@@ -308,7 +423,7 @@ void requests_expire(struct requests *r)
             continue;
         }
         emit(r->env, "request.expired", q->owner, "", "its ttl is over");
-        journal_drop_request(r->env->journal, q->owner, NULL);
+        request_unwrite(r, q->owner);
         count(r, q, false);
         request_remove(r, i);
     }
@@ -325,5 +440,6 @@ void requests_close(struct requests *r)
     for (uint32_t i = 0; i < r->all.n; i++)
         request_free(r->all.v[i]);
     free(r->all.v);
+    free(r->aside.v);
     asked_done(&r->asked);
 }

@@ -19,23 +19,39 @@ struct request {
     struct shared *memory;
     const char *owner, *body; /* body: canonical JSON */
     struct snap_demand demand;
+    const char *share; /* who asked, in whose share it counts; "" : not known */
     int64_t created_ms, expires_ms; /* wall; 0 never */
     const char *problem; /* "", or why this version cannot read the body: it
                           * is kept and asks for nothing until replaced */
+    bool aside;          /* it can be read, and to plan for it takes too long */
+};
+
+/* What could not be planned for in time is left out of the plan for a while, whoever
+ * asks for it. */
+struct set_aside {
+    enum demand_source source;
+    char owner[256], id[256];
+    int64_t until_ms; /* mono */
 };
 
 struct requests {
     struct env *env;
     const struct ledger *ledger;
     const struct configuration *conf;
-    VEC(struct request *) all; /* sorted by owner; heap */
-    struct asked asked;        /* all of them together */
+    VEC(struct request *) all;   /* sorted by owner; heap */
+    struct asked asked;          /* all of them together */
+    VEC(struct set_aside) aside; /* of sources; heap */
 };
 
 /* Reads those of the journal; one that does not validate is kept as it is. */
 enum status requests_open(struct requests *r, struct env *env,
                           const struct ledger *l,
                           const struct configuration *conf, struct err *err);
+/* Planning for it takes too long: a request asks for nothing until its owner
+ * replaces or clears it, other demand for ten minutes. */
+void requests_set_aside(struct requests *r, const struct snap_demand *d,
+                        const char *why);
+bool requests_leave_out(const struct requests *r, const struct snap_demand *d);
 /* Tells of those that could not be read. */
 void requests_tell(const struct requests *r);
 void requests_close(struct requests *r);

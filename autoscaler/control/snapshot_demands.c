@@ -147,6 +147,8 @@ static void source_demands_take(struct taking *t, const struct source *h,
             to->bundles += d->bundles[b].count;
         if (to->bundles >= BUNDLES_OF_SOURCES)
             break; /* the rest is planned for when this is served */
+        if (requests_leave_out(t->k->requests, d))
+            continue;
         /* Old news of pending work buys nothing; a request stays in force. */
         if (!fresh && d->source != SOURCE_REQUEST)
             continue;

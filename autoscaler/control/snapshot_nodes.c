@@ -201,6 +201,8 @@ static void hold_take(const struct known *k, const struct machine *m,
         n->hold = REASON_KEEP_UNKNOWN;
     } else if (*m->cloud_holds) {
         n->hold = REASON_KEEP_BY_CLOUD;
+    } else if (m->maybe.contested) {
+        n->hold = REASON_KEEP_CONTESTED;
     } else if (unjoined_hold(k, m)) {
         n->hold = unjoined_hold(k, m);
     } else if (!provider_is_read(provider_find(k->providers, m->provider))) {

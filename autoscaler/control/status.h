@@ -50,6 +50,10 @@ struct status_stop { /* what stops a part of us, and how it ends */
     bool failing; /* we are not ready while it lasts */
 };
 
+struct status_left { /* a pod that is left out of the plan, and why */
+    const char *name, *code, *text;
+};
+
 struct status_displaced { /* one owner lost places to another */
     const char *owner, *by;
     const char *node;     /* the first of the places */
@@ -91,6 +95,9 @@ struct status_page {
     uint32_t n_failures;
     const struct status_stop *stops;
     uint32_t n_stops;
+    const struct status_left *left;
+    uint32_t n_left;
+    uint32_t n_crowded; /* of what sources ask for: too many different ones */
     const struct status_displaced *displaced;
     uint32_t n_displaced;
     bool shadow;   /* nothing of it is real: shadow/shadow.h */

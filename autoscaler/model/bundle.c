@@ -76,6 +76,11 @@ bool bundle_equal(const struct snap_bundle *a, const struct snap_bundle *b)
     return true;
 }
 
+static const char *or_empty(const char *s)
+{
+    return s ? s : "";
+}
+
 /* Sums, since the order within a set means nothing. */
 static uint64_t alt_hash(const struct snap_alt *x)
 {
@@ -93,7 +98,14 @@ static uint64_t alt_hash(const struct snap_alt *x)
             one = hash_text(one, t->values.v[j]);
         h += one;
     }
-    return h + x->tolerations.n;
+    for (uint32_t k = 0; k < x->tolerations.n; k++) {
+        const struct toleration *t = &x->tolerations.v[k];
+        uint64_t one = hash_number(hash_text(HASH_SEED, or_empty(t->key)),
+                                   (uint64_t)t->op << 32 | (uint64_t)t->effect);
+
+        h += hash_text(one, or_empty(t->value));
+    }
+    return h;
 }
 
 uint64_t bundle_hash(uint64_t h, const struct snap_bundle *b)

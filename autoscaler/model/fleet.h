@@ -48,6 +48,10 @@ struct maybe {
     bool alive;        /* the demand source's last view has its node, ready */
     bool dead;         /* it has it as dead or not ready, or lost it: a witness
                         * that the machine is gone */
+    bool claimed;      /* several nodes say that they are it ... */
+    bool contested;    /* ... and nothing decides between them */
+    unsigned known_by; /* what stood for the node that it is known as: 1 + enum
+                        * claim; 0: not known */
     bool lacks;        /* what its node type promises */
     bool failed;       /* its cloud lists it as one that never came up */
     bool end_sent;     /* its cloud was asked to end it */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/clock.h"
 #include "accel.h"
 #include "problem_build.h"
 
@@ -148,51 +149,116 @@ static void rows_lay(struct builder *m)
     s->n_rows = m->rows.n;
 }
 
-enum status problem_make_within(const struct snapshot *snapshot, uint64_t max,
-                                struct arena *arena, struct problem **ret,
-                                struct err *err)
+/* ---- in time */
+
+int64_t builder_now_us(const struct builder *m)
 {
-    struct problem *s = ARENA_NEW(arena, struct problem);
-    struct builder m = {
-        .snapshot = snapshot, .arena = arena, .s = s, .max_amounts = max};
+    return m->deadline_mono_ms ? clock_mono_us() : 0;
+}
+
+bool builder_in_time(struct builder *m, uint32_t demand, int64_t since_us)
+{
+    int64_t now;
+
+    if (!m->deadline_mono_ms)
+        return true;
+    now = clock_mono_us();
+    m->demand_us[demand] += now - since_us;
+    m->late = m->late || now >= m->deadline_mono_ms * 1000;
+    return !m->late;
+}
+
+static enum status late(const struct builder *m, uint32_t *slowest,
+                        struct err *err)
+{
+    const struct snap_demand *d;
+    uint32_t at = 0;
+
+    for (uint32_t i = 1; i < m->snapshot->n_demands; i++)
+        if (m->demand_us[i] > m->demand_us[at])
+            at = i;
+    *slowest = at;
+    d = &m->snapshot->demands[at];
+    return err_set(err, ST_CANCELLED,
+                   "it takes too long to look at all that is asked for; what "
+                   "'%.100s' asks for took %lld ms of it",
+                   text(d->owner), (long long)(m->demand_us[at] / 1000));
+}
+
+static enum status make(struct builder *m, struct problem **ret,
+                        uint32_t *slowest, struct err *err)
+{
+    const struct snapshot *snapshot = m->snapshot;
+    struct problem *s = m->s = ARENA_NEW(m->arena, struct problem);
 
     s->now_ms = snapshot->now_ms;
     s->limits = snapshot->limits;
     s->sources_fresh = snapshot->sources_fresh;
     s->work_unknown = snapshot->work_unknown;
-    if (sort_types(&m, err) != ST_OK || sort_nodes(&m, err) != ST_OK ||
-        builder_check_demands(&m, err) != ST_OK ||
-        builder_check_queues(&m, err) != ST_OK)
+    if (sort_types(m, err) != ST_OK || sort_nodes(m, err) != ST_OK ||
+        builder_check_demands(m, err) != ST_OK ||
+        builder_check_queues(m, err) != ST_OK)
         return ST_INVALID;
-    builder_strings(&m);
-    if (builder_columns(&m, err) != ST_OK)
+    builder_strings(m);
+    if (m->late)
+        return late(m, slowest, err);
+    if (builder_columns(m, err) != ST_OK)
         return ST_QUOTA;
-    builder_queues_lay(&m);
-    if (builder_types(&m, err) != ST_OK)
+    builder_queues_lay(m);
+    if (builder_types(m, err) != ST_OK)
         return ST_INVALID;
-    builder_nodes(&m);
-    builder_unhelped_lay(&m);
-    s->labels = m.labels.v;
-    s->accelerator_key = m.id.accelerator;
-    builder_demands_intern(&m);
-    rows_lay(&m);
-    builder_queues_count(&m);
-    builder_demands_lay(&m);
-    builder_digests(&m);
-    builder_previous_lay(&m);
+    builder_nodes(m);
+    builder_unhelped_lay(m);
+    s->labels = m->labels.v;
+    s->accelerator_key = m->id.accelerator;
+    builder_demands_intern(m);
+    if (m->late)
+        return late(m, slowest, err);
+    rows_lay(m);
+    builder_queues_count(m);
+    builder_demands_lay(m);
+    builder_digests(m);
+    builder_previous_lay(m);
     *ret = s;
     return ST_OK;
+}
+
+enum status problem_make_within(const struct snapshot *snapshot, uint64_t max,
+                                struct arena *arena, struct problem **ret,
+                                struct err *err)
+{
+    struct builder m = {
+        .snapshot = snapshot, .arena = arena, .max_amounts = max};
+
+    return make(&m, ret, NULL, err);
+}
+
+static enum status invalid(enum status s, struct err *err)
+{
+    if (s == ST_QUOTA && err)
+        err->status = ST_INVALID;
+    return s == ST_QUOTA ? ST_INVALID : s;
+}
+
+enum status problem_make_by(const struct snapshot *snapshot,
+                            int64_t deadline_mono_ms, struct arena *arena,
+                            struct problem **ret, uint32_t *slowest,
+                            struct err *err)
+{
+    struct builder m = {
+        .snapshot = snapshot,
+        .arena = arena,
+        .max_amounts = PROBLEM_AMOUNTS_MAX,
+        .deadline_mono_ms = deadline_mono_ms,
+        .demand_us = ARENA_ARRAY(arena, int64_t, snapshot->n_demands + 1)};
+
+    return invalid(make(&m, ret, slowest, err), err);
 }
 
 enum status problem_make(const struct snapshot *snapshot, struct arena *arena,
                          struct problem **ret, struct err *err)
 {
-    enum status s = problem_make_within(snapshot, PROBLEM_AMOUNTS_MAX, arena,
-                                        ret, err);
-
-    if (s != ST_QUOTA)
-        return s;
-    if (err)
-        err->status = ST_INVALID;
-    return ST_INVALID;
+    return invalid(
+        problem_make_within(snapshot, PROBLEM_AMOUNTS_MAX, arena, ret, err),
+        err);
 }

@@ -251,6 +251,12 @@ enum status problem_make(const struct snapshot *snapshot, struct arena *arena,
 enum status problem_make_within(const struct snapshot *snapshot, uint64_t max,
                                 struct arena *arena, struct problem **ret,
                                 struct err *err);
+/* The same for who cannot wait: CANCELLED when it is not made by then (mono), and
+ * *slowest is the number of the demand that took the longest so far. */
+enum status problem_make_by(const struct snapshot *snapshot,
+                            int64_t deadline_mono_ms, struct arena *arena,
+                            struct problem **ret, uint32_t *slowest,
+                            struct err *err);
 
 /* The same for two problems that differ in nothing but time that has passed:
  * now_ms, and how long nodes have been idle as long as their order is the same.

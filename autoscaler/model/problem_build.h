@@ -26,6 +26,9 @@ struct builder {
     const struct snap_queue **queues; /* by name */
     bool tainted;                     /* some place has a taint */
     uint64_t max_amounts;             /* quantities there may be */
+    int64_t deadline_mono_ms;         /* 0: none */
+    int64_t *demand_us;               /* per demand, with a deadline */
+    bool late;
     struct intern strings, names, rows, selectors, shapes;
     uint32_t *column_of; /* rank in names -> column, or NONE */
     int64_t *row;        /* scratch: one row */
@@ -50,6 +53,11 @@ struct builder {
 /* problem_previous.c: what did not help, by type; after the types. */
 void builder_unhelped_lay(struct builder *m);
 
+/* problem.c: work on this demand began then (mono); false: it is too late for any
+ * more. */
+bool builder_in_time(struct builder *m, uint32_t demand, int64_t since_us);
+/* Since when work is measured: 0 when it is not. */
+int64_t builder_now_us(const struct builder *m);
 /* problem.c: the place of the type in types, or NONE. */
 uint32_t builder_type(const struct builder *m, const char *name);
 

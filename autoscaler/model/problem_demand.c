@@ -67,6 +67,7 @@ void builder_demands_intern(struct builder *m)
     n_bundles = n_alts = 0;
     for (uint32_t i = 0; i < f->n_demands; i++) {
         const uint32_t queue = builder_queue_of(m, &f->demands[i]);
+        int64_t since = builder_now_us(m);
 
         for (uint32_t j = 0; j < f->demands[i].n_bundles; j++) {
             const struct snap_bundle *b = &f->demands[i].bundles[j];
@@ -83,6 +84,8 @@ void builder_demands_intern(struct builder *m)
                     .shape = builder_shape(m, &b->alts[k], queue),
                     .after_ms = k ? b->alts[k].after_ms : 0};
         }
+        if (!builder_in_time(m, i, since))
+            return;
     }
     m->s->bundles = bundles;
     m->s->n_bundles = n_bundles;

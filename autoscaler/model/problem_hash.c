@@ -5,18 +5,19 @@
  * now_ms.  How long nodes have been idle grows with it, so only their order by
  * it counts, and which are busy.
  */
+#include "../base/digest.h"
 #include "../base/hash.h"
 #include "problem.h"
 #include "radix.h"
 
 static uint64_t number(uint64_t h, int64_t x)
 {
-    return hash_number(h, (uint64_t)x);
+    return digest_number(h, (uint64_t)x);
 }
 
 static uint64_t two(uint64_t h, uint32_t a, uint32_t b)
 {
-    return hash_number(h, (uint64_t)a << 32 | b);
+    return digest_number(h, (uint64_t)a << 32 | b);
 }
 
 /* ---- what the demand is */
@@ -31,8 +32,8 @@ static uint64_t selectors(uint64_t h, const struct problem *s)
             const struct pb_term *t = &s->terms[x->first_term + k];
 
             h = two(two(h, t->key, t->n_values), (uint32_t)t->op, 0);
-            h = hash_bytes(h, s->term_values + t->first_value,
-                           t->n_values * sizeof *s->term_values);
+            h = digest_bytes(h, s->term_values + t->first_value,
+                             t->n_values * sizeof *s->term_values);
         }
         for (uint32_t k = 0; k < x->n_tolerations; k++) {
             const struct pb_toleration *t =
@@ -64,7 +65,7 @@ static uint64_t bundles(uint64_t h, const struct problem *s)
         for (uint32_t k = 0; k < b->n_alts; k++) {
             const struct pb_alt *a = &s->alts[b->first_alt + k];
 
-            h = number(hash_number(h, a->shape), a->after_ms);
+            h = number(digest_number(h, a->shape), a->after_ms);
         }
     }
     return h;
@@ -99,13 +100,13 @@ static uint64_t queues(uint64_t h, const struct problem *s)
 static uint64_t labels(uint64_t h, const struct problem *s, uint32_t first,
                        uint32_t n)
 {
-    return hash_bytes(h, s->labels + first, n * sizeof *s->labels);
+    return digest_bytes(h, s->labels + first, n * sizeof *s->labels);
 }
 
 static uint64_t placements(uint64_t h, const struct problem *s, uint32_t first,
                            uint32_t n)
 {
-    return hash_bytes(h, s->previous + first, n * sizeof *s->previous);
+    return digest_bytes(h, s->previous + first, n * sizeof *s->previous);
 }
 
 static uint64_t types(uint64_t h, const struct problem *s)
@@ -128,10 +129,10 @@ static uint64_t types(uint64_t h, const struct problem *s)
         h = number(number(h, o->failed_ms), o->idle_timeout_ms);
         h = labels(h, s, o->first_label, o->n_labels);
         h = two(h, 0, o->n_takes);
-        h = hash_bytes(h, s->takes + o->first_takes,
-                       o->n_takes * sizeof *s->takes);
+        h = digest_bytes(h, s->takes + o->first_takes,
+                         o->n_takes * sizeof *s->takes);
     }
-    return hash_bytes(h, s->shares, s->n_shares * sizeof *s->shares);
+    return digest_bytes(h, s->shares, s->n_shares * sizeof *s->shares);
 }
 
 static uint64_t node(uint64_t h, const struct problem *s,
@@ -152,8 +153,8 @@ static uint64_t node(uint64_t h, const struct problem *s,
     h = number(number(h, n->price_micros_hour), n->idle_timeout_ms);
     h = number(h, n->agreed_micros_hour);
     h = number(number(h, n->progress_ms), n->hold_until_ms);
-    h = hash_bytes(h, s->devices + n->first_device,
-                   n->n_devices * sizeof *s->devices);
+    h = digest_bytes(h, s->devices + n->first_device,
+                     n->n_devices * sizeof *s->devices);
     h = labels(h, s, n->first_label, n->n_labels);
     return placements(h, s, n->first_previous, n->n_previous);
 }
@@ -194,8 +195,8 @@ static uint64_t limits(uint64_t h, const struct snap_limits *l)
     h = two(two(h, l->end_outdated, l->conserve), (uint32_t)l->policy,
             l->n_end_order);
     for (uint32_t i = 0; i < l->n_end_order; i++)
-        h = hash_number(h, (uint64_t)l->end_order[i]);
-    h = hash_number(h, (uint64_t)l->consolidate);
+        h = digest_number(h, (uint64_t)l->end_order[i]);
+    h = digest_number(h, (uint64_t)l->consolidate);
     return number(number(h, l->consolidate_saving), l->consolidate_age_ms);
 }
 
@@ -209,23 +210,23 @@ static uint64_t sizes(uint64_t h, const struct problem *s)
 
 uint64_t problem_hash(const struct problem *s, struct arena *scratch)
 {
-    uint64_t h = limits(sizes(HASH_SEED, s), &s->limits);
+    uint64_t h = limits(sizes(hash_number(HASH_SEED, 0), s), &s->limits);
 
     for (uint32_t i = 0; i < s->n_str; i++)
-        h = hash_text(h, s->str[i]);
+        h = digest_text(h, s->str[i]);
     for (uint32_t i = 0; i < s->n_columns; i++)
         h = two(h, s->columns[i].name,
                 (uint32_t)s->columns[i].device << 1 | s->columns[i].fractions);
-    h = hash_bytes(h, s->rows,
-                   (size_t)s->n_rows * s->n_columns * sizeof *s->rows);
-    h = selectors(hash_number(h, s->accelerator_key), s);
+    h = digest_bytes(h, s->rows,
+                     (size_t)s->n_rows * s->n_columns * sizeof *s->rows);
+    h = selectors(digest_number(h, s->accelerator_key), s);
     h = demands(bundles(shapes(h, s), s), s);
     h = queues(types(h, s), s);
 
     for (uint32_t i = 0; i < s->n_nodes; i++)
         h = node(h, s, &s->nodes[i]);
     for (uint32_t i = 0; i < s->n_unhelped; i++)
-        h = hash_number(hash_number(h, s->unhelped[i].plain),
-                        s->unhelped[i].type);
+        h = digest_number(digest_number(h, s->unhelped[i].plain),
+                          s->unhelped[i].type);
     return proposed(idle_order(h, s, scratch), s);
 }

@@ -198,12 +198,15 @@ void builder_strings(struct builder *m)
         put(m, f->queues[i].name);
     for (uint32_t i = 0; i < f->n_demands; i++) {
         const struct snap_demand *d = &f->demands[i];
+        int64_t since = builder_now_us(m);
 
         put(m, d->owner);
         put(m, d->id);
         for (uint32_t j = 0; j < d->n_bundles; j++)
             for (uint32_t k = 0; k < d->bundles[j].n_alts; k++)
                 put_alt(m, &d->bundles[j].alts[k]);
+        if (!builder_in_time(m, i, since))
+            return;
     }
 }
 

@@ -8,17 +8,18 @@
  */
 #include <string.h>
 
+#include "../base/digest.h"
 #include "../base/hash.h"
 #include "problem_build.h"
 
 /* Without the NUL, as digests in records and journals have it. */
-static uint64_t text_hash(const char *s)
+static uint64_t text_digest(const char *s)
 {
-    uint64_t h = HASH_SEED;
+    uint64_t h = DIGEST_SEED;
 
     for (; *s; s++)
         h = (h ^ (unsigned char)*s) * UINT64_C(0x100000001b3);
-    return hash_number(h, 1);
+    return digest_number(h, 1);
 }
 
 /* ---- digests */
@@ -30,14 +31,16 @@ static uint64_t terms_digest(const struct problem *s, uint32_t selector)
     uint64_t sum = 0;
 
     if (sel->queue < s->n_queues)
-        sum += hash_number(text_hash(s->str[s->queues[sel->queue].name]), 5);
+        sum += digest_number(text_digest(s->str[s->queues[sel->queue].name]),
+                             5);
     for (uint32_t i = 0; i < sel->n_terms; i++) {
         const struct pb_term *t = &s->terms[sel->first_term + i];
-        uint64_t h = hash_number(text_hash(s->str[t->key]), (uint64_t)t->op);
+        uint64_t h = digest_number(text_digest(s->str[t->key]),
+                                   (uint64_t)t->op);
 
         for (uint32_t k = 0; k < t->n_values; k++)
-            h = hash_number(
-                h, text_hash(s->str[s->term_values[t->first_value + k]]));
+            h = digest_number(
+                h, text_digest(s->str[s->term_values[t->first_value + k]]));
         sum += h;
     }
     return sum;
@@ -53,10 +56,11 @@ static uint64_t tolerations_digest(const struct problem *s, uint32_t selector)
     for (uint32_t i = 0; i < sel->n_tolerations; i++) {
         const struct pb_toleration *t =
             &s->tolerations[sel->first_toleration + i];
-        uint64_t h = hash_number(text_hash(s->str[t->key]), (uint64_t)t->op);
+        uint64_t h = digest_number(text_digest(s->str[t->key]),
+                                   (uint64_t)t->op);
 
-        h = hash_number(h, text_hash(s->str[t->value]));
-        sum += hash_number(h, (uint64_t)t->effect);
+        h = digest_number(h, text_digest(s->str[t->value]));
+        sum += digest_number(h, (uint64_t)t->effect);
     }
     return sum;
 }
@@ -73,7 +77,7 @@ void builder_digests(struct builder *m)
         const char *name = s->str[s->columns[c].name];
 
         /* the same bundle, whatever its scheduler says of it meanwhile */
-        column[c] = strcmp(name, UNTRIED_RESOURCE) == 0 ? 0 : text_hash(name);
+        column[c] = strcmp(name, UNTRIED_RESOURCE) == 0 ? 0 : text_digest(name);
     }
     for (uint32_t i = 0; i < s->n_selectors; i++) {
         terms[i] = terms_digest(s, i);
@@ -85,10 +89,10 @@ void builder_digests(struct builder *m)
 
         for (uint32_t c = 0; c < s->n_columns; c++)
             if (row[c] != 0 && column[c])
-                sum += hash_number(column[c], (uint64_t)row[c]);
-        shapes[i].plain = hash_number(sum, 4);
+                sum += digest_number(column[c], (uint64_t)row[c]);
+        shapes[i].plain = digest_number(sum, 4);
         sum += tolerations[shapes[i].selector];
-        shapes[i].digest = hash_number(sum, 3);
+        shapes[i].digest = digest_number(sum, 3);
     }
 }
 
@@ -98,7 +102,7 @@ uint64_t problem_digest(const struct problem *s, uint32_t bundle)
     uint64_t h = s->shapes[s->alts[b->first_alt].shape].digest;
 
     for (uint32_t i = 1; i < b->n_alts; i++)
-        h = hash_number(h, s->shapes[s->alts[b->first_alt + i].shape].digest);
+        h = digest_number(h, s->shapes[s->alts[b->first_alt + i].shape].digest);
     return h;
 }
 
@@ -117,10 +121,9 @@ struct finder {
 static uint64_t key_hash(enum demand_source source, const char *owner,
                          const char *id, uint64_t shape)
 {
-    uint64_t h = hash_number(hash_number(shape, text_hash(owner)),
-                             text_hash(id));
+    uint64_t h = hash_text(hash_text(HASH_SEED, owner), id);
 
-    return hash_number(h, (uint64_t)source);
+    return hash_number(hash_number(h, shape), (uint64_t)source);
 }
 
 /* The first bundle of this key's list; HASH_NONE: there is none. */

@@ -91,6 +91,8 @@
       "it never joined, and Davit did not launch it: kept until `davit adopt`") \
     X(KEEP_UNMATCHED, "node_unmatched", \
       "a node that matches no machine has joined since: it may run there") \
+    X(KEEP_CONTESTED, "node_contested", \
+      "several nodes say that they are it, and nothing decides between them") \
     X(KEEP_ORPHAN, "no_provider", \
       "its provider is no longer configured: kept until `davit forget`") \
     X(KEEP_BRAKE, "too_many_ends", \

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "../base/hash.h"
+#include "../base/digest.h"
 
 #define MOST_BYTES ((size_t)16 << 20)
 #define MUCH \
@@ -226,7 +226,7 @@ static struct memory_kind *kind_of(struct memory *m,
     uint64_t hash;
 
     put_problem(&w, p);
-    hash = hash_bytes(HASH_SEED, w.v, w.n * sizeof *w.v);
+    hash = digest_bytes(DIGEST_SEED, w.v, w.n * sizeof *w.v);
     while (kind && !(kind->hash == hash && kind->n == w.n &&
                      memcmp(kind->v, w.v, w.n * sizeof *w.v) == 0))
         kind = kind->next;

@@ -85,7 +85,8 @@ static void end_idle(const struct problem *s, const uint32_t *order, uint32_t n,
 static enum reason going_why(const struct pb_node *n)
 {
     if (n->hold == REASON_KEEP_UNANSWERED || n->hold == REASON_KEEP_ORPHAN ||
-        n->hold == REASON_KEEP_UNJOINED || n->hold == REASON_KEEP_UNMATCHED)
+        n->hold == REASON_KEEP_UNJOINED || n->hold == REASON_KEEP_UNMATCHED ||
+        n->hold == REASON_KEEP_CONTESTED)
         return n->hold;
     if (n->state == STATE_READY) /* left of a host group */
         return n->idle_ms < 0 ? REASON_KEEP_BUSY : REASON_KEEP_HOST_GROUP;

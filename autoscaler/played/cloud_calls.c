@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../base/alloc.h"
+#include "../base/digest.h"
 #include "../model/accel.h"
 #include "../model/amount.h"
 #include "../provider.h"
@@ -208,9 +209,9 @@ struct asked {
 
 static bool sold_out(const struct cloud *c, const struct order *o)
 {
-    uint64_t h = hash_text(hash_text(HASH_SEED, o->type), o->zone);
+    uint64_t h = digest_text(digest_text(DIGEST_SEED, o->type), o->zone);
 
-    return c->meets->stockout >> (hash_number(h, o->spot) >> 11) % 32 & 1;
+    return c->meets->stockout >> (digest_number(h, o->spot) >> 11) % 32 & 1;
 }
 
 static uint32_t alive(const struct cloud *c)

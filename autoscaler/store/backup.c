@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "../base/clock.h"
+#include "../base/outfile.h"
 #include "db.h"
 #include "tools.h"
 
@@ -52,15 +53,17 @@ static enum status pages_copy(struct journal *from, const char *to,
                               sqlite3 **ret, struct err *err)
 {
     sqlite3_backup *b = NULL;
-    int fd = open(to, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int fd = outfile_open(to, O_RDWR | O_CREAT | O_EXCL, 0600, err);
 
     *ret = NULL;
     if (fd < 0)
-        return sys_fail(err, to, "cannot be created");
+        return ST_INVALID;
     close(fd);
     if (sqlite3_open_v2(to, ret, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
-                        NULL) == SQLITE_OK)
+                        NULL) == SQLITE_OK) {
+        db_settle(*ret);
         b = sqlite3_backup_init(*ret, "main", from->db, "main");
+    }
     if (b)
         sqlite3_backup_step(b, -1);
     if (!b || sqlite3_backup_finish(b) != SQLITE_OK)

@@ -30,6 +30,7 @@ enum stmt {
     STMT_BOOT_PUT,
     STMT_BOOT_GET,
     STMT_VALUE_PUT,
+    STMT_VALUE_DROP,
     STMT_VALUE_GET,
     STMT_HISTORY_PUT,
     STMT_HISTORY_ALL,
@@ -86,6 +87,8 @@ extern const char db_history_schema[]; /* history.c */
 enum status db_schema(struct journal *j, bool look, struct err *err);
 /* Is every page that a row needs as SQLite wrote it? */
 enum status db_whole(struct journal *j, struct err *err);
+/* Of a handle: no code that a schema brings is run. */
+void db_settle(sqlite3 *db);
 enum status db_run(struct journal *j, const char *sql, const char *doing,
                    struct err *err);
 bool db_has_column(struct journal *j, const char *table, const char *column);

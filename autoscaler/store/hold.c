@@ -20,6 +20,7 @@
 
 #include "../base/alloc.h"
 #include "../base/clock.h"
+#include "../base/outfile.h"
 
 /* A daemon that was killed may have left a child between fork and exec, which
  * still has its lock: wait for it, but only when the holder is dead. */
@@ -57,12 +58,14 @@ static enum status file_lock(struct hold *h, const char *path, const char *name,
     char holder[32] = "";
     int n;
 
-    h->fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (h->fd < 0)
+    h->fd = outfile_open(name, O_RDWR | O_CREAT, 0600, err);
+    if (h->fd < 0 && (errno == ENOENT || errno == EACCES || errno == EROFS))
         return err_set(err, ST_INVALID,
                        "%s: cannot be created: %s; `state:` needs a directory "
                        "that exists and may be written",
                        name, strerror(errno));
+    if (h->fd < 0)
+        return ST_INVALID;
     for (int step = 0; flock(h->fd, LOCK_EX | LOCK_NB) != 0;) {
         if (errno == EINTR)
             continue;
@@ -87,20 +90,13 @@ static enum status file_lock(struct hold *h, const char *path, const char *name,
  * owners in it.  A symbolic link could lead a daemon of root anywhere. */
 static enum status file_secure(const char *path, int flags, struct err *err)
 {
-    int fd = open(path, O_RDWR | flags | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int fd = outfile_open(path, O_RDWR | flags, 0600, err);
     enum status s = ST_OK;
     struct stat st;
 
-    if (fd < 0 && errno == ENOENT && !flags)
-        return ST_OK;
     if (fd < 0)
-        return err_set(err, ST_INVALID, "%s: cannot be opened: %s", path,
-                       errno == ELOOP ? "it is a symbolic link; name the file "
-                                        "that it leads to"
-                                      : strerror(errno));
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-        s = err_set(err, ST_INVALID, "%s: is no file", path);
-    else if (st.st_mode & 077 && fchmod(fd, 0600) != 0)
+        return errno == ENOENT && !flags ? ST_OK : ST_INVALID;
+    if (fstat(fd, &st) != 0 || (st.st_mode & 077 && fchmod(fd, 0600) != 0))
         s = err_set(err, ST_INVALID,
                     "%s: others may read it, and its mode cannot be changed: "
                     "%s",

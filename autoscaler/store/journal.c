@@ -47,6 +47,7 @@ static const char *const statements[STMT_COUNT] = {
         "1",
     [STMT_VALUE_PUT] = "INSERT INTO value VALUES(?1, ?2) ON CONFLICT(key) DO "
                        "UPDATE SET value = ?2",
+    [STMT_VALUE_DROP] = "DELETE FROM value WHERE key = ?1",
     [STMT_VALUE_GET] = "SELECT value FROM value WHERE key = ?1",
     [STMT_HISTORY_PUT] =
         "INSERT INTO history VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON "
@@ -255,11 +256,12 @@ static enum status events_begin(struct journal *j, struct err *err)
 
 /* A journal may be a stranger's, to be looked at or restored: what its schema
  * brings with it runs no code but plain SQL (sqlite.org/security.html). */
-static void db_settle(sqlite3 *db)
+void db_settle(sqlite3 *db)
 {
     sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
     sqlite3_extended_result_codes(db, 1);
     sqlite3_busy_timeout(db, BUSY_MS);
 }

@@ -86,7 +86,7 @@ enum status journal_load_events(struct journal *j, int64_t after_id,
                                 struct journal_event **ret, uint32_t *n,
                                 struct err *err);
 
-/* Single facts by name: whose journal it is, of which place. */
+/* Single facts by name: whose journal it is, of which place.  "": it goes. */
 enum status journal_put_value(struct journal *j, const char *key,
                               const char *value, struct err *err);
 /* "" when there is none. */

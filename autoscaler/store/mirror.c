@@ -130,6 +130,8 @@ enum status mirror_begin(struct journal *j, struct err *err)
     } events[] = {{"INSERT", "NEW"}, {"UPDATE", "NEW"}, {"DELETE", "OLD"}};
     enum status st;
 
+    /* our own, which lie in no file */
+    sqlite3_db_config(j->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 1, NULL);
     st = sql_run(j,
                  "CREATE TEMP TABLE changed(seq INTEGER PRIMARY KEY "
                  "AUTOINCREMENT, kind TEXT, id TEXT, UNIQUE(kind, id))",

@@ -190,6 +190,10 @@ enum status journal_put_value(struct journal *j, const char *key,
 
     if (st != ST_OK)
         return st;
+    if (!*value) {
+        db_bind_text(j->stmt[STMT_VALUE_DROP], 1, key);
+        return db_write(j, STMT_VALUE_DROP, "cannot drop a value", err);
+    }
     db_bind_text(j->stmt[STMT_VALUE_PUT], 1, key);
     db_bind_text(j->stmt[STMT_VALUE_PUT], 2, value);
     return db_write(j, STMT_VALUE_PUT, "cannot write a value", err);

@@ -72,6 +72,79 @@ static enum status migrate(struct journal *j, bool fresh, const char *add,
     return s;
 }
 
+/* ---- nothing but tables
+ *
+ * A schema may bring code with it: triggers, views, checks, columns and defaults
+ * that are computed, tables of modules.  None of ours does, so a file with one was
+ * made by a stranger, and is not looked at further: a check is run by whoever looks
+ * whether the pages are whole. */
+
+static bool is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (c >= '0' && c <= '9') || c == '_';
+}
+
+static bool has_word(const char *sql, const char *word)
+{
+    size_t n = strlen(word);
+
+    for (const char *p = sql; (p = strcasestr(p, word)); p++)
+        if ((p == sql || !is_word(p[-1])) && !is_word(p[n]))
+            return true;
+    return false;
+}
+
+/* "DEFAULT (anything)": ours are plain. */
+static bool computes_default(const char *sql)
+{
+    for (const char *p = sql; (p = strcasestr(p, "default")); p += 7)
+        if (p[7 + strspn(p + 7, " \t\r\n")] == '(')
+            return true;
+    return false;
+}
+
+static bool is_plain(const char *sql)
+{
+    return !has_word(sql, "check") && !has_word(sql, "as") &&
+           !has_word(sql, "generated") && !has_word(sql, "virtual") &&
+           !strstr(sql, "/*") && !strstr(sql, "--") && !computes_default(sql);
+}
+
+/* A table that we do not know is a later version's: alone it does nothing. */
+static bool is_harmless(sqlite3_stmt *row)
+{
+    const char *type = db_text(row, 0);
+
+    if (strcmp(type, "index") == 0)
+        return !*db_text(row, 1); /* SQLite's own, of a primary key */
+    return strcmp(type, "table") == 0 && is_plain(db_text(row, 1));
+}
+
+static enum status only_ours(struct journal *j, struct err *err)
+{
+    sqlite3_stmt *s;
+    enum status st = ST_OK;
+    int rc;
+
+    if (sqlite3_prepare_v2(j->db,
+                           "SELECT type, coalesce(sql, ''), name FROM "
+                           "sqlite_schema",
+                           -1, &s, NULL) != SQLITE_OK)
+        return db_fail(j, "cannot be read", err);
+    while (st == ST_OK && (rc = sqlite3_step(s)) == SQLITE_ROW)
+        if (!is_harmless(s))
+            st = err_set(err, ST_INVALID,
+                         "%s: has something that is no plain table: the "
+                         "%.20s \"%.60s\". It was not made by Davit, and is "
+                         "not used",
+                         j->path, db_text(s, 0), db_text(s, 2));
+    if (st == ST_OK && rc != SQLITE_DONE)
+        st = db_fail(j, "cannot be read", err);
+    sqlite3_finalize(s);
+    return st;
+}
+
 static enum status belongs(struct journal *j, int64_t app, int64_t version,
                            struct err *err)
 {
@@ -95,7 +168,7 @@ static enum status belongs(struct journal *j, int64_t app, int64_t version,
                        "%s: has not the tables it should have (no machines); "
                        "`davit journal restore` puts a backup in its place",
                        j->path);
-    return ST_OK;
+    return only_ours(j, err);
 }
 
 /* One bad page shows when it is read, which may be weeks later and in the

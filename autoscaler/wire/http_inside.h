@@ -55,7 +55,7 @@ const char *http_set_url(const struct http_exchange *x, struct arena *arena);
 /* False: credentials would cross a network without TLS. */
 bool http_credentials_stay(const struct http_exchange *x);
 /* Is it a question to a cloud's metadata service? */
-bool http_is_metadata(const struct http_exchange *x);
+bool http_goes_direct(const struct http_exchange *x);
 
 /* Protocol, TLS, proxies. */
 void http_set_transport(CURL *e, const struct http_exchange *x, bool tls,

@@ -105,7 +105,7 @@ void http_set_transport(CURL *e, const struct http_exchange *x, bool tls,
         curl_easy_setopt(e, CURLOPT_PROXY, x->proxy);
     if (x->unix_socket)
         curl_easy_setopt(e, CURLOPT_UNIX_SOCKET_PATH, x->unix_socket);
-    if (http_is_metadata(x))
+    if (http_goes_direct(x))
         curl_easy_setopt(e, CURLOPT_PROXY, "");
     /* HTTP/2 without TLS passes no forward proxy, and a socket file is here */
     if (x->unix_socket || (x->http2_only && !tls))

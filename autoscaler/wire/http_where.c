@@ -4,7 +4,8 @@
  *
  * Credentials travel by TLS, or without it to this machine and to the addresses
  * of metadata services, which no other wire carries (kit_host_here()).  Such a
- * service is never asked through a proxy, which could answer in its place.
+ * service, and this machine, are never asked through a proxy: it would learn what
+ * is not to leave, and could answer in their place.
  */
 #include "http_inside.h"
 
@@ -56,12 +57,14 @@ bool http_credentials_stay(const struct http_exchange *x)
     if (x->unix_socket || x->plain_token || !has_one_of(x, secret))
         return true;
     host = host_in(x->url);
-    here = host && kit_host_here(host, strlen(host));
+    /* by a proxy that was named for it alone it goes elsewhere */
+    here = host && kit_host_here(host, strlen(host)) &&
+           !(x->proxy && *x->proxy);
     curl_free(host);
     return here;
 }
 
-bool http_is_metadata(const struct http_exchange *x)
+bool http_goes_direct(const struct http_exchange *x)
 {
     static const char *const asks[] = {
         "Metadata-Flavor", "Metadata", "X-aws-ec2-metadata-token",
@@ -75,7 +78,8 @@ bool http_is_metadata(const struct http_exchange *x)
         return true;
     host = host_in(x->url);
     yes = host &&
-          (is_one_of(host, names) || kit_host_link_local(host, strlen(host)));
+          (is_one_of(host, names) || kit_host_link_local(host, strlen(host)) ||
+           (kit_host_here(host, strlen(host)) && !x->proxy));
     curl_free(host);
     return yes;
 }

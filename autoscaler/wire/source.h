@@ -31,6 +31,11 @@ struct source_node {
                                  * a Kubernetes node's spec.providerID; "" */
     struct names aliases;       /* what else a machine of ours may call it:
                                  * host name, label, addresses */
+    uint32_t n_vouched;         /* of the aliases, the first: the API server or
+                                 * the cloud stands for them, and for
+                                 * instance_id; 0: all are the node's own words */
+    uint32_t n_given;           /* the next: a label, as Davit or who starts
+                                 * the machine gave it */
     const char *type, *machine; /* our node type, the cloud's name; "" */
     const char *zone;           /* "" */
     const char *address;
@@ -116,7 +121,7 @@ struct source_view {
                            * placement group that has its place */
     uint32_t n_garbled;    /* left out: they make no sense */
     uint32_t n_crowded;    /* bundles left out: there are too many, or of too
-                           * many names; of a Ray head */
+                           * many names */
     uint32_t n_names_left; /* names of resources left out, likewise */
     const struct source_note *notes;
     uint32_t n_notes;
@@ -216,7 +221,8 @@ struct source_ops {
                           int64_t deadline_mono_ms, struct err *err);
     /* New machines may be in these zones; no_reserve: the system's share is not
      * taken off them.  Any thread.  NULL: it is of no use to it. */
-    void (*configure)(void *handle, struct names zones, bool no_reserve);
+    void (*configure)(void *handle, struct names zones, struct qtys most,
+                      bool no_reserve);
     void (*stop)(void *handle); /* any thread: a waiting read() returns soon;
                                  * NULL: none waits */
     void (*free)(void *handle); /* NULL is fine as a handle */

@@ -141,7 +141,8 @@ static void become_ray(const char *pid_path, const char *cwd, int log_fd,
     size_t n;
     int fd;
 
-    fd = open(pid_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    fd = open(pid_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+              0600);
     if (fd < 0)
         _exit(126); /* somebody started it already */
     n = number(line, (unsigned long long)getpid());
@@ -295,7 +296,8 @@ int process_start(const struct local *l, const struct type *t,
         return status;
     record_path(l, r, "log", log_path, sizeof log_path);
     record_path(l, r, "pid", pid_path, sizeof pid_path);
-    log_fd = open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    log_fd = open(log_path,
+                  O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (log_fd < 0)
         return kit_error(e, DAVIT_RETRY, "IO", "%.140s: %s", log_path,
                          strerror(errno));

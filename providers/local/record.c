@@ -235,7 +235,8 @@ int record_write(const struct local *l, const struct record *r,
         free(text);
         return fail_io(e, dir);
     }
-    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
+              0600);
     good = fd >= 0 && kit_write_all(fd, text, strlen(text)) &&
            kit_write_all(fd, "\n", 1) && fsync(fd) == 0;
     if (fd >= 0 && close(fd) != 0)

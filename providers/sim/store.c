@@ -141,7 +141,8 @@ int store_lock_and_read(struct op *op)
 {
     struct sim *sim = op->sim;
     uint32_t wait = 1;
-    op->lock_fd = open(sim->lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    op->lock_fd = open(sim->lock_path,
+                       O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (op->lock_fd < 0)
         return kit_error(op->error, DAVIT_RETRY, "state", "%s: %s",
                          sim->lock_path, strerror(errno));
@@ -166,7 +167,8 @@ int store_write(struct op *op)
     /* The lock is held, so the name cannot be another writer's. */
     snprintf(temp, sizeof temp, "%s.new", sim->path);
     char *text = kit_must(json_dumps(op->root, JSON_INDENT(1)));
-    int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
+                  0644);
     bool good = fd >= 0 && kit_write_all(fd, text, strlen(text)) &&
                 kit_write_all(fd, "\n", 1);
     int why = errno;

@@ -199,7 +199,7 @@ def test_failed_logins(world):
     codes = [code(d, f"guess-{i}", "GET", "/v1/status") for i in range(50)]
     assert codes[:30] == [401] * 30 and set(codes[35:]) == {429}, codes
     assert code(d, "admin", "GET", "/v1/status") == 200, "who was right before is not kept out"
-    assert code(d, "train", "GET", "/v1/status") == 429, "a right token might be a guess"
+    assert code(d, "train", "GET", "/v1/status") == 200, "nor who comes for the first time: his token is known"
     text = ask(d, "admin", "GET", "/metrics").text
     assert re.search(r"davit_logins_failed_total 3[0-5]\b", text)
     assert int(re.search(r"davit_logins_throttled_total (\d+)", text).group(1)) >= 9

@@ -16,7 +16,7 @@ import objects
 # of model/ the pure files only (amounts, problem_match).
 ALLOWED = re.compile(r"""mem(cpy|set|cmp|move) | __mem(cpy|set|move)_chk | str(cmp|len) | __assert_fail | __stack_chk_fail
     | __(popcount|clz|ctz|udivt|umodt|divt|modt)[sd]?i[0-9] | _GLOBAL_OFFSET_TABLE_
-    | arena_(alloc|copy|grow_|reset|done|mark|rewind) | hash_[a-z_]+ | amount_(add|times)
+    | arena_(alloc|copy|grow_|reset|done|mark|rewind) | hash_[a-z_]+ | digest_[a-z]+ | amount_(add|times)
     | problem_(mis)?match | problem_(refuses|avoided)""", re.X)
 
 

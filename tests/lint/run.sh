@@ -14,7 +14,7 @@ check() {
         printf '%s\nFAIL  %s\n' "$out" "$*"
     fi
 }
-for lint in layers folders purity rings unused docs version seeds waits; do
+for lint in layers folders purity rings keyed written unused docs version seeds waits; do
     check "${DAVIT_PYTHON:-python3}" tests/lint/$lint.py
 done
 check "${DAVIT_PYTHON:-python3}" configs/python/make_types.py --check

@@ -96,9 +96,35 @@ def plant_time(t):
     t.write("tests/unit/zz.c", "static void zz(void)\n{\n    srand((unsigned)time(NULL));\n}\n")
 
 
+def plant_table_of_digests(t):
+    t.write("autoscaler/base/zz.c", '#include "digest.h"\n#include "hash.h"\nvoid *zz(struct hash *t, const char *s)\n{\n'
+            '    return hash_next(t, digest_text(DIGEST_SEED, s), &(uint32_t){0});\n}\n')
+
+
+def plant_own_hash(t):
+    t.write("autoscaler/plan/zz.c", "unsigned zz(unsigned h, char c)\n{\n    return (h ^ c) * 16777619u;\n}\n")
+
+
+def plant_writer(t):
+    t.write("autoscaler/base/zz.c", "#include <fcntl.h>\nint zz(const char *p)\n{\n    return open(p,\n        O_WRONLY | O_CREAT, 0600);\n}\n")
+
+
+def plant_stream(t):
+    t.write("autoscaler/base/zz.c", '#include <stdio.h>\nFILE *zz(const char *p)\n{\n    return fopen(p, "a");\n}\n')
+
+
+def plant_plugin_writer(t):
+    t.write("providers/sim/zz.c", "#include <fcntl.h>\nint zz(const char *p)\n{\n    return open(p, O_RDWR | O_CREAT | O_CLOEXEC, 0600);\n}\n")
+
+
 @pytest.mark.parametrize("lint, plant, says", [
     ("seeds.py", plant_chance, "tests/unit/zz.py:2: draws from no seed"),
     ("seeds.py", plant_time, "tests/unit/zz.c:3: draws from a seed that is not printed"),
+    ("written.py", plant_writer, "autoscaler/base/zz.c:4: opens a file for writing"),
+    ("written.py", plant_stream, "autoscaler/base/zz.c:4: opens a file for writing"),
+    ("written.py", plant_plugin_writer, "providers/sim/zz.c:4: opens a file for writing without O_NOFOLLOW"),
+    ("keyed.py", plant_table_of_digests, "autoscaler/base/zz.c: a table and a digest"),
+    ("keyed.py", plant_own_hash, "autoscaler/plan/zz.c: a hash of its own"),
     ("layers.py", plant_up, "autoscaler/model/zz.c:1: model must not see control"),
     ("folders.py", plant_folder, "autoscaler/plan: "),
     ("rings.py", plant_ring, "zz0.c zz1.c"),

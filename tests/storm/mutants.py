@@ -32,7 +32,7 @@ MUTANTS = [
     (1, "late_answer_believed", C + "sources/job.c", "return strcmp(j->for_node, m->ray_id) != 0;", "return !*m->id && strcmp(j->for_node, m->ray_id) != 0;"),
     (1, "rise_ends_what_works", "autoscaler/plan/shrink.c", "if (working && b->agreed <= a->s->limits.max_cost_micros_hour) {", "if (working && b->agreed < 0) {"),
     (2, "request_not_written", C + "requests.c", "    journal_put_request(r->env->journal, &row, NULL);", "    (void)row, (void)r;"),
-    (2, "drop_not_written", C + "requests.c", "    journal_drop_request(r->env->journal, cmd->owner, NULL);", "    (void)cmd;"),
+    (2, "drop_not_written", C + "requests.c", "    request_unwrite(r, cmd->owner);", "    (void)cmd;"),
     (2, "expires_early", C + "requests.c", "q->expires_ms > r->env->now_ms)", "q->expires_ms > r->env->now_ms + 600000)"),
     (2, "refused_forgets", C + "requests.c", "    request_write(r, q);\n    request_put(r, q);",
      "    if (!r->ledger->journal_ok) {\n        bool found;\n        uint32_t at = request_at(r, q->owner, &found);\n        if (found)\n            request_remove(r, at);\n"

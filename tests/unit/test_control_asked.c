@@ -3,6 +3,7 @@
  * go, refused when it is too much, in each measure by itself.
  */
 #include "control_rig.h"
+#include "seed.h"
 
 #include "control/asked.h"
 
@@ -36,14 +37,13 @@ static const char *tried(struct asked *a, const struct snap_demand *d,
                          size_t bytes)
 {
     static char text[432];
-    struct asked_sums before = asked_sums(a), now;
+    struct asked_sums before = asked_sums(a);
     struct err e = {0};
     enum status s;
 
-    asked_add(a, d, bytes);
-    now = asked_sums(a);
-    s = asked_check(&before, &now, &e);
-    asked_remove(a, d, bytes);
+    asked_add(a, "one", d, bytes);
+    s = asked_check(a, "one", &before, &e);
+    asked_remove(a, "one", d, bytes);
     assert_true(s == ST_OK || s == ST_QUOTA || s == ST_INVALID);
     snprintf(text, sizeof text, "%s", s == ST_OK ? "" : e.text);
     return text;
@@ -56,8 +56,8 @@ static void test_counted(void **state)
     struct asked_sums s;
 
     (void)state;
-    asked_add(&a, &d, 1000);
-    asked_add(&a, &d, 500);
+    asked_add(&a, "one", &d, 1000);
+    asked_add(&a, "one", &d, 500);
     s = asked_sums(&a);
     assert_int_equal(s.owners, 2);
     assert_int_equal(s.bundles, 400);
@@ -65,10 +65,10 @@ static void test_counted(void **state)
     assert_int_equal(s.shapes, 40);
     assert_int_equal(s.names, 7);
     assert_int_equal(s.bytes, 1500);
-    asked_remove(&a, &d, 1000);
+    asked_remove(&a, "one", &d, 1000);
     s = asked_sums(&a);
     assert_int_equal(s.shapes, 40);
-    asked_remove(&a, &d, 500);
+    asked_remove(&a, "one", &d, 500);
     s = asked_sums(&a);
     assert_int_equal(s.owners + s.bundles + s.lines + s.bytes, 0);
     assert_int_equal(s.shapes + s.names, 0);
@@ -116,18 +116,126 @@ static void test_together(void **state)
 
     (void)state;
     less.n_bundles = MOST_SHAPES + 50;
-    asked_add(&a, &big, 1);
+    asked_add(&a, "one", &big, 1);
     before = asked_sums(&a);
-    asked_remove(&a, &big, 1);
-    asked_add(&a, &less, 1);
+    asked_remove(&a, "one", &big, 1);
+    asked_add(&a, "one", &less, 1);
     now = asked_sums(&a);
-    assert_int_equal(asked_check(&before, &now, &e), ST_OK);
-    assert_int_equal(asked_check(&now, &before, &e), ST_QUOTA);
+    assert_int_equal(asked_check(&a, "one", &before, &e), ST_OK);
+    now = asked_sums(&a);
+    asked_remove(&a, "one", &less, 1);
+    asked_add(&a, "one", &big, 1);
+    assert_int_equal(asked_check(&a, "one", &now, &e), ST_QUOTA);
+    asked_remove(&a, "one", &big, 1);
+    asked_add(&a, "one", &less, 1);
     assert_string_equal(tried(&a, &one, 1), ""); /* a shape that is there */
     for (int i = 1; i < 20000; i++)
-        asked_add(&a, &(struct snap_demand){0}, 1);
+        asked_add(&a, "one", &(struct snap_demand){0}, 1);
     assert_non_null(strstr(tried(&a, &one, 1), "20001 owners"));
     asked_done(&a);
+}
+
+/* ---- shares */
+
+/* As the loop does it: taken, or refused and not counted. */
+static bool asks(struct asked *a, const char *who, const struct snap_demand *d,
+                 size_t bytes, struct err *e)
+{
+    struct asked_sums before = asked_sums(a);
+
+    asked_add(a, who, d, bytes);
+    if (asked_check(a, who, &before, e) == ST_OK)
+        return true;
+    asked_remove(a, who, d, bytes);
+    return false;
+}
+
+/* A body of 2.7 kB with all the names that there may be: who comes next is served
+ * all the same, and who has them gets no more. */
+static void test_one_takes_all_and_others_are_served(void **state)
+{
+    struct asked a = {0};
+    struct snap_demand d = demand(MOST_NAMES, 1, MOST_NAMES, MOST_NAMES);
+    struct snap_demand more = demand(MOST_NAMES + 1, 1, MOST_NAMES + 1,
+                                     MOST_NAMES + 1);
+    struct qty cpu = {"CPU", 10000};
+    struct snap_alt alt = {.resources = {&cpu, 1}};
+    struct snap_bundle one = {.alts = &alt, .n_alts = 1, .count = 1};
+    struct snap_demand good = {.bundles = &one, .n_bundles = 1};
+    struct err e = {0};
+
+    (void)state;
+    d.bundles = bundles;
+    assert_true(asks(&a, "mal", &d, 2700, &e));
+    assert_true(asks(&a, "good", &good, 40, &e));
+    assert_int_equal(asked_sums(&a).names, MOST_NAMES + 1);
+    assert_false(asks(&a, "mal", &more, 2700, &e));
+    assert_non_null(strstr(e.text, "more than your share"));
+    asked_done(&a);
+}
+
+static void test_values_count(void **state)
+{
+    static const char *v[1024];
+    struct term t = {.key = "k", .op = TERM_IN, .values = {v, 1024}};
+    struct snap_alt alt = {.selector = {&t, 1}};
+    struct snap_bundle b = {.alts = &alt, .n_alts = 1, .count = 1};
+    struct snap_demand d = {.bundles = &b, .n_bundles = 1};
+    struct asked a = {0};
+    struct err e = {0};
+    uint32_t n = 0;
+
+    (void)state;
+    for (uint32_t i = 0; i < 1024; i++)
+        v[i] = "x";
+    while (asks(&a, "one", &d, 1, &e))
+        n++;
+    assert_int_equal(n, 200000 / 1024);
+    assert_non_null(strstr(e.text, "values of conditions"));
+    assert_true(asks(&a, "two", &d, 1, &e));
+    asked_done(&a);
+}
+
+static uint64_t next_random(uint64_t *x)
+{
+    *x ^= *x << 13;
+    *x ^= *x >> 7;
+    *x ^= *x << 17;
+    return *x;
+}
+
+/* A hostile caller that asks for anything, with as many as he likes beside him:
+ * one who keeps to a small part is served whenever he asks. */
+static void test_the_good_one_is_always_served(void **state)
+{
+    uint64_t seed = seed_of(0) * 2 + 1, x = seed;
+    struct err e = {0};
+
+    (void)state;
+    for (int world = 0; world < 20; world++) {
+        struct asked a = {0};
+        uint32_t hostile = 1 + next_random(&x) % 8, refused = 0;
+        char who[16];
+
+        for (int i = 0; i < 60; i++) {
+            uint32_t n = 1 + next_random(&x) % 4000;
+            struct snap_demand d = demand(n, 1 + next_random(&x) % 3,
+                                          1 + next_random(&x) % n,
+                                          1 + next_random(&x) % MOST_NAMES);
+
+            bundles[0].count = next_random(&x) % 2000000;
+            snprintf(who, sizeof who, "mal-%u",
+                     (unsigned)(next_random(&x) % hostile));
+            refused += !asks(&a, who, &d, next_random(&x) % (2 << 20), &e);
+            d = demand(1 + next_random(&x) % 20, 1, 10, 4);
+            if (!asks(&a, "good", &d, 1000, &e))
+                fail_msg("seed %llu, world %d, %d: %s",
+                         (unsigned long long)seed, world, i, e.text);
+            asked_remove(&a, "good", &d, 1000);
+        }
+        assert_true(refused > 0);
+        asked_done(&a);
+    }
 }
 
 /* What would leave nobody a plan is refused to who asks for it. */
@@ -195,6 +303,9 @@ int main(void)
         cmocka_unit_test(test_counted),
         cmocka_unit_test(test_each_limit),
         cmocka_unit_test(test_together),
+        cmocka_unit_test(test_one_takes_all_and_others_are_served),
+        cmocka_unit_test(test_values_count),
+        cmocka_unit_test(test_the_good_one_is_always_served),
         cmocka_unit_test(test_a_plan_is_left),
         cmocka_unit_test_setup_teardown(test_refused_changes_nothing, start,
                                         stop),

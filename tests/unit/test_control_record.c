@@ -209,7 +209,7 @@ static void a_folder_that_cannot_be_is_told(void **state)
     file_make("file", 1);
     snprintf(path, sizeof path, "%s/file", dir);
     assert_int_equal(record_open(path, &r, &err), ST_INVALID);
-    assert_non_null(strstr(err.text, "Not a directory"));
+    assert_non_null(strstr(err.text, "no folder"));
     snprintf(path, sizeof path, "%s/no/where", dir);
     assert_int_equal(record_open(path, &r, &err), ST_INVALID);
     assert_non_null(strstr(err.text, "No such file"));

@@ -613,8 +613,9 @@ static void test_the_living_has_the_name(void **state)
 }
 
 /* A node's names are its own, its aliases and its address; a name that two nodes
- * have finds neither, and one that a node has twice finds it. */
-static void test_a_shared_name_finds_none(void **state)
+ * have finds the one that the machine is known as, else neither; and one that a node
+ * has twice finds it. */
+static void test_a_shared_name(void **state)
 {
     static const char *const one[] = {"10.0.0.1", "i-1"};
     static const char *const other[] = {"10.0.0.1"};
@@ -632,6 +633,9 @@ static void test_a_shared_name_finds_none(void **state)
     snprintf(m->cloud_id, sizeof m->cloud_id, "i-7");
     assert_string_equal(node_of(m), "none");
     snprintf(m->address, sizeof m->address, "10.0.0.1");
+    assert_string_equal(node_of(m), "node-1");
+    assert_true(source_claims(&rig.sources, m).contested);
+    m->ray_id[0] = '\0';
     assert_string_equal(node_of(m), "none");
     viewed(0, "k", nodes, 1);
     assert_string_equal(node_of(m), "node-1");
@@ -643,7 +647,7 @@ int main(void)
 #define TEST(f, start) cmocka_unit_test_setup_teardown(f, start, stop)
         TEST(test_joins, start_ray),
         TEST(test_the_living_has_the_name, start_ray),
-        TEST(test_a_shared_name_finds_none, start_kube),
+        TEST(test_a_shared_name, start_kube),
         TEST(test_joins_without_its_gpu, start_ray),
         TEST(test_end_looks_first, start_ray),
         TEST(test_dies, start_ray),

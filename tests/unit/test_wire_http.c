@@ -434,7 +434,7 @@ static void test_credentials_stay(void **state)
     }
 }
 
-/* A question to a metadata service goes past every proxy. */
+/* A question to a metadata service, or to this machine, goes past every proxy. */
 static void test_metadata_has_no_proxy(void **state)
 {
     struct fixture *f = *state;
@@ -453,8 +453,17 @@ static void test_metadata_has_no_proxy(void **state)
             .url = url, .headers = &asks[i], .n_headers = 1};
         assert_int_equal(http_do(f->c, &x, &f->arena, &f->err), ST_OK);
     }
-    struct http_exchange other = {.url = url};
+    struct http_exchange here = {.url = url};
+    assert_int_equal(http_do(f->c, &here, &f->arena, &f->err), ST_OK);
+    struct http_exchange other = {.url = "http://cloud.example/"};
     assert_int_equal(http_do(f->c, &other, &f->arena, &f->err), ST_RETRY);
+    /* one that was named for it alone leads elsewhere: no secret goes there */
+    static const struct davit_kv secret = {"Authorization", "Bearer x"};
+    struct http_exchange named = {.url = url,
+                                  .proxy = "http://127.0.0.1:1",
+                                  .headers = &secret,
+                                  .n_headers = 1};
+    assert_int_not_equal(http_do(f->c, &named, &f->arena, &f->err), ST_OK);
     setenv("http_proxy", url, 1); /* it would answer for all */
     static const char *const services[] = {
         "http://169.254.170.2:1/", "http://metadata.google.internal:1/"};

@@ -647,8 +647,11 @@ static void test_nodes(void **state)
     assert_string_equal(n->instance_id, "n");
     assert_string_equal(n->address, "10.0.0.1");
     assert_string_equal(n->aliases.v[0], "n");
-    assert_string_equal(n->aliases.v[1], "m-1");
-    assert_string_equal(n->aliases.v[2], "gce://p/z1/n");
+    assert_string_equal(n->aliases.v[1], "gce://p/z1/n");
+    assert_int_equal(n->n_vouched, 3);
+    assert_int_equal(n->n_given, 1);
+    assert_string_equal(n->aliases.v[3], "m-1");
+    assert_string_equal(n->aliases.v[4], "10.0.0.1");
     assert_string_equal(pods_value(&n->labels, "ray.io/market-type"), "spot");
     assert_string_equal(pods_value(&n->labels, GPU_LABEL), "amd.com.gpu");
     assert_true(amount(n->total, "GPU") == 2);

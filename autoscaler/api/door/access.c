@@ -60,12 +60,16 @@ const struct principal *access_by_user(const struct access *a, uid_t uid,
     return NULL;
 }
 
-const struct principal *access_by_cert(const struct access *a, const char *name,
+const char *const cert_kinds[CERT_KINDS] = {
+    [CERT_DNS] = "dns", [CERT_URI] = "uri", [CERT_EMAIL] = "email", [CERT_CN] = "cn"};
+
+const struct principal *access_by_cert(const struct access *a,
+                                       enum cert_kind kind, const char *name,
                                        int64_t wall_ms)
 {
     for (uint32_t i = 0; i < a->n; i++)
-        if (a->v[i].kind == ACCESS_CERT && fits(a->v[i].cert, name) &&
-            in_time(&a->v[i], wall_ms))
+        if (a->v[i].kind == ACCESS_CERT && (a->v[i].cert_kinds >> kind & 1) &&
+            fits(a->v[i].cert, name) && in_time(&a->v[i], wall_ms))
             return &a->v[i];
     return NULL;
 }

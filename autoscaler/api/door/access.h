@@ -25,6 +25,11 @@ enum { ACCESS_NAME_MAX = 64, ACCESS_DIGEST = 32 };
 
 enum access_kind { ACCESS_TOKEN, ACCESS_USER, ACCESS_CERT };
 
+/* What a name in a certificate is: authorities check each kind in a way of its
+ * own, so one is never taken for another. */
+enum cert_kind { CERT_DNS, CERT_URI, CERT_EMAIL, CERT_CN, CERT_KINDS };
+extern const char *const cert_kinds[CERT_KINDS]; /* "dns" ... */
+
 struct patterns {
     const char *const *v; /* "train-*": * stands for any text */
     uint32_t n;
@@ -35,7 +40,8 @@ struct principal {
     enum access_kind kind;
     unsigned char digest[ACCESS_DIGEST]; /* TOKEN: SHA-256 of it */
     uid_t uid;                           /* USER */
-    const char *cert;                    /* CERT: a pattern */
+    const char *cert;                    /* CERT: a pattern, of names of */
+    unsigned cert_kinds;                 /* these kinds, a bit each */
     bool read, admin;
     struct patterns owners; /* whose requests; n == 0: nobody's */
     struct patterns queues; /* n == 0: all, and none named */
@@ -83,7 +89,8 @@ const struct principal *access_by_token(const struct access *a,
                                         int64_t wall_ms);
 const struct principal *access_by_user(const struct access *a, uid_t uid,
                                        int64_t wall_ms);
-const struct principal *access_by_cert(const struct access *a, const char *name,
+const struct principal *access_by_cert(const struct access *a,
+                                       enum cert_kind kind, const char *name,
                                        int64_t wall_ms);
 
 /* May it read everything? */

@@ -13,6 +13,7 @@
 
 #include "../../base/alloc.h"
 #include "../../base/clock.h"
+#include "../../base/digest.h"
 #include "../../base/log.h"
 #include "access.h"
 #include "secret.h"
@@ -100,6 +101,28 @@ static bool user_read(const struct place *at, const char *text,
     return true;
 }
 
+/* "front.example" and "dns:front.example" are DNS names, the first also a common
+ * name; "uri:spiffe://x/y", "email:a@b", "cn:front". */
+static bool cert_read(const struct place *at, const char *text,
+                      struct principal *p)
+{
+    p->kind = ACCESS_CERT;
+    p->cert_kinds = 1u << CERT_DNS | 1u << CERT_CN;
+    for (unsigned k = 0; k < CERT_KINDS; k++) {
+        size_t n = strlen(cert_kinds[k]);
+
+        if (strncmp(text, cert_kinds[k], n) != 0 || text[n] != ':')
+            continue;
+        p->cert_kinds = 1u << k;
+        text += n + 1;
+        break;
+    }
+    if (!*text)
+        return bad(at, "a pattern is missing behind the colon");
+    p->cert = arena_strdup(at->a, text);
+    return true;
+}
+
 static bool credential_read(const struct place *at, const char *text,
                             struct principal *p)
 {
@@ -107,13 +130,11 @@ static bool credential_read(const struct place *at, const char *text,
         return digest_read(at, text + 7, p);
     if (strncmp(text, "user:", 5) == 0)
         return user_read(at, text + 5, p);
-    if (strncmp(text, "cert:", 5) == 0 && text[5]) {
-        p->kind = ACCESS_CERT;
-        p->cert = arena_strdup(at->a, text + 5);
-        return true;
-    }
-    return bad(at, "after the name comes sha256:DIGEST of a token, user:NAME "
-                   "or cert:NAME; never the token itself");
+    if (strncmp(text, "cert:", 5) == 0 && text[5])
+        return cert_read(at, text + 5, p);
+    return bad(at, "after the name comes sha256:DIGEST of a token, user:NAME, "
+                   "or cert:NAME, cert:uri:NAME, cert:email:NAME of a "
+                   "certificate; never the token itself");
 }
 
 static bool patterns_read(const struct place *at, const char *text,
@@ -307,7 +328,7 @@ static uint64_t mixed(uint64_t h, const struct stamp *s)
                               (uint64_t)s->changed.tv_nsec};
 
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        h = (h ^ parts[i]) * UINT64_C(0x100000001b3);
+        h = digest_number(h, parts[i]);
     return h;
 }
 
@@ -315,7 +336,7 @@ static uint64_t look(const char *path)
 {
     const char *names[FILES_MAX];
     struct stamp top = stamp_of(path);
-    uint64_t h = mixed(UINT64_C(0xcbf29ce484222325), &top);
+    uint64_t h = mixed(DIGEST_SEED, &top);
     struct arena a = {0};
     uint32_t n = 0;
 

@@ -16,6 +16,7 @@
 #include "../../base/alloc.h"
 #include "../../base/clock.h"
 #include "../../base/log.h"
+#include "../../base/outfile.h"
 
 enum { RING = 1024, OLD_FILES = 4 };
 #define ROTATE ((off_t)16 << 20)
@@ -34,11 +35,9 @@ struct audit {
 
 /* ---- the file */
 
-static int file_open(const char *path)
+static int file_open(const char *path, struct err *err)
 {
-    return open(
-        path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY,
-        0600);
+    return outfile_open(path, O_WRONLY | O_APPEND | O_CREAT, 0600, err);
 }
 
 static void rotate(struct audit *a)
@@ -50,7 +49,7 @@ static void rotate(struct audit *a)
                arena_printf(&s, "%s.%d", a->path, i + 1));
     arena_done(&s);
     close(a->fd);
-    a->fd = file_open(a->path);
+    a->fd = file_open(a->path, NULL);
     a->size = 0;
 }
 
@@ -61,7 +60,7 @@ static void file_write(struct audit *a, const char *line, size_t n)
     if (a->size > ROTATE)
         rotate(a);
     if (a->fd < 0)
-        a->fd = file_open(a->path);
+        a->fd = file_open(a->path, NULL);
     if (a->fd < 0 || write(a->fd, line, n) != (ssize_t)n) {
         if (!*a->problem)
             log_error("api.audit: cannot write %s: %s", a->path,
@@ -117,6 +116,7 @@ enum status audit_open(const char *path, struct audit **ret, struct err *err)
 {
     struct audit *a = MEM_NEW(struct audit);
     struct stat st = {0};
+    bool bad = false;
     int fd;
 
     pthread_mutex_init(&a->lock, NULL);
@@ -126,13 +126,16 @@ enum status audit_open(const char *path, struct audit **ret, struct err *err)
     *ret = a;
     if (!*path)
         return ST_OK;
-    a->fd = file_open(path);
-    if (a->fd < 0 || fstat(a->fd, &st) != 0 || !S_ISREG(st.st_mode) ||
-        fchmod(a->fd, 0600) != 0) {
+    a->fd = file_open(path, err);
+    if (a->fd < 0) {
+        err_prefix(err, "api.audit");
+        bad = true;
+    } else if (fstat(a->fd, &st) != 0 || fchmod(a->fd, 0600) != 0) {
         err_set(err, ST_INVALID, "api.audit: cannot write %s: %s", path,
-                a->fd >= 0 && !S_ISREG(st.st_mode) ? "it is no file"
-                : errno == ELOOP                   ? "it is a symbolic link"
-                                                   : strerror(errno));
+                strerror(errno));
+        bad = true;
+    }
+    if (bad) {
         audit_close(a);
         *ret = NULL;
         return ST_INVALID;

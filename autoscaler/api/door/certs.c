@@ -19,6 +19,7 @@
 
 #define PEM_MAX ((size_t)1 << 20)
 #define CHAIN_MAX 16
+#define PATHS 4
 /* A handshake borrows what it uses, and is over long before. */
 #define KEEP_MS 60000
 
@@ -32,8 +33,8 @@ struct generation {
 };
 
 struct certs {
-    char *paths[3]; /* cert, key, client_ca */
-    struct stamp stamps[3];
+    char *paths[PATHS]; /* cert, key, client_ca, client_crl */
+    struct stamp stamps[PATHS];
     char *ca_text; /* as it was first, for the request to clients */
     struct MHD_OptionItem options[5];
     pthread_mutex_t lock; /* of the rest */
@@ -168,7 +169,35 @@ static enum status trust_read(struct generation *g, const char *path,
     return ST_OK;
 }
 
-static enum status generation_read(char *const paths[3], char **ret_ca,
+/* Signed by the authority, and in force: one of yesterday hides what was taken
+ * back since. */
+static enum status crl_read(struct generation *g, const char *path,
+                            struct err *err)
+{
+    gnutls_datum_t data;
+    enum status s;
+    struct buf text;
+    int rc;
+
+    if (!*path)
+        return ST_OK;
+    if (!g->trust)
+        return err_set(err, ST_INVALID,
+                       "api.tls.client_crl: needs client_ca, whose list it is");
+    s = secret_read(path, "api.tls.client_crl", false, PEM_MAX, &text, err);
+    if (s != ST_OK)
+        return s;
+    data = (gnutls_datum_t){(unsigned char *)text.s, (unsigned)text.n};
+    rc = gnutls_x509_trust_list_add_trust_mem(
+        g->trust, NULL, &data, GNUTLS_X509_FMT_PEM,
+        GNUTLS_TL_VERIFY_CRL | GNUTLS_TL_FAIL_ON_INVALID_CRL, 0);
+    buf_done(&text);
+    return rc > 0 ? ST_OK
+                  : bad(err, "api.tls.client_crl", path,
+                        "has no usable list of api.tls.client_ca", rc);
+}
+
+static enum status generation_read(char *const paths[PATHS], char **ret_ca,
                                    struct generation **ret, struct err *err)
 {
     struct generation *g = MEM_NEW(struct generation);
@@ -177,7 +206,8 @@ static enum status generation_read(char *const paths[3], char **ret_ca,
     if ((s = chain_read(g, paths[0], err)) != ST_OK ||
         (s = key_read(g, paths[1], err)) != ST_OK ||
         (s = pair_check(g, paths[1], err)) != ST_OK ||
-        (s = trust_read(g, paths[2], ret_ca, err)) != ST_OK) {
+        (s = trust_read(g, paths[2], ret_ca, err)) != ST_OK ||
+        (s = crl_read(g, paths[3], err)) != ST_OK) {
         generation_free(g);
         return s;
     }
@@ -221,14 +251,14 @@ static void options_fill(struct certs *c)
     *o = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
 }
 
-static void stamps_take(const struct certs *c, struct stamp ret[3])
+static void stamps_take(const struct certs *c, struct stamp ret[PATHS])
 {
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < PATHS; i++)
         ret[i] = stamp_of(c->paths[i]);
 }
 
 enum status certs_open(const char *cert, const char *key, const char *client_ca,
-                       struct certs **ret, struct err *err)
+                       const char *crl, struct certs **ret, struct err *err)
 {
     struct certs *c = MEM_NEW(struct certs);
     enum status s;
@@ -237,6 +267,7 @@ enum status certs_open(const char *cert, const char *key, const char *client_ca,
     c->paths[0] = mem_strdup(cert);
     c->paths[1] = mem_strdup(key);
     c->paths[2] = mem_strdup(client_ca);
+    c->paths[3] = mem_strdup(crl);
     stamps_take(c, c->stamps);
     s = generation_read(c->paths, &c->ca_text, &c->now, err);
     if (s != ST_OK) {
@@ -260,7 +291,7 @@ void certs_close(struct certs *c)
         older = g->older;
         generation_free(g);
     }
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < PATHS; i++)
         free(c->paths[i]);
     free(c->ca_text);
     pthread_mutex_destroy(&c->lock);
@@ -303,13 +334,13 @@ static void problem_set(struct certs *c, const char *text)
 
 void certs_refresh(struct certs *c)
 {
-    struct stamp now[3];
+    struct stamp now[PATHS];
     struct generation *g;
     struct err err;
     bool same = true;
 
     stamps_take(c, now);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < PATHS; i++)
         same = same && stamp_same(&now[i], &c->stamps[i]);
     if (same)
         return;
@@ -334,30 +365,70 @@ const char *certs_problem(struct certs *c, char *buf, size_t n)
 
 /* ---- clients */
 
-static void name_of(gnutls_x509_crt_t crt, char *ret, size_t n)
+struct shown {
+    atomic_uint refs;
+    unsigned n;
+    gnutls_datum_t v[CHAIN_MAX];
+};
+
+static enum cert_kind kind_of(unsigned san)
 {
-    size_t size;
+    return san == GNUTLS_SAN_DNSNAME      ? CERT_DNS
+           : san == GNUTLS_SAN_URI        ? CERT_URI
+           : san == GNUTLS_SAN_RFC822NAME ? CERT_EMAIL
+                                          : CERT_KINDS;
+}
 
-    for (unsigned i = 0; i < 16; i++) {
+/* False: a NUL is in it, so that somebody reads another name than he signed. */
+static bool name_add(struct cert_names *to, enum cert_kind kind, char *text,
+                     size_t n)
+{
+    if (memchr(text, '\0', n))
+        return false;
+    text[n] = '\0';
+    if (n == 0 || (kind == CERT_EMAIL && !strchr(text, '@')))
+        return true;
+    to->v[to->n++].kind = kind;
+    return true;
+}
+
+/* Only where there is no alternative name: an authority that checks those may
+ * not have looked at this one. */
+static const char *common_name(gnutls_x509_crt_t crt, struct cert_names *to)
+{
+    char *text = to->v[0].text;
+    size_t size = CERT_NAME_MAX;
+
+    if (gnutls_x509_crt_get_dn_by_oid(crt, GNUTLS_OID_X520_COMMON_NAME, 0, 0,
+                                      text, &size) < 0 ||
+        size >= CERT_NAME_MAX)
+        return NULL;
+    return name_add(to, CERT_CN, text, size) ? NULL : "a name has a NUL in it";
+}
+
+/* NULL, or what is wrong with them. */
+static const char *names_of(gnutls_x509_crt_t crt, struct cert_names *to)
+{
+    unsigned i = 0;
+
+    to->n = 0;
+    for (; i < 64 && to->n < CERT_NAMES_MAX; i++) {
+        char *text = to->v[to->n].text;
+        size_t size = CERT_NAME_MAX - 1;
         unsigned kind = 0;
-        int rc;
+        int rc = gnutls_x509_crt_get_subject_alt_name2(crt, i, text, &size,
+                                                       &kind, NULL);
 
-        size = n;
-        rc = gnutls_x509_crt_get_subject_alt_name2(crt, i, ret, &size, &kind,
-                                                   NULL);
         if (rc == GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE)
             break;
-        if (rc >= 0 && size < n &&
-            (kind == GNUTLS_SAN_DNSNAME || kind == GNUTLS_SAN_RFC822NAME ||
-             kind == GNUTLS_SAN_URI)) {
-            ret[size] = '\0';
-            return;
-        }
+        if (rc < 0 || size >= CERT_NAME_MAX || kind_of(kind) == CERT_KINDS)
+            continue; /* it is a name all the same, and not ours */
+        if (!name_add(to, kind_of(kind), text, size))
+            return "a name has a NUL in it";
     }
-    size = n;
-    if (gnutls_x509_crt_get_dn_by_oid(crt, GNUTLS_OID_X520_COMMON_NAME, 0, 0,
-                                      ret, &size) < 0)
-        *ret = '\0';
+    if (i == 0)
+        return common_name(crt, to);
+    return NULL;
 }
 
 /* Serials, dates, purpose and chain, as of now. */
@@ -375,44 +446,78 @@ static const char *verify(struct certs *c, gnutls_x509_crt_t *list, unsigned n)
     pthread_mutex_unlock(&c->lock);
     if (rc >= 0 && status == 0)
         return NULL;
-    return status & GNUTLS_CERT_EXPIRED         ? "it is out of date"
+    return status & GNUTLS_CERT_REVOKED ? "it was taken back"
+           : status & GNUTLS_CERT_REVOCATION_DATA_SUPERSEDED
+               ? "api.tls.client_crl is out of date"
+           : status & GNUTLS_CERT_EXPIRED       ? "it is out of date"
            : status & GNUTLS_CERT_NOT_ACTIVATED ? "it is not valid yet"
            : status & GNUTLS_CERT_PURPOSE_MISMATCH
                ? "it is not for clients"
                : "it is not of api.tls.client_ca";
 }
 
-bool certs_client(struct certs *c, struct MHD_Connection *connection,
-                  char *ret_name, size_t n, const char **ret_why)
+struct shown *certs_shown(struct certs *c, struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *i = MHD_get_connection_info(
         connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
-    gnutls_x509_crt_t list[CHAIN_MAX];
     const gnutls_datum_t *peers;
-    unsigned n_peers = 0, k = 0;
+    struct shown *s;
+    unsigned n = 0;
 
-    *ret_name = '\0';
-    *ret_why = "";
-    peers = i && c->ca_text
-                ? gnutls_certificate_get_peers(i->tls_session, &n_peers)
-                : NULL;
-    if (!peers)
-        return false;
-    for (; k < n_peers && k < CHAIN_MAX; k++) {
+    peers = i && c->ca_text ? gnutls_certificate_get_peers(i->tls_session, &n)
+                            : NULL;
+    if (!peers || !n)
+        return NULL;
+    s = MEM_NEW(struct shown);
+    atomic_store(&s->refs, 1);
+    for (; s->n < n && s->n < CHAIN_MAX; s->n++) {
+        s->v[s->n].size = peers[s->n].size;
+        s->v[s->n].data = mem_alloc(peers[s->n].size);
+        memcpy(s->v[s->n].data, peers[s->n].data, peers[s->n].size);
+    }
+    return s;
+}
+
+struct shown *shown_ref(struct shown *s)
+{
+    if (s)
+        atomic_fetch_add(&s->refs, 1);
+    return s;
+}
+
+void shown_unref(struct shown *s)
+{
+    if (!s || atomic_fetch_sub(&s->refs, 1) > 1)
+        return;
+    for (unsigned i = 0; i < s->n; i++)
+        free(s->v[i].data);
+    free(s);
+}
+
+const char *certs_judge(struct certs *c, const struct shown *s,
+                        struct cert_names *ret)
+{
+    gnutls_x509_crt_t list[CHAIN_MAX];
+    const char *why = NULL;
+    unsigned k = 0;
+
+    ret->n = 0;
+    for (; k < s->n; k++) {
         if (gnutls_x509_crt_init(&list[k]) < 0)
             break;
-        if (gnutls_x509_crt_import(list[k], &peers[k], GNUTLS_X509_FMT_DER) <
+        if (gnutls_x509_crt_import(list[k], &s->v[k], GNUTLS_X509_FMT_DER) <
             0) {
             gnutls_x509_crt_deinit(list[k]);
             break;
         }
     }
-    *ret_why = k ? verify(c, list, k) : "it cannot be read";
-    if (k && !*ret_why)
-        name_of(list[0], ret_name, n);
+    why = k ? verify(c, list, k) : "it cannot be read";
+    if (k && !why)
+        why = names_of(list[0], ret);
     for (unsigned j = 0; j < k; j++)
         gnutls_x509_crt_deinit(list[j]);
-    if (!*ret_why && !*ret_name)
-        *ret_why = "it has no name";
-    return !*ret_why;
+    if (!why && !ret->n)
+        why = "it has no name that is used here: a DNS name, a URI, an e-mail "
+              "address, or a common name and no other";
+    return why;
 }

@@ -11,6 +11,7 @@
 #include <microhttpd.h>
 
 #include "../../base/err.h"
+#include "access.h"
 
 struct certs;
 
@@ -21,10 +22,11 @@ struct certs;
     "+ECDHE-RSA:-CIPHER-ALL:+AES-256-GCM:+CHACHA20-POLY1305:+AES-128-GCM:" \
     "%SERVER_PRECEDENCE"
 
-/* client_ca: "" for none.  One at a time in a process: the TLS library hands
+/* client_ca, crl (of its certificates that were taken back): "" for none.  One at
+ * a time in a process: the TLS library hands
  * no argument to the callback that picks the certificate. */
 enum status certs_open(const char *cert, const char *key, const char *client_ca,
-                       struct certs **ret, struct err *err);
+                       const char *crl, struct certs **ret, struct err *err);
 /* After the servers that use it have been stopped; c may be NULL. */
 void certs_close(struct certs *c);
 /* Options for libmicrohttpd, to be given with MHD_USE_TLS; ends with
@@ -35,10 +37,25 @@ void certs_refresh(struct certs *c);
 /* "" or why the newest files are not in use; buf of n bytes. */
 const char *certs_problem(struct certs *c, char *buf, size_t n);
 
-/* Has the client shown a certificate of client_ca that is good now?  Its name:
- * the first DNS name, e-mail address or URI in it, or the common name.  False
- * with a text in ret_why: it has shown one that is not good; with "": none. */
-bool certs_client(struct certs *c, struct MHD_Connection *connection,
-                  char *ret_name, size_t n, const char **ret_why);
+/* What a client has shown, to be judged again later: counted, NULL: nothing. */
+struct shown;
+struct shown *certs_shown(struct certs *c, struct MHD_Connection *connection);
+struct shown *shown_ref(struct shown *s);
+void shown_unref(struct shown *s); /* s may be NULL */
+
+/* The names in a certificate: those of its subject's alternative names, and the
+ * common name only where there is no such name of any kind at all. */
+enum { CERT_NAMES_MAX = 16, CERT_NAME_MAX = 256 };
+struct cert_names {
+    struct {
+        enum cert_kind kind;
+        char text[CERT_NAME_MAX];
+    } v[CERT_NAMES_MAX];
+    uint32_t n;
+};
+/* Is it a certificate of client_ca that is good now, and not taken back?  NULL,
+ * or why not. */
+const char *certs_judge(struct certs *c, const struct shown *s,
+                        struct cert_names *ret);
 
 #endif

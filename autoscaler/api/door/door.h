@@ -57,6 +57,8 @@ struct seat *seat_of(struct MHD_Connection *connection);
 void seat_enter(struct seat *s, enum seat_phase phase);
 struct peer *seat_peer(struct seat *s); /* lives as long as the seat */
 enum door_port seat_port(const struct seat *s);
+/* Which user of this machine has the other end?  See local.h; asked once. */
+bool seat_user(struct seat *s, uid_t *ret);
 /* How many connections were ended because their time was over, or for others.
  */
 uint64_t door_late(const struct door *d);
@@ -98,11 +100,11 @@ struct MHD_Response *charged_response(struct door *d, struct peer *p,
 
 /* ---- logins.c: tokens that are wrong
  *
- * Thirty wrong ones at once, then thirty a minute, are looked at for each client;
- * beyond it no token of that client is, but for those that were right before:
- * who knows one is not kept out by others at his address. */
-bool login_may(struct door *d, struct peer *p, const unsigned char digest[32]);
-void login_good(struct door *d, struct peer *p, const unsigned char digest[32]);
+ * After thirty wrong ones at once, then thirty a minute, a client's tokens that
+ * are not known are refused without asking anybody about them.  Those that are
+ * known are looked up before this: who has one is never kept out by others at his
+ * address. */
+bool login_may(struct door *d, struct peer *p);
 void login_bad(struct door *d, struct peer *p);
 uint64_t logins_failed(const struct door *d);
 uint64_t logins_throttled(const struct door *d);

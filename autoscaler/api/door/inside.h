@@ -11,7 +11,7 @@
 
 #include "door.h"
 
-enum { LOGINS_GOOD = 4, PEERS_KEPT = 4096 };
+enum { PEERS_KEPT = 4096 };
 
 struct peer {
     struct peer *next;
@@ -27,8 +27,6 @@ struct peer {
     int64_t keep_ms; /* mono: not forgotten before */
     int64_t told_ms; /* mono, when failures were logged last */
     uint32_t untold;
-    unsigned char good[LOGINS_GOOD][32]; /* digests that were right */
-    uint32_t n_good;                     /* so far; the newest are kept */
 };
 
 struct seat {
@@ -38,9 +36,11 @@ struct seat {
     int fd;
     struct seat *next, **link;
     enum seat_phase phase;
-    int64_t since_ms; /* mono, when the phase began */
-    bool ended;       /* shut down; libmicrohttpd closes it */
-    uint64_t spared;  /* the round in which it was not to go */
+    int64_t since_ms;  /* mono, when the phase began */
+    bool ended;        /* shut down; libmicrohttpd closes it */
+    bool asked, known; /* seat_user(): of the thread that serves it */
+    uid_t user;
+    uint64_t spared; /* the round in which it was not to go */
 };
 
 struct port {

@@ -1,35 +1,22 @@
 /*
  * logins.c - failed logins: counted, logged, slowed down.
  */
-#include <openssl/crypto.h>
-#include <string.h>
-
 #include "../../base/clock.h"
 #include "../../base/log.h"
 #include "inside.h"
 
-#define EACH_MS 2000    /* a failure is forgotten after so long */
-#define DEBT_MS 60000   /* thirty of them: no more are looked at */
-#define TELL_MS 60000   /* a line in the log at most so often */
-#define GOOD_MS 3600000 /* who was right is remembered so long */
+#define EACH_MS 2000  /* a failure is forgotten after so long */
+#define DEBT_MS 60000 /* thirty of them: no more are looked at */
+#define TELL_MS 60000 /* a line in the log at most so often */
 
-static bool was_good(const struct peer *p, const unsigned char digest[32])
-{
-    bool found = false;
-
-    for (uint32_t i = 0; i < LOGINS_GOOD && i < p->n_good; i++)
-        found |= CRYPTO_memcmp(p->good[i], digest, 32) == 0;
-    return found;
-}
-
-bool login_may(struct door *d, struct peer *p, const unsigned char digest[32])
+bool login_may(struct door *d, struct peer *p)
 {
     bool may;
 
     if (!p)
         return true;
     pthread_mutex_lock(&d->lock);
-    may = p->debt_ms - clock_mono_ms() < DEBT_MS || was_good(p, digest);
+    may = p->debt_ms - clock_mono_ms() < DEBT_MS;
     pthread_mutex_unlock(&d->lock);
     if (!may)
         atomic_fetch_add(&d->logins_throttled, 1);
@@ -40,17 +27,6 @@ static void keep(struct peer *p, int64_t until_ms)
 {
     if (p->keep_ms < until_ms)
         p->keep_ms = until_ms;
-}
-
-void login_good(struct door *d, struct peer *p, const unsigned char digest[32])
-{
-    if (!p)
-        return;
-    pthread_mutex_lock(&d->lock);
-    if (!was_good(p, digest))
-        memcpy(p->good[p->n_good++ % LOGINS_GOOD], digest, 32);
-    keep(p, clock_mono_ms() + GOOD_MS);
-    pthread_mutex_unlock(&d->lock);
 }
 
 void login_bad(struct door *d, struct peer *p)

@@ -22,15 +22,30 @@ struct known {
     int64_t until_ms;   /* mono; 0: nothing is known */
 };
 
+struct watched {
+    struct watched *next;
+    unsigned char digest[ACCESS_DIGEST];
+    char *token;
+    uint32_t n; /* streams */
+};
+
 struct review {
     struct kube_access *access;
     struct kube *kube;
+    struct kube *watch_kube; /* of the thread */
+    pthread_t thread;
+    pthread_cond_t wake;
+    bool stop; /* under the lock, as are the watched */
+    struct watched *watched;
     char *audience, *space;
     int64_t yes_ms, no_ms;
     pthread_mutex_t lock; /* of the two below */
     struct known known[KNOWN_MAX];
     char problem[480];
 };
+
+static void watch_start(struct review *r);
+static void watch_stop(struct review *r);
 
 enum status review_open(const struct review_opts *o, struct review **ret,
                         struct err *err)
@@ -52,6 +67,7 @@ enum status review_open(const struct review_opts *o, struct review **ret,
     r->yes_ms = o->yes_ms;
     r->no_ms = o->yes_ms < REVIEW_NO_MS ? o->yes_ms : REVIEW_NO_MS;
     pthread_mutex_init(&r->lock, NULL);
+    watch_start(r);
     *ret = r;
     return ST_OK;
 }
@@ -60,6 +76,7 @@ void review_close(struct review *r)
 {
     if (!r)
         return;
+    watch_stop(r);
     for (uint32_t i = 0; i < KNOWN_MAX; i++)
         access_unref(r->known[i].who);
     kube_free(r->kube);
@@ -94,6 +111,18 @@ static struct known *find(struct review *r, const unsigned char digest[32])
     return NULL;
 }
 
+bool review_was_good(struct review *r, const unsigned char digest[32])
+{
+    bool good = false;
+
+    pthread_mutex_lock(&r->lock);
+    for (uint32_t i = 0; i < KNOWN_MAX && !good; i++)
+        good = r->known[i].who &&
+               CRYPTO_memcmp(r->known[i].digest, digest, ACCESS_DIGEST) == 0;
+    pthread_mutex_unlock(&r->lock);
+    return good;
+}
+
 bool review_known(struct review *r, const unsigned char digest[32],
                   struct access **ret)
 {
@@ -110,7 +139,7 @@ bool review_known(struct review *r, const unsigned char digest[32],
     return k;
 }
 
-/* Takes the place of what is forgotten first. */
+/* Takes the place of what was known of it, or of what is forgotten first. */
 static void keep(struct review *r, const unsigned char digest[32],
                  struct access *who)
 {
@@ -119,9 +148,14 @@ static void keep(struct review *r, const unsigned char digest[32],
 
     pthread_mutex_lock(&r->lock);
     k = r->known;
-    for (uint32_t i = 1; i < KNOWN_MAX; i++)
+    for (uint32_t i = 0; i < KNOWN_MAX; i++) {
+        if (CRYPTO_memcmp(r->known[i].digest, digest, ACCESS_DIGEST) == 0) {
+            k = &r->known[i];
+            break;
+        }
         if (r->known[i].until_ms < k->until_ms)
             k = &r->known[i];
+    }
     access_unref(k->who);
     memcpy(k->digest, digest, ACCESS_DIGEST);
     k->who = who;
@@ -132,8 +166,9 @@ static void keep(struct review *r, const unsigned char digest[32],
 /* ---- asking */
 
 /* Takes body over. */
-static enum status post(struct review *r, const char *group, const char *things,
-                        json_t *body, json_t **ret, struct err *err)
+static enum status post(struct kube *kube, const char *group,
+                        const char *things, json_t *body, json_t **ret,
+                        struct err *err)
 {
     char path[128], *text = json_dumps(body, JSON_COMPACT);
     struct kube_call call = {.method = "POST",
@@ -144,7 +179,7 @@ static enum status post(struct review *r, const char *group, const char *things,
 
     snprintf(path, sizeof path, "/apis/%s/v1/%s", group, things);
     json_decref(body);
-    s = kube_do(r->kube, &call, err);
+    s = kube_do(kube, &call, err);
     if (text)
         OPENSSL_cleanse(text, strlen(text));
     free(text);
@@ -152,9 +187,9 @@ static enum status post(struct review *r, const char *group, const char *things,
     return s;
 }
 
-static enum status ask_user(struct review *r, const char *token,
-                            struct arena *a, struct reviewed *ret,
-                            struct err *err)
+static enum status ask_user(struct review *r, struct kube *kube,
+                            const char *token, struct arena *a,
+                            struct reviewed *ret, struct err *err)
 {
     json_t *spec = json_pack("{s:s}", "token", token), *reply = NULL;
     enum status s;
@@ -162,7 +197,7 @@ static enum status ask_user(struct review *r, const char *token,
     if (*r->audience)
         json_object_set_new(spec, "audiences", json_pack("[s]", r->audience));
     s = post(
-        r, "authentication.k8s.io", "tokenreviews",
+        kube, "authentication.k8s.io", "tokenreviews",
         json_pack("{s:s,s:s,s:o}", "apiVersion", "authentication.k8s.io/v1",
                   "kind", "TokenReview", "spec", spec),
         &reply, err);
@@ -173,9 +208,10 @@ static enum status ask_user(struct review *r, const char *token,
 }
 
 /* name: "" for all of them. */
-static enum status ask_right(struct review *r, const struct reviewed *who,
-                             const char *verb, const char *resource,
-                             const char *name, bool *ret, struct err *err)
+static enum status ask_right(struct review *r, struct kube *kube,
+                             const struct reviewed *who, const char *verb,
+                             const char *resource, const char *name, bool *ret,
+                             struct err *err)
 {
     json_t *spec = json_copy(who->spec), *reply = NULL;
     enum status s;
@@ -184,7 +220,7 @@ static enum status ask_right(struct review *r, const struct reviewed *who,
         spec, "resourceAttributes",
         json_pack("{s:s,s:s,s:s,s:s,s:s}", "group", "davit.io", "namespace",
                   r->space, "verb", verb, "resource", resource, "name", name));
-    s = post(r, "authorization.k8s.io", "subjectaccessreviews",
+    s = post(kube, "authorization.k8s.io", "subjectaccessreviews",
              json_pack("{s:s,s:s,s:o}", "apiVersion", "authorization.k8s.io/v1",
                        "kind", "SubjectAccessReview", "spec", spec),
              &reply, err);
@@ -203,21 +239,22 @@ static struct patterns owners_of(struct arena *a, bool all, const char *space)
     return (struct patterns){v, all ? 1 : 2};
 }
 
-static enum status ask_rights(struct review *r, const struct reviewed *who,
-                              struct access *x, struct principal *p,
-                              struct err *err)
+static enum status ask_rights(struct review *r, struct kube *kube,
+                              const struct reviewed *who, struct access *x,
+                              struct principal *p, struct err *err)
 {
     bool all = false, own = false;
     enum status s;
 
-    s = ask_right(r, who, "update", "control", "", &p->admin, err);
+    s = ask_right(r, kube, who, "update", "control", "", &p->admin, err);
     if (s != ST_OK || p->admin)
         return s;
-    s = ask_right(r, who, "get", "status", "", &p->read, err);
+    s = ask_right(r, kube, who, "get", "status", "", &p->read, err);
     if (s == ST_OK)
-        s = ask_right(r, who, "create", "requests", "", &all, err);
+        s = ask_right(r, kube, who, "create", "requests", "", &all, err);
     if (s == ST_OK && !all && *who->space)
-        s = ask_right(r, who, "create", "requests", who->space, &own, err);
+        s = ask_right(r, kube, who, "create", "requests", who->space, &own,
+                      err);
     if (all || own)
         p->owners = owners_of(&x->arena, all, who->space);
     return s;
@@ -254,25 +291,18 @@ static void problem_set(struct review *r, const char *text)
         log_info("api.kubernetes: the API server answers again");
 }
 
-enum status review_ask(struct review *r, const char *token,
+static enum status ask(struct review *r, struct kube *kube, const char *token,
                        const unsigned char digest[32], struct err *err)
 {
     struct access *x = NULL;
     struct principal *p;
     struct arena a = {0};
     struct reviewed who = {0};
-    bool known;
-    enum status s;
+    enum status s = ask_user(r, kube, token, &a, &who, err);
 
-    pthread_mutex_lock(&r->lock);
-    known = find(r, digest); /* many wait for the same */
-    pthread_mutex_unlock(&r->lock);
-    if (known)
-        return ST_OK;
-    s = ask_user(r, token, &a, &who, err);
     if (s == ST_OK && who.user) {
         x = access_new(who.user, &p);
-        s = ask_rights(r, &who, x, p, err);
+        s = ask_rights(r, kube, &who, x, p, err);
     }
     json_decref(who.spec);
     problem_set(r, s == ST_OK ? "" : err->text);
@@ -282,6 +312,135 @@ enum status review_ask(struct review *r, const char *token,
         access_unref(x);
     arena_done(&a);
     return s;
+}
+
+enum status review_ask(struct review *r, const char *token,
+                       const unsigned char digest[32], struct err *err)
+{
+    bool known;
+
+    pthread_mutex_lock(&r->lock);
+    known = find(r, digest); /* many wait for the same */
+    pthread_mutex_unlock(&r->lock);
+    return known ? ST_OK : ask(r, r->kube, token, digest, err);
+}
+
+/* ---- what is watched */
+
+static void watched_free(struct watched *w)
+{
+    OPENSSL_cleanse(w->token, strlen(w->token));
+    free(w->token);
+    free(w);
+}
+
+static struct watched **watched_at(struct review *r,
+                                   const unsigned char digest[32])
+{
+    struct watched **at = &r->watched;
+
+    while (*at && CRYPTO_memcmp((*at)->digest, digest, ACCESS_DIGEST) != 0)
+        at = &(*at)->next;
+    return at;
+}
+
+void review_watch(struct review *r, const char *token,
+                  const unsigned char digest[32])
+{
+    struct watched **at;
+
+    pthread_mutex_lock(&r->lock);
+    at = watched_at(r, digest);
+    if (!*at) {
+        *at = MEM_NEW(struct watched);
+        memcpy((*at)->digest, digest, ACCESS_DIGEST);
+        (*at)->token = mem_strdup(token);
+    }
+    (*at)->n++;
+    pthread_mutex_unlock(&r->lock);
+}
+
+void review_unwatch(struct review *r, const unsigned char digest[32])
+{
+    struct watched **at, *gone;
+
+    pthread_mutex_lock(&r->lock);
+    at = watched_at(r, digest);
+    gone = *at && --(*at)->n == 0 ? *at : NULL;
+    if (gone)
+        *at = gone->next;
+    pthread_mutex_unlock(&r->lock);
+    if (gone)
+        watched_free(gone);
+}
+
+/* Asks about the i-th, if there are so many.  Under the lock, which is given up
+ * meanwhile. */
+static bool watched_ask(struct review *r, uint32_t i)
+{
+    unsigned char digest[ACCESS_DIGEST];
+    struct watched *w = r->watched;
+    struct err err;
+    char *token;
+
+    for (; w && i > 0; i--)
+        w = w->next;
+    if (!w)
+        return false;
+    token = mem_strdup(w->token);
+    memcpy(digest, w->digest, sizeof digest);
+    pthread_mutex_unlock(&r->lock);
+    ask(r, r->watch_kube, token, digest, &err);
+    OPENSSL_cleanse(token, strlen(token));
+    free(token);
+    pthread_mutex_lock(&r->lock);
+    return true;
+}
+
+static void *watch_main(void *arg)
+{
+    struct review *r = arg;
+
+    pthread_mutex_lock(&r->lock);
+    while (!r->stop) {
+        struct timespec until = clock_wait_until(1000);
+
+        pthread_cond_timedwait(&r->wake, &r->lock, &until);
+        for (uint32_t i = 0; !r->stop && watched_ask(r, i); i++)
+            ;
+    }
+    pthread_mutex_unlock(&r->lock);
+    return NULL;
+}
+
+static void watch_start(struct review *r)
+{
+    pthread_condattr_t attr;
+
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&r->wake, &attr);
+    pthread_condattr_destroy(&attr);
+    r->watch_kube = kube_new(r->access);
+    if (pthread_create(&r->thread, NULL, watch_main, r) != 0)
+        abort();
+}
+
+static void watch_stop(struct review *r)
+{
+    pthread_mutex_lock(&r->lock);
+    r->stop = true;
+    pthread_cond_signal(&r->wake);
+    pthread_mutex_unlock(&r->lock);
+    pthread_join(r->thread, NULL);
+    pthread_cond_destroy(&r->wake);
+    while (r->watched) {
+        struct watched *w = r->watched;
+
+        r->watched = w->next;
+        watched_free(w);
+    }
+    kube_free(r->watch_kube);
 }
 
 const char *review_problem(struct review *r, char *buf, size_t n)

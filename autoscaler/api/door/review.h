@@ -42,6 +42,13 @@ void review_close(struct review *r); /* r may be NULL */
 /* Does it look like a token that can be asked about?  A JWT: three parts of
  * base64url, 8 KiB at most.  Thread: any. */
 bool review_takes(const char *token);
+/* Was its holder somebody when the API server was asked last? */
+bool review_was_good(struct review *r, const unsigned char digest[32]);
+/* As long as it is watched, it is asked about every second: of a stream, which may
+ * outlive the right to it. */
+void review_watch(struct review *r, const char *token,
+                  const unsigned char digest[32]);
+void review_unwatch(struct review *r, const unsigned char digest[32]);
 /* What is known: true, and *ret is a state with him alone (the caller's
  * reference), or NULL for nobody.  Thread: any. */
 bool review_known(struct review *r, const unsigned char digest[32],

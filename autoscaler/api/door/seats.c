@@ -13,6 +13,7 @@
 #include "../../base/alloc.h"
 #include "../../base/clock.h"
 #include "inside.h"
+#include "local.h"
 
 /* How long each phase may last, in milliseconds; 0: as long as we take. */
 static const int64_t limit[SEAT_PHASES] = {
@@ -223,6 +224,17 @@ void seat_enter(struct seat *s, enum seat_phase phase)
 struct peer *seat_peer(struct seat *s)
 {
     return s ? s->peer : NULL;
+}
+
+bool seat_user(struct seat *s, uid_t *ret)
+{
+    if (!s)
+        return false;
+    if (!s->asked)
+        s->known = local_user(s->fd, &s->user);
+    s->asked = true;
+    *ret = s->user;
+    return s->known;
 }
 
 enum door_port seat_port(const struct seat *s)

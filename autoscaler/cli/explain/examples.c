@@ -39,9 +39,10 @@ static const struct {
     {"api.kubernetes", "api: {kubernetes: {}}"},
     {"api.kubernetes.audience", "api: {kubernetes: {audience: davit}}"},
     {"api.kubernetes.namespace", "api: {kubernetes: {namespace: ray}}"},
-    {"api.kubernetes.cache", "api: {kubernetes: {cache: 30s}}"},
+    {"api.kubernetes.cache", "api: {kubernetes: {cache: 2s}}"},
     {"api.metrics", "api: {metrics: 0.0.0.0:44217}"},
     {"api.hosts", "api: {hosts: [davit.example]}"},
+    {"api.anonymous", "api: {anonymous: admin}"},
     {"api.token_file", "api: {token_file: /etc/davit/token}"},
     {"api.tokens", "api: {tokens: /etc/davit/tokens}"},
     {"api.socket", "api: {socket: /run/davit/api.sock}"},
@@ -54,6 +55,9 @@ static const struct {
      "api: {tls: {cert: /etc/davit/tls.crt, key: /etc/davit/tls.key}}"},
     {"api.tls.client_ca", "api: {tls: {cert: /etc/davit/tls.crt, key: "
                           "/etc/davit/tls.key, client_ca: /etc/davit/ca.crt}}"},
+    {"api.tls.client_crl", "api: {tls: {cert: /etc/davit/tls.crt, key: "
+                           "/etc/davit/tls.key, client_ca: /etc/davit/ca.crt, "
+                           "client_crl: /etc/davit/ca.crl}}"},
     {"state", "state: /var/lib/davit/davit.db"},
     {"ha", "state: kubernetes\nha: {lease: 15s}"},
     {"ha.namespace", "state: kubernetes\nha: {namespace: davit}"},

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../base/outfile.h"
 #include "../../config/config.h"
 #include "../cli.h"
 #include "../terminal.h"
@@ -159,6 +160,7 @@ static bool readable(const char *text)
 
 static int write_out(const char *text)
 {
+    struct err err = {0};
     int fd;
     FILE *out;
     bool good;
@@ -167,12 +169,12 @@ static int write_out(const char *text)
         fputs(text, stdout);
         return EXIT_OK;
     }
-    fd = open(args.output,
-              O_WRONLY | O_CREAT | O_CLOEXEC | (args.force ? O_TRUNC : O_EXCL),
-              0644);
+    fd = outfile_open(args.output,
+                      O_WRONLY | O_CREAT | (args.force ? O_TRUNC : O_EXCL),
+                      0644, &err);
     out = fd < 0 ? NULL : fdopen(fd, "w");
     if (!out) {
-        fprintf(stderr, "davit: %s: %s%s\n", args.output, strerror(errno),
+        fprintf(stderr, "davit: %s%s\n", err.text,
                 errno == EEXIST ? "; --force replaces it, --output names "
                                   "another"
                                 : "");

@@ -2,11 +2,13 @@
  * cmd_man.c - writes the manual pages; for the Makefile.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "../../base/outfile.h"
 #include "../cli.h"
 #include "../line/man.h"
 
@@ -30,12 +32,15 @@ static const char *day(char buf[16])
 /* "DIR/man1/NAME.1", opened; NULL after a message. */
 static FILE *page_open(const char *name, int part, char path[4200])
 {
+    struct err err = {0};
     FILE *out;
+    int fd;
 
     snprintf(path, 4200, "%s/man%d/%s.%d", args.folder, part, name, part);
-    out = fopen(path, "w");
+    fd = outfile_open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644, &err);
+    out = fd < 0 ? NULL : fdopen(fd, "w");
     if (!out)
-        fprintf(stderr, "davit: %s: %s\n", path, strerror(errno));
+        fprintf(stderr, "davit: %s\n", err.text);
     return out;
 }
 

@@ -15,8 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../../base/digest.h"
 #include "../../base/gzip.h"
-#include "../../base/hash.h"
 #include "../file.h"
 #include "exclude.h"
 #include "script.h"
@@ -366,5 +366,5 @@ void ray_mounts_read(struct raw *d, const struct ynode *root,
         archive_make(&w, ret);
     buf_done(&w.tar);
     buf_done(&w.unpack);
-    d->c->digest = hash_text(d->c->digest, ret->archive);
+    d->c->digest = digest_text(d->c->digest, ret->archive);
 }

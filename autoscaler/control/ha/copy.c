@@ -10,7 +10,7 @@
 
 #include "../../base/alloc.h"
 #include "../../base/clock.h"
-#include "../../base/hash.h"
+#include "../../base/digest.h"
 #include "../../base/log.h"
 #include "../rare.h"
 
@@ -142,7 +142,7 @@ bool ha_fold(struct ha *h, struct journal *j, struct mail *mail,
 
 void ha_digest(const struct ha *h, unsigned char *ret, size_t n)
 {
-    uint64_t x = hash_text(hash_text(HASH_SEED, h->space), h->name);
+    uint64_t x = digest_text(digest_text(DIGEST_SEED, h->space), h->name);
 
     for (size_t i = 0; i < n; i++)
         ret[i] = (unsigned char)(x >> (8 * i));

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../base/hash.h"
+#include "../../base/digest.h"
 #include "../report/interrupted.h"
 #include "../settle.h"
 #include "../type_names.h"
@@ -15,7 +15,7 @@
 static void adopted_id(const struct fleet *f, const char *cloud_id, char *ret,
                        size_t n)
 {
-    uint32_t h = (uint32_t)hash_text(HASH_SEED, cloud_id);
+    uint32_t h = (uint32_t)digest_text(DIGEST_SEED, cloud_id);
     size_t kept = strlen(cloud_id);
 
     if (kept < n && !fleet_by_id(f, cloud_id)) {

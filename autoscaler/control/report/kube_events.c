@@ -12,6 +12,7 @@
 
 #include "../../base/alloc.h"
 #include "../../base/clock.h"
+#include "../../base/digest.h"
 #include "../../base/hash.h"
 #include "../../base/text.h"
 #include "../../wire/kube/kube.h"
@@ -168,7 +169,7 @@ static enum status event_write(struct kube_events *e, struct known *k,
     k->count = 1;
     k->first_wall_ms = clock_wall_ms();
     snprintf(k->event, sizeof k->event, "%.200s.%016" PRIx64, k->name,
-             hash_text(HASH_SEED, k->key) ^ (uint64_t)clock_mono_us());
+             digest_text(DIGEST_SEED, k->key) ^ (uint64_t)clock_mono_us());
     snprintf(path, sizeof path, "/api/v1/namespaces/%.250s/events", space);
     s = event_send(e, "POST", path, event_json(e, k, space), err);
     if (s != ST_OK)

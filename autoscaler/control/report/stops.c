@@ -257,6 +257,75 @@ static void fleet_stops(struct stops *s)
     }
 }
 
+/* One each: a person has to look at both nodes. */
+static void claim_stops(struct stops *s)
+{
+    const struct fleet *f = &s->k->ledger->fleet;
+
+    for (uint32_t i = 0; i < f->n; i++) {
+        const struct machine *m = f->v[i];
+        struct source_claims c;
+
+        if (!m->maybe.claimed || m->state == STATE_GONE)
+            continue;
+        c = source_claims(s->k->sources, m);
+        if (!c.first || (!c.other && !c.contested))
+            continue;
+        STOP(s, "node_claimed", false, m->id,
+             "the nodes %s and %s both say that they are %s: %s",
+             c.first->node_id, claims_other(&c, m), m->id,
+             c.contested ? "it is not ended, and nothing is bought in its "
+                           "place, before one of them does not say so any more"
+                         : "it is taken for the first one, for which more "
+                           "stands; look at the second one");
+    }
+}
+
+/* What asks for something and has no plan. */
+static void aside_stops(struct stops *s)
+{
+    const struct requests *r = s->k->requests;
+
+    for (uint32_t i = 0; i < r->all.n; i++)
+        if (r->all.v[i]->aside)
+            STOP(s, "set_aside", false, r->all.v[i]->owner,
+                 "what %s asked for is set aside until it asks anew, or clears "
+                 "it: %s",
+                 r->all.v[i]->owner, r->all.v[i]->problem);
+    for (uint32_t i = 0; i < r->aside.n; i++)
+        if (r->aside.v[i].until_ms > s->k->env->mono_ms)
+            STOP(s, "set_aside", false, r->aside.v[i].owner,
+                 "what %s %s asks for is left out of the plan for %lld s: to "
+                 "look at it takes too long",
+                 r->aside.v[i].owner, r->aside.v[i].id,
+                 (long long)(r->aside.v[i].until_ms - s->k->env->mono_ms) /
+                     1000);
+}
+
+/* Counted, and the first of them by name; `why` has each. */
+static void crowd_stops(struct stops *s)
+{
+    const struct sources *from = s->k->sources;
+
+    for (uint32_t i = 0; i < from->n; i++) {
+        const struct source *h = &from->all[i];
+        const struct source_note *first = NULL;
+
+        if (!h->view || !h->view->n_crowded)
+            continue;
+        for (uint32_t k = 0; k < h->view->n_notes && !first; k++)
+            if (strncmp(h->view->notes[k].code, "TooMany", 7) == 0)
+                first = &h->view->notes[k];
+        STOP(s, "demand_left_out", false, h->address,
+             "%u kinds of bundles are left out of the plan, as there are too "
+             "many different ones%s%s%s%s: their turn comes when others have "
+             "their place",
+             h->view->n_crowded, first ? ", such as that of " : "",
+             first ? first->space : "", first ? "/" : "",
+             first ? first->name : "");
+    }
+}
+
 void stops_show(const struct known *k, const struct ends *e,
                 struct status_page *page)
 {
@@ -266,6 +335,9 @@ void stops_show(const struct known *k, const struct ends *e,
     call_stops(&s);
     list_stops(&s);
     fleet_stops(&s);
+    claim_stops(&s);
+    aside_stops(&s);
+    crowd_stops(&s);
     if (e->shut)
         STOP(&s, "ends_held", false, k->conf->now->cluster,
              "%u machines would be ended, more than limits.max_ends lets go at "

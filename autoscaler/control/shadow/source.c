@@ -218,12 +218,13 @@ static enum status do_drain(void *handle, struct source_drain *d,
     return ST_OK;
 }
 
-static void do_configure(void *handle, struct names zones, bool no_reserve)
+static void do_configure(void *handle, struct names zones, struct qtys most,
+                         bool no_reserve)
 {
     const struct reader *r = handle;
 
     if (r->real->configure)
-        r->real->configure(r->handle, zones, no_reserve);
+        r->real->configure(r->handle, zones, most, no_reserve);
 }
 
 static void do_stop(void *handle)

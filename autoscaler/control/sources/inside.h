@@ -55,6 +55,15 @@ bool source_job_is_late(const struct source_job *j, const struct machine *m);
 void source_job_free(struct source_job *j);
 void source_job_submit(struct source_job *j);
 
+/* ---- claims.c: by what a node is the machine of this name */
+enum claim { CLAIM_VOUCHED, CLAIM_GIVEN, CLAIM_SAID, CLAIM_NONE };
+enum claim claim_to(const struct source_node *n, const char *name);
+/* After a good view, before its nodes join: notes and tells which machines
+ * several nodes claim to be. */
+void source_claims_tell(struct sources *s);
+void source_claims_note(struct sources *s); /* after they have joined */
+void source_taken_clear(struct source *h);
+
 /* ---- nodes.c */
 /* Since its last good answer came, and as much more as the computer slept since that
  * was asked for: such an answer tells how it was before. */

@@ -222,10 +222,22 @@ static bool node_is_dead(const struct source *h, const struct machine *m,
              : h->ops->by_address && !restarted;
 }
 
+/* Nobody knows which node it is: it stays as it is, and a drain that can be taken
+ * back is. */
+static void contested_seen(struct sources *s, struct machine *m)
+{
+    if (m->state != STATE_DRAINING || m->drain_accepted || m->asked_to_end)
+        return;
+    m->busy = false;
+    m->why = REASON_NONE;
+    machine_to(s->ledger, m, *m->ray_id ? STATE_READY : STATE_STARTING);
+}
+
 void source_joins(struct sources *s, struct source *h, bool restarted)
 {
     if (h != source_of_machines(s))
         return; /* its nodes lie on machines of the other one */
+    source_claims_tell(s);
     for (uint32_t i = 0; i < s->ledger->fleet.n; i++) {
         struct machine *m = s->ledger->fleet.v[i];
         const struct source_node *n = source_node_of(s, m);
@@ -233,6 +245,10 @@ void source_joins(struct sources *s, struct source *h, bool restarted)
         m->maybe.alive = n && n->status != SOURCE_DEAD &&
                          n->status != SOURCE_UNREADY;
         m->maybe.dead = node_is_dead(h, m, n, restarted);
+        if (m->maybe.contested && m->state < STATE_STOPPING) {
+            contested_seen(s, m);
+            continue;
+        }
         if (m->maybe.alive && m->state < STATE_STOPPING)
             notice_seen(s, m, n);
         if (m->state == STATE_STOPPING)
@@ -243,4 +259,5 @@ void source_joins(struct sources *s, struct source *h, bool restarted)
         else if (m->state == STATE_READY || m->state == STATE_DRAINING)
             present_seen(s, h, m, n, restarted);
     }
+    source_claims_note(s);
 }

@@ -2,9 +2,11 @@
  * nodes.c - which of a source's nodes is which machine, and how old that is.
  *
  * A machine is found under any of its names: the cloud's id, ours, and with a
- * source that has addresses for names its address.  A name that two living
- * nodes share finds neither: taking one machine for another would end the wrong
- * one.
+ * source that has addresses for names its address.  Nodes choose most of their
+ * names themselves, so a node only claims to be a machine.  Who stands for the
+ * name decides: the API server and the cloud, then the label that it was started
+ * with, then its own words.  The one that the machine is known as stays it as
+ * long as it lives; where nothing decides there is none (see claims.c).
  */
 #include <string.h>
 
@@ -29,16 +31,6 @@ static void name_add(struct source *h, const char *name,
         hash_add(&h->names, hash_name(name), (void *)n);
 }
 
-static bool has_name(const struct source_node *n, const char *name)
-{
-    if (strcmp(n->instance_id, name) == 0)
-        return true;
-    for (uint32_t k = 0; k < n->aliases.n; k++)
-        if (strcmp(n->aliases.v[k], name) == 0)
-            return true;
-    return false;
-}
-
 void source_index(struct source *h)
 {
     uint32_t names = 0;
@@ -53,6 +45,7 @@ void source_index(struct source *h)
         for (uint32_t k = 0; k < n->aliases.n; k++)
             name_add(h, n->aliases.v[k], n);
     }
+    source_taken_clear(h);
 }
 
 const struct source_node *source_node_named(const struct source *h,
@@ -62,33 +55,12 @@ const struct source_node *source_node_named(const struct source *h,
     uint64_t key = *id ? hash_name(id) : 0;
 
     for (uint32_t at = 0; *id && (n = hash_next(&h->names, key, &at));) {
-        if (n == found || !has_name(n, id))
+        if (n == found || claim_to(n, id) == CLAIM_NONE)
             continue;
-        if (found && h->ops->by_address)
-            return NULL;
-        /* Ray's own ids are one per node, so the first of them is meant. */
         if (!found || comes_first(n, found))
             found = n;
     }
     return found;
-}
-
-static const struct source_node *node_in(const struct source *h,
-                                         const struct machine *m)
-{
-    const char *last = strrchr(m->cloud_id, '/');
-    const struct source_node *n;
-
-    if (!h->view)
-        return NULL;
-    if ((n = source_node_named(h, m->cloud_id)) ||
-        (n = source_node_named(h, m->id)))
-        return n;
-    if (!h->ops->by_address)
-        return NULL;
-    if (last && (n = source_node_named(h, last + 1)))
-        return n;
-    return source_node_named(h, m->address);
 }
 
 struct source *source_for_machines(struct sources *s)
@@ -109,7 +81,7 @@ const struct source *source_hosted(const struct sources *s)
 const struct source_node *source_node_of(const struct sources *s,
                                          const struct machine *m)
 {
-    return s->n ? node_in(&s->all[s->n - 1], m) : NULL;
+    return source_claims(s, m).node;
 }
 
 int64_t source_age_ms(const struct sources *s, const struct source *h)

@@ -46,6 +46,31 @@ static struct names offer_zones(const struct config *conf, struct arena *a)
     return (struct names){v.v, v.n};
 }
 
+/* What the largest type has of each resource: what asks for more has no hope.  None
+ * when one of them is not known yet. */
+static struct qtys types_most(const struct config *conf, struct arena *a)
+{
+    VEC(struct qty) v = {0};
+
+    for (uint32_t t = 0; t < conf->n_types; t++) {
+        const struct qtys *q = &conf->types[t].fact.resources;
+
+        if (!q->n)
+            return (struct qtys){0};
+        for (uint32_t i = 0; i < q->n; i++) {
+            uint32_t k = 0;
+
+            while (k < v.n && strcmp(v.v[k].name, q->v[i].name) != 0)
+                k++;
+            if (k == v.n)
+                VEC_PUSH(a, &v, q->v[i]);
+            else if (v.v[k].amount < q->v[i].amount)
+                v.v[k].amount = q->v[i].amount;
+        }
+    }
+    return (struct qtys){v.v, v.n};
+}
+
 void sources_reloaded(struct sources *s)
 {
     const struct config *conf = s->conf->now;
@@ -53,9 +78,9 @@ void sources_reloaded(struct sources *s)
 
     for (uint32_t i = 0; i < s->n; i++)
         if (s->all[i].ops->configure)
-            s->all[i].ops->configure(s->all[i].reader,
-                                     offer_zones(conf, &arena),
-                                     !conf->kube_reserve);
+            s->all[i].ops->configure(
+                s->all[i].reader, offer_zones(conf, &arena),
+                types_most(conf, &arena), !conf->kube_reserve);
     arena_done(&arena);
 }
 
@@ -70,6 +95,7 @@ static enum status kube_open(const struct config *conf,
         .scheduler_names = conf->kube_schedulers,
         .label = conf->kube_label,
         .zones = offer_zones(conf, &arena),
+        .most = types_most(conf, &arena),
         .no_reserve = !conf->kube_reserve,
         .works = conf->shadow,
     };

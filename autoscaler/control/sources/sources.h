@@ -38,9 +38,10 @@ struct source {
     struct source_view *before; /* the one before it, likewise: two_looks */
     struct lately lately;       /* what work took there: two_looks */
     struct hash names; /* its nodes by name, in the view's arena: see nodes.c */
-    int64_t read_ms;   /* wall, of the last good one */
-    int64_t asked_ms;  /* wall, when the read under way began */
-    int64_t began_ms;  /* wall, when the last good one began */
+    struct source_taken *taken; /* for each of its nodes, likewise: claims.c */
+    int64_t read_ms;            /* wall, of the last good one */
+    int64_t asked_ms;           /* wall, when the read under way began */
+    int64_t began_ms;           /* wall, when the last good one began */
     int64_t asked_slept_ms, began_slept_ms; /* env's slept_ms then */
     int64_t view_ms;                        /* wall, when view was new */
     uint32_t failures;                      /* in a row */
@@ -86,6 +87,20 @@ const struct source *source_hosted(const struct sources *s);
 const struct source *source_of_kind(const struct sources *s, const char *kind);
 const struct source_node *source_node_of(const struct sources *s,
                                          const struct machine *m);
+/* claims.c: the living nodes that say that they are this machine. */
+struct source_claims {
+    const struct source_node *node; /* the one that it is taken for, also a dead
+                                      * one when there is no other; or NULL */
+    const struct source_node *first; /* the one for which the most stands */
+    const struct source_node *other; /* another one that says so; or NULL */
+    bool contested; /* nothing decides between them: the machine stays as it is,
+                     * and is not ended */
+};
+struct source_claims source_claims(const struct sources *s,
+                                   const struct machine *m);
+/* The second one's name, for people; also of one that has gone. */
+const char *claims_other(const struct source_claims *c,
+                         const struct machine *m);
 const struct source_node *source_node_named(const struct source *h,
                                             const char *name);
 

@@ -79,7 +79,8 @@ static void token_keep(const struct sso *s, const json_t *token)
 {
     char *part = kit_print("%s.%ld", s->path, (long)getpid());
     char *text = kit_must(json_dumps(token, 0));
-    int fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+                  0600);
     bool good = fd >= 0 &&
                 write(fd, text, strlen(text)) == (ssize_t)strlen(text);
     if (fd >= 0)

@@ -64,11 +64,25 @@ static uint32_t key_of(struct builder *m, const char *key)
     return m->keys.n - 1;
 }
 
+/* What a pod of its own would add; all or none of it is taken. */
+static bool terms_lack(const struct builder *m, const struct pod_shape *s)
+{
+    uint32_t more = 0;
+
+    for (uint32_t i = 0; i < s->n_affinities; i++)
+        more += affinity_find(m, &s->affinities[i]) == m->n_terms;
+    return more > PODS_MAX_COLUMNS - m->n_terms;
+}
+
 /* labels: of who carries it; placed: it has its place, and only keeps others
  * away by what it has. */
 static void terms_of(struct builder *m, const struct pod_shape *s,
                      const struct pairs *labels, const char *space, bool placed)
 {
+    if (!placed && terms_lack(m, s)) {
+        m->terms_over++;
+        return;
+    }
     for (uint32_t i = 0; i < s->n_affinities; i++) {
         const struct affinity *x = &s->affinities[i];
         struct affinity_count *t = &m->terms[m->n_terms];

@@ -6,6 +6,7 @@
  */
 #include "affinity.h"
 
+#include <openssl/sha.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,21 +70,26 @@ static void spaces_read(struct pod_shape *s, const json_t *term,
     x->spaces.v = v;
 }
 
-/* "davit.io/apart-host-1f2e3d4c": stable, and shown in `why`. */
+/* "davit.io/apart-host-1f2e3d4c5b6a7988": stable, and shown in `why`.  Two that
+ * share a name would be one condition, so nobody may be able to make such. */
 static void name_it(struct pod_shape *s, struct affinity *x, const json_t *term,
                     const char *space)
 {
     static const char *const kinds[] = {"apart", "together", "spread", "port"};
     char *text = json_dumps(term, JSON_COMPACT | JSON_SORT_KEYS);
-    uint64_t h = hash_text(hash_number(HASH_SEED, x->kind), text ? text : "");
     const char *slash = strrchr(x->key, '/');
+    const char *all = arena_printf(&s->arena, "%d %s %s", (int)x->kind, space,
+                                   text ? text : "");
+    unsigned char d[SHA256_DIGEST_LENGTH];
 
-    h = hash_text(h, space);
-    x->name = arena_printf(&s->arena, "davit.io/%s-%s-%08x", kinds[x->kind],
+    SHA256((const unsigned char *)all, strlen(all), d);
+    x->name = arena_printf(&s->arena,
+                           "davit.io/%s-%s-%02x%02x%02x%02x%02x%02x%02x%02x",
+                           kinds[x->kind],
                            strcmp(x->key, HOST) == 0 ? "host"
                            : slash                   ? slash + 1
                                                      : x->key,
-                           (unsigned)h);
+                           d[0], d[1], d[2], d[3], d[4], d[5], d[6], d[7]);
     free(text);
 }
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/digest.h"
 #include "../../model/amount.h"
 
 enum {
@@ -51,8 +52,8 @@ static int by_group(const void *pa, const void *pb)
     if (!d)
         d = (a->priority < b->priority) - (a->priority > b->priority);
     if (!d)
-        d = (a->shape->shared.hash > b->shape->shared.hash) -
-            (a->shape->shared.hash < b->shape->shared.hash);
+        d = (a->shape->shared.digest > b->shape->shared.digest) -
+            (a->shape->shared.digest < b->shape->shared.digest);
     if (!d)
         d = strcmp(volumes_key(a), volumes_key(b));
     if (!d)
@@ -120,14 +121,17 @@ static uint32_t bundles_add(struct builder *m, struct pod **v, uint32_t n,
             pods_note(m, v[i], "TooManyConditions",
                       "the pods that wait have too many different conditions "
                       "together");
-        m->n_garbled++;
+        m->n_crowded++;
         return 0;
     }
     asked = pods_affinity_asked(m, p, n);
     if (asked.code) {
         for (uint32_t i = 0; i < n; i++)
             pods_note(m, v[i], asked.code, asked.text);
-        m->n_elsewhere++;
+        if (strcmp(asked.code, "TooManyConditions") == 0)
+            m->n_crowded++;
+        else
+            m->n_elsewhere++;
         return 0;
     }
     VEC_PUSH(
@@ -194,7 +198,7 @@ static const char *id_of(struct builder *m, struct pod *const *v, uint32_t n,
                          bool more)
 {
     const struct pod *p = v[0];
-    uint64_t h = hash_text(p->shape->shared.hash, volumes_key(p));
+    uint64_t h = digest_text(p->shape->shared.digest, volumes_key(p));
     unsigned mark = (unsigned)(h ^ h >> 32);
 
     if (!*p->owner && n == 1)

@@ -108,8 +108,9 @@ struct affinity { /* towards other pods, per topology domain */
     const char *name;       /* unique: a column's name */
 };
 
-struct shared { /* first member of what is kept once and counted */
-    uint64_t hash;
+struct shared {      /* first member of what is kept once and counted */
+    uint64_t hash;   /* of the table */
+    uint64_t digest; /* of the key: the same after a restart */
     const char *key; /* all that makes it, as text */
     uint32_t refs;
 };
@@ -208,7 +209,8 @@ struct knode {
     struct item item; /* id: name */
     struct arena arena;
     const char *provider_id, *address, *type, *zone, *machine, *note;
-    struct names aliases;
+    struct names aliases; /* as in struct source_node */
+    uint32_t n_vouched, n_given;
     struct qtys total;    /* allocatable; Ray's names */
     struct pairs labels;  /* GPU_LABEL, ACCEL_LABEL, market added */
     struct taints taints; /* those of its start behind the others */
@@ -459,6 +461,7 @@ struct pods_view { /* what lives on with the view */
 struct pods_view_in {
     struct pods_store *store;
     struct names zones; /* of the configuration */
+    struct qtys most;   /* what the largest node type has of each resource */
     bool reserve, works;
     int64_t now_mono_ms, now_wall_ms;
 };
@@ -497,7 +500,7 @@ struct builder {
     VEC(struct source_note) notes;
     VEC(struct snap_demand) demands;
     VEC(struct pods_refs) refs;
-    uint32_t n_elsewhere, n_garbled;
+    uint32_t n_elsewhere, n_garbled, n_crowded;
     int64_t due_mono_ms; /* the view changes by itself then; 0 */
 };
 
@@ -552,6 +555,10 @@ const struct snap_alt *pods_alts_with(struct builder *m,
                                       const struct snap_alt *alts, uint32_t n,
                                       const struct pod_volumes *volumes,
                                       uint32_t *ret_n);
+
+/* ---- share.c: puts them in a fair order, and leaves out what is too much; how many
+ * are left.  Before the two below. */
+uint32_t pods_share(struct builder *m, struct pod **v, uint32_t n);
 
 /* ---- demand.c: pending pods to demands */
 /* v: pods in POD_DEMAND and what else is of a gang, in any order */

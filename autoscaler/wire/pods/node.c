@@ -144,7 +144,10 @@ static void ready_read(struct knode *n, const json_t *list)
     }
 }
 
-/* The names a machine of ours may have for it. */
+/* The names a machine of ours may have for it, in the order of who stands for
+ * them.  Its own name: the API server lets the kubelet of that name alone be it.
+ * spec.providerID: cannot be changed once it is there, and a cloud's controller
+ * sets it.  The label, and addresses, are what its kubelet says. */
 static void names_read(struct knode *n, const json_t *o, const char *label)
 {
     struct arena *a = &n->arena;
@@ -158,8 +161,6 @@ static void names_read(struct knode *n, const json_t *o, const char *label)
     n->provider_id = n->address = "";
     VEC_PUSH(a, &v.all, n->item.id);
     own = pods_value(&n->labels, label);
-    if (own && *own)
-        VEC_PUSH(a, &v.all, own);
     if (*provider) {
         const char *last = strrchr(provider, '/');
         n->provider_id = pods_clean(a, last ? last + 1 : provider);
@@ -169,6 +170,10 @@ static void names_read(struct knode *n, const json_t *o, const char *label)
         if (path && path[3])
             VEC_PUSH(a, &v.all, pods_clean(a, path + 3));
     }
+    n->n_vouched = v.all.n;
+    if (own && *own)
+        VEC_PUSH(a, &v.all, own);
+    n->n_given = v.all.n - n->n_vouched;
     for (size_t i = 0; i < json_array_size(list) && i < 32; i++) {
         const json_t *x = json_array_get(list, i);
         const char *type = pods_text(x, "type", NULL);

@@ -20,6 +20,8 @@ struct kube_source_opts {
     const char *label;                /* of a node: our machine's id; "" :
                                        * davit.io/machine */
     struct names zones;               /* of the configured offers */
+    struct qtys most;                 /* the largest configured node type has of
+                                       * each resource; n == 0: not known */
     bool no_reserve;                  /* pods get all of a type's resources:
                                        * the system keeps nothing */
     bool works;                       /* nodes tell what each pod takes */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../../base/alloc.h"
+#include "../../base/digest.h"
 
 static void *shared_find(const struct hash *all, const char *key, uint64_t hash)
 {
@@ -24,6 +25,7 @@ static void shared_add(struct hash *all, struct shared *x, const char *key,
 {
     x->key = key;
     x->hash = hash;
+    x->digest = digest_text(DIGEST_SEED, key);
     hash_add(all, hash, x);
 }
 

@@ -29,7 +29,8 @@ struct kube_source {
     struct kube *kube; /* drains; the watches have their own */
     struct pods_rules rules;
     struct arena zone_arena;
-    struct names zones; /* these two under the store's lock */
+    struct names zones; /* these three under the store's lock */
+    struct qtys most;
     bool works, reserve;
     bool started, viewed; /* viewed: there was a view */
     atomic_bool stop;
@@ -66,13 +67,15 @@ static const struct {
      offsetof(struct pods_store, spaces), spaces_put},
 };
 
-static void source_configure(void *handle, struct names zones, bool no_reserve)
+static void source_configure(void *handle, struct names zones, struct qtys most,
+                             bool no_reserve)
 {
     struct kube_source *h = handle;
 
     pthread_mutex_lock(&h->store.lock);
     arena_reset(&h->zone_arena);
     h->zones = pods_names_copy(&h->zone_arena, zones);
+    h->most = pods_qtys_copy(&h->zone_arena, most);
     h->reserve = !no_reserve;
     h->viewed = false; /* a view of them is due at once */
     pthread_cond_broadcast(&h->store.wake);
@@ -106,7 +109,7 @@ enum status kube_source_new(const struct kube_source_opts *o, void **ret,
     };
     pods_store_init(&h->store, &h->rules);
     h->works = o->works;
-    source_configure(h, o->zones, o->no_reserve);
+    source_configure(h, o->zones, o->most, o->no_reserve);
     *ret = h;
     return ST_OK;
 }
@@ -221,6 +224,7 @@ static struct source_view *make(struct kube_source *h)
     struct pods_view_in in = {
         .store = &h->store,
         .zones = h->zones,
+        .most = h->most,
         .reserve = h->reserve,
         .works = h->works,
         .now_mono_ms = clock_mono_ms(),

@@ -27,14 +27,26 @@ static struct term one_term(struct arena *a, const char *key, enum term_op op,
     return term_of(a, key, op, (struct names){&value, 1});
 }
 
+static const char *probe_named(const struct builder *m, const char *name)
+{
+    for (uint32_t i = 0; i < m->probes.n; i++)
+        if (strcmp(m->probes.v[i].name, name) == 0)
+            return m->probes.v[i].name;
+    return NULL;
+}
+
+static bool probe_there(struct builder *m, const struct req *r)
+{
+    return probe_named(m, pods_req_text(r, m->arena));
+}
+
 /* The name of the probe for this condition; NULL: there are too many. */
 static const char *probe(struct builder *m, const struct req *r)
 {
     const char *name = pods_req_text(r, m->arena);
 
-    for (uint32_t i = 0; i < m->probes.n; i++)
-        if (strcmp(m->probes.v[i].name, name) == 0)
-            return m->probes.v[i].name;
+    if (probe_named(m, name))
+        return probe_named(m, name);
     if (m->probes.n == PODS_MAX_PROBES)
         return NULL;
     VEC_PUSH(m->arena, &m->probes,
@@ -182,6 +194,24 @@ const struct snap_alt *pods_alts_with(struct builder *m,
     return v;
 }
 
+/* Does it need more probes than there may be?  Then it gets none: others need
+ * fewer. */
+static bool probes_lack(struct builder *m, const struct pod_shape *s)
+{
+    uint32_t more = 0;
+    struct term t;
+
+    for (uint32_t i = 0; i < s->n_alts; i++)
+        for (uint32_t k = 0; k < s->alts[i].n; k++) {
+            const struct req *r = &s->alts[i].v[k];
+            bool plain = (r->op == REQ_IN || r->op == REQ_NOT_IN) &&
+                         !pods_names_product(r->key);
+
+            more += !plain && !market_term(m, r, &t) && !probe_there(m, r);
+        }
+    return more > PODS_MAX_PROBES - m->probes.n;
+}
+
 const struct snap_alt *pods_alts(struct builder *m, struct pod_shape *s,
                                  bool waits)
 {
@@ -191,6 +221,8 @@ const struct snap_alt *pods_alts(struct builder *m, struct pod_shape *s,
 
     if (s->made[waits] && s->made_for[waits] == m->in->store->views)
         return s->made[waits];
+    if (probes_lack(m, s))
+        return NULL;
     alts = ARENA_ARRAY(m->arena, struct snap_alt, s->n_alts);
     tolerations = pods_tolerations_copy(m->arena, s->tolerations);
     needs = pods_qtys_copy(m->arena, s->needs);

@@ -118,6 +118,7 @@ struct source_view *pods_view_make(const struct pods_view_in *in,
     in->store->views++;
     view_nodes_begin(&m);
     open = pods_sort_out(&m, &n, &waiting);
+    n = pods_share(&m, open, n);
     view_pods_place(&m);
     view_machines_begin(&m);
     untried_count(&m, waiting);
@@ -149,6 +150,7 @@ struct source_view *pods_view_make(const struct pods_view_in *in,
     view->n_demands = m.demands.n;
     view->n_elsewhere = m.n_elsewhere;
     view->n_garbled = m.n_garbled;
+    view->n_crowded = m.n_crowded;
     view->notes = m.notes.v;
     view->n_notes = m.notes.n;
     view->pods = extra;

@@ -1,0 +1,158 @@
+/*
+ * share.c - who of the pods that wait is looked at, when there are too many of
+ * them, or too many different ones.  See inside.h.
+ *
+ * Namespaces take turns, each with one kind of pod at a time, the one with the
+ * fewest conditions first; what no node type could ever hold comes last, behind all
+ * others.  So what one namespace asks for takes no room that another one needs,
+ * however much it is: the rest of it waits until there is room, and is told.
+ */
+#include "inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* As for requests (control/asked.c): both together have a plan. */
+enum { SHAPES_MAX = 5000, LINES_MAX = 20000, VALUES_MAX = 200000 };
+
+/* Equal pods of one namespace. */
+struct kind {
+    const char *space;
+    struct pod_shape *shape;
+    struct pod **pods; /* n of them */
+    uint32_t n, rank;  /* rank: how many of its namespace come before */
+    uint32_t lines, values, cost;
+    bool hopeless;
+};
+
+static int by_kind(const void *pa, const void *pb)
+{
+    const struct pod *a = *(struct pod *const *)pa;
+    const struct pod *b = *(struct pod *const *)pb;
+    int d = strcmp(a->space, b->space);
+
+    if (!d && a->shape != b->shape)
+        d = a->shape->shared.digest != b->shape->shared.digest
+                ? (a->shape->shared.digest < b->shape->shared.digest ? -1 : 1)
+                : strcmp(a->shape->shared.key, b->shape->shared.key);
+    return d ? d : strcmp(a->item.id, b->item.id);
+}
+
+/* Also when all of a node type's were free. */
+static bool is_hopeless(const struct builder *m, const struct pod_shape *s)
+{
+    const struct qtys *most = &m->in->most;
+
+    for (uint32_t i = 0; i < s->needs.n; i++)
+        for (uint32_t k = 0; k < most->n; k++)
+            if (strcmp(most->v[k].name, s->needs.v[i].name) == 0 &&
+                s->needs.v[i].amount > most->v[k].amount)
+                return true;
+    return false;
+}
+
+static struct kind kind_make(const struct builder *m, struct pod **v,
+                             uint32_t n)
+{
+    const struct pod_shape *s = v[0]->shape;
+    struct kind k = {.space = v[0]->space,
+                     .shape = v[0]->shape,
+                     .pods = v,
+                     .n = n,
+                     .lines = s->n_alts,
+                     .values = s->tolerations.n,
+                     .hopeless = is_hopeless(m, s)};
+
+    for (uint32_t i = 0; i < s->n_alts; i++)
+        for (uint32_t r = 0; r < s->alts[i].n; r++)
+            k.values += 1 + s->alts[i].v[r].values.n;
+    k.cost = k.values + 16 * s->n_affinities;
+    return k;
+}
+
+/* Of one namespace: in which order. */
+static int by_cost(const void *pa, const void *pb)
+{
+    const struct kind *a = pa, *b = pb;
+    int d = strcmp(a->space, b->space);
+
+    if (!d)
+        d = a->hopeless - b->hopeless;
+    if (!d)
+        d = (a->cost > b->cost) - (a->cost < b->cost);
+    return d ? d : by_kind(a->pods, b->pods);
+}
+
+static int by_turn(const void *pa, const void *pb)
+{
+    const struct kind *a = pa, *b = pb;
+    int d = a->hopeless - b->hopeless;
+
+    if (!d)
+        d = (a->rank > b->rank) - (a->rank < b->rank);
+    if (!d)
+        d = (a->cost > b->cost) - (a->cost < b->cost);
+    return d ? d : by_cost(a, b);
+}
+
+static uint32_t kinds_make(struct builder *m, struct pod **v, uint32_t n,
+                           struct kind *to)
+{
+    uint32_t kinds = 0;
+
+    if (n > 1)
+        qsort(v, n, sizeof *v, by_kind);
+    for (uint32_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && v[end]->shape == v[i]->shape &&
+                          strcmp(v[end]->space, v[i]->space) == 0;
+             end++)
+            ;
+        to[kinds++] = kind_make(m, v + i, end - i);
+    }
+    if (kinds > 1)
+        qsort(to, kinds, sizeof *to, by_cost);
+    for (uint32_t i = 1; i < kinds; i++)
+        if (strcmp(to[i].space, to[i - 1].space) == 0)
+            to[i].rank = to[i - 1].rank + 1;
+    if (kinds > 1)
+        qsort(to, kinds, sizeof *to, by_turn);
+    return kinds;
+}
+
+static void leave_out(struct builder *m, const struct kind *k)
+{
+    for (uint32_t i = 0; i < k->n; i++)
+        pods_note(m, k->pods[i], "TooManyPods",
+                  "so many different pods wait that this one is left out of "
+                  "the plan: its turn comes when others have their place, or "
+                  "its namespace asks for fewer kinds of pods");
+    m->n_crowded++;
+}
+
+uint32_t pods_share(struct builder *m, struct pod **v, uint32_t n)
+{
+    struct kind *all = ARENA_ARRAY(m->arena, struct kind, n);
+    struct pod **to = ARENA_ARRAY(m->arena, struct pod *, n);
+    uint32_t kinds = kinds_make(m, v, n, all), kept = 0, shapes = 0, lines = 0,
+             values = 0;
+
+    for (uint32_t i = 0; i < kinds; i++) {
+        const struct kind *k = &all[i];
+
+        if (shapes + 1 > SHAPES_MAX || lines + k->lines > LINES_MAX ||
+            values + k->values > VALUES_MAX) {
+            leave_out(m, k);
+            continue;
+        }
+        shapes++;
+        lines += k->lines;
+        values += k->values;
+        /* what stands for its conditions, in this order */
+        pods_alts(m, k->shape, true);
+        memcpy(to + kept, k->pods, k->n * sizeof *to);
+        kept += k->n;
+    }
+    if (kept)
+        memcpy(v, to, kept * sizeof *v);
+    return kept;
+}

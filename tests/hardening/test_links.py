@@ -1,0 +1,90 @@
+"""Files that Davit writes: no link of somebody else leads it to another one."""
+import os
+import subprocess
+
+import pytest
+
+from lib import DAVIT, until
+from lib.daemon import Daemon
+
+CONFIG = """
+cluster: rec
+api: {listen: "127.0.0.1:{port}"MORE}
+state: davit.db
+providers: {sim: {}}
+node_types: {cpu: {provider: sim, resources: {CPU: 4}, price: 0.2, max: 8}}
+"""
+
+
+@pytest.fixture
+def victim(tmp_path):
+    f = tmp_path / "victim"
+    f.write_text("whole\nand no end")
+    return f
+
+
+def ends(tmp_path, *args, more=""):
+    """It does not start with this; what it says."""
+    d = Daemon(tmp_path, CONFIG.replace("MORE", more), args=args, start=False)
+    d.start(wait=None)
+    assert d.p.wait(60) != 0
+    d.stop()
+    return d.text()
+
+
+def test_recordings_of_http(tmp_path, victim):
+    """A folder that nobody made first, with a link in it."""
+    folder = tmp_path / "http"
+    folder.mkdir()
+    (folder / "sim.jsonl").symlink_to(victim)
+    p = subprocess.run([DAVIT, "run", "--help"], capture_output=True, text=True)
+    assert "--record-http" in p.stdout
+    text = ends(tmp_path, "--record-http", str(folder))
+    assert "symbolic link" in text, text
+    assert victim.read_text() == "whole\nand no end"
+
+
+@pytest.mark.parametrize("how", ["--record", "--record-http"])
+@pytest.mark.skipif(os.getuid() != 0, reason="it takes two users")
+def test_folders_of_others(tmp_path, how):
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    os.chmod(folder, 0o777)
+    assert "could put links into it" in ends(tmp_path, how, str(folder))
+    os.chmod(folder, 0o755)
+    os.chown(folder, 65534, 65534)
+    assert "somebody else could put links into it" in ends(tmp_path, how, str(folder))
+    os.chown(folder, 0, 0)
+    link = tmp_path / "link"
+    link.symlink_to(folder)
+    assert "symbolic link" in ends(tmp_path, how, str(link))
+
+
+def test_records(tmp_path, victim):
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    (folder / ".part").symlink_to(victim)
+    with Daemon(tmp_path, CONFIG.replace("MORE", ""), args=["--record", str(folder)]) as d:
+        d.post({"num_cpus": 1})
+        until(lambda: "record: " in d.text(), why=d.text)
+        assert victim.read_text() == "whole\nand no end"
+
+
+def test_the_audit(tmp_path, victim):
+    (tmp_path / "audit").symlink_to(victim)
+    assert "symbolic link" in ends(tmp_path, more=", audit: audit")
+    (tmp_path / "audit").unlink()
+    os.link(victim, tmp_path / "audit")
+    assert "hard link" in ends(tmp_path, more=", audit: audit")
+    assert victim.read_text() == "whole\nand no end"
+
+
+def test_commands(tmp_path, victim):
+    out = tmp_path / "out"
+    out.symlink_to(victim)
+    trace = tmp_path / "t.csv"
+    trace.write_text("at,seconds,count,CPU\n0,10,1,1\n")
+    for args in (["token", "new", "a", "read", "--file", out], ["init", "--output", out, "--force", "--ray", "127.0.0.1:1"]):
+        p = subprocess.run([DAVIT, *args], capture_output=True, text=True, cwd=tmp_path)
+        assert p.returncode != 0, (args, p)
+        assert out.is_symlink() and victim.read_text() == "whole\nand no end", args
