@@ -29,8 +29,9 @@ struct step {
     struct kube_pod *v; /* of pods, in their order */
     size_t n;
     uint32_t moving, leaving, holding, blocked;
-    const struct kube_pod *first_hold;
-    int64_t begun_ms; /* 0: not begun */
+    const struct kube_pod *first_hold, *first_work;
+    int64_t server_ms; /* by the clock that ends a pod's grace; 0: not known */
+    int64_t begun_ms;  /* 0: not begun */
 };
 
 static enum davit_status refuse(struct step *s, const char *fmt, ...)
@@ -68,6 +69,13 @@ static enum davit_status waits(struct step *s, const char *fmt, ...)
 
 /* ---- looking */
 
+/* The clock that the drain goes by: the API server's, which wrote when its pods are
+ * over.  Ours, where the server tells no time, is good for our own intervals. */
+static int64_t now_of(const struct step *s)
+{
+    return s->server_ms > 0 ? s->server_ms : s->d->now_wall_ms;
+}
+
 /* Appends the items of a list, page by page. */
 static enum davit_status list_all(struct step *s, const char *path, json_t *to)
 {
@@ -89,6 +97,7 @@ static enum davit_status list_all(struct step *s, const char *path, json_t *to)
         next = NULL;
         if (st == DAVIT_OK) {
             const char *more = kit_json_text(q.reply, "metadata.continue");
+            s->server_ms = q.server_ms;
             json_t *items = json_object_get(q.reply, "items");
             if (json_is_array(items))
                 json_array_extend(to, items);
@@ -118,16 +127,17 @@ static enum davit_status pods_read(struct step *s)
     s->v = kit_zeroed(s->n + 1, sizeof *s->v);
     for (size_t i = 0; i < s->n; i++) {
         struct kube_pod *p = &s->v[i];
-        kube_pod_judge(json_array_get(s->pods, i), &s->d->rules,
-                       s->d->now_wall_ms, p);
+        kube_pod_judge(json_array_get(s->pods, i), &s->d->rules, s->server_ms,
+                       p);
         s->moving += p->fate == KUBE_POD_MOVES;
         s->leaving += p->fate == KUBE_POD_LEAVES;
         s->holding += p->fate == KUBE_POD_HOLDS;
         if (p->fate == KUBE_POD_HOLDS && !s->first_hold)
             s->first_hold = p;
+        if (p->works && !s->first_work)
+            s->first_work = p;
     }
     s->d->left = s->moving + s->leaving + s->holding;
-    s->d->moved = s->begun_ms != 0 && s->leaving > 0;
     return DAVIT_OK;
 }
 
@@ -198,6 +208,11 @@ static bool objection(struct step *s)
 
     if (*kube_node_holds(s->node) != '\0') {
         refuse(s, "the node %s", kube_node_holds(s->node));
+        return true;
+    }
+    if (s->d->idle && s->first_work) {
+        refuse(s, "it is not idle: pod %.60s/%.60s has come to it",
+               s->first_work->space, s->first_work->name);
         return true;
     }
     if (s->d->wait)
@@ -359,7 +374,7 @@ static enum davit_status overdue(struct step *s)
 
 static enum davit_status drained(struct step *s)
 {
-    int64_t settles = s->begun_ms + s->d->settle_ms - s->d->now_wall_ms;
+    int64_t settles = s->begun_ms + s->d->settle_ms - now_of(s);
 
     if (settles > 0)
         return waits(s,
@@ -372,7 +387,8 @@ static enum davit_status drained(struct step *s)
 
 static enum davit_status go_on(struct step *s)
 {
-    int64_t left_ms = s->begun_ms + s->d->limit_ms - s->d->now_wall_ms;
+    int64_t left_ms = s->begun_ms + s->d->limit_ms - now_of(s);
+    uint32_t stuck = s->server_ms > 0 ? 0 : s->leaving;
     char blocked[sizeof s->d->why];
     enum davit_status st;
 
@@ -382,8 +398,8 @@ static enum davit_status go_on(struct step *s)
     if (st != DAVIT_OK || s->d->got == KUBE_DRAIN_REFUSED)
         return st;
     /* Pods on their way out are waited for: their own time ends, or 30 s
-     * after it they count as lost. */
-    if (left_ms <= 0 && s->moving + s->holding > 0)
+     * after it they count as lost; where no clock tells, up to the limit. */
+    if (left_ms <= 0 && s->moving + s->holding + stuck > 0)
         return overdue(s);
     if (s->d->left == 0)
         return drained(s);
@@ -410,13 +426,16 @@ static enum davit_status step_run(struct step *s)
         s->d->got = KUBE_DRAIN_DONE; /* no node, and nothing on it */
         return DAVIT_OK;
     }
-    s->begun_ms = kube_node_drained_since(s->node, s->d->now_wall_ms);
-    s->d->begun = s->begun_ms != 0;
     st = pods_read(s);
-    if (st != DAVIT_OK || objection(s))
+    if (st != DAVIT_OK)
+        return st;
+    s->begun_ms = kube_node_drained_since(s->node, now_of(s));
+    s->d->begun = s->begun_ms != 0;
+    s->d->moved = s->begun_ms != 0 && s->leaving > 0 && !s->d->idle;
+    if (objection(s))
         return st;
     if (s->begun_ms == 0) {
-        st = kube_node_cordon(s->io, s->node, s->d->now_wall_ms, s->e);
+        st = kube_node_cordon(s->io, s->node, now_of(s), s->e);
         if (st != DAVIT_OK)
             return st;
         s->d->begun = true;

@@ -22,7 +22,8 @@ struct kube_ask {
     int code;      /* of HTTP; 0: there was none, see text */
     json_t *reply; /* or NULL; the asker decrefs */
     uint32_t retry_after_ms;
-    char text[208]; /* why there was no answer */
+    int64_t server_ms; /* wall, of the server: the answer's Date; 0: none */
+    char text[208];    /* why there was no answer */
 };
 struct kube_io {
     void *ctx;
@@ -32,8 +33,8 @@ struct kube_io {
 enum kube_drained { KUBE_DRAIN_REFUSED, KUBE_DRAIN_WAITS, KUBE_DRAIN_DONE };
 
 struct kube_drain {
-    const char *node; /* its name */
-    int64_t now_wall_ms;
+    const char *node;     /* its name */
+    int64_t now_wall_ms;  /* ours: for a server that tells no time */
     int64_t limit_ms;     /* duration, from the taint on: what will not
                            * go is then a refusal */
     int64_t settle_ms;    /* duration, from the taint on: no DONE before,
@@ -41,6 +42,8 @@ struct kube_drain {
     int64_t most_grace_s; /* longer grace periods are cut; 0: none is */
     bool wait;            /* wait for what is against it, up to the
                            * limit, instead of refusing at once */
+    bool idle;            /* it goes as nothing runs there: a pod that came
+                           * since is never evicted, it refuses */
     struct kube_pod_rules rules;
     /* what came of it */
     enum kube_drained got;

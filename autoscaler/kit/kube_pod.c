@@ -128,7 +128,7 @@ static const char *forbidden_by(const json_t *pod)
 
 static enum kube_pod_fate fate_of(const json_t *pod,
                                   const struct kube_pod_rules *rules,
-                                  int64_t now_wall_ms, struct kube_pod *p)
+                                  int64_t server_ms, struct kube_pod *p)
 {
     const char *phase = kit_json_text(pod, "status.phase");
     const char *deleted = kit_json_text(pod, "metadata.deletionTimestamp");
@@ -148,9 +148,10 @@ static enum kube_pod_fate fate_of(const json_t *pod,
     if (*deleted != '\0') {
         /* It already counts the grace period. */
         int64_t at = kit_time_ms(deleted);
-        return at >= 0 && now_wall_ms > at + LOST_AFTER_MS ? KUBE_POD_ENDED
-                                                           : KUBE_POD_LEAVES;
+        return at >= 0 && server_ms > at + LOST_AFTER_MS ? KUBE_POD_ENDED
+                                                         : KUBE_POD_LEAVES;
     }
+    p->works = true;
     if ((what = forbidden_by(pod)))
         return holds(p, "is annotated %s", what);
     if (tolerates_drain(pod))
@@ -164,7 +165,7 @@ static enum kube_pod_fate fate_of(const json_t *pod,
 }
 
 void kube_pod_judge(const json_t *pod, const struct kube_pod_rules *rules,
-                    int64_t now_wall_ms, struct kube_pod *ret)
+                    int64_t server_ms, struct kube_pod *ret)
 {
     static const struct kube_pod_rules none = {false, false};
     const char *class = kit_json_text(pod, "spec.priorityClassName");
@@ -180,7 +181,7 @@ void kube_pod_judge(const json_t *pod, const struct kube_pod_rules *rules,
         .grace_s = kit_json_int(pod, "spec.terminationGracePeriodSeconds",
                                 GRACE_DEFAULT_S),
     };
-    ret->fate = fate_of(pod, rules ? rules : &none, now_wall_ms, ret);
+    ret->fate = fate_of(pod, rules ? rules : &none, server_ms, ret);
 }
 
 const char *kube_node_holds(const json_t *node)

@@ -30,6 +30,8 @@ enum kube_pod_fate {
 struct kube_pod {
     const char *space, *name, *uid;
     enum kube_pod_fate fate;
+    bool works;      /* one that a node with it is not idle for: not ended, nor
+                      * leaving, static or of a DaemonSet */
     bool critical;   /* system-node-critical, system-cluster-critical */
     bool unready;    /* runs, and is not Ready */
     bool pending;    /* has never run: no budget counts it */
@@ -42,8 +44,10 @@ struct kube_pod_rules {
     bool move_bare;  /* pods that nothing makes again, too */
 };
 
+/* server_ms: the API server's clock, by which a pod's grace is over; 0: not known,
+ * and a pod that leaves is there until no list has it. */
 void kube_pod_judge(const json_t *pod, const struct kube_pod_rules *rules,
-                    int64_t now_wall_ms, struct kube_pod *ret);
+                    int64_t server_ms, struct kube_pod *ret);
 
 /* A node's own "no": "" or why it must not be drained. */
 const char *kube_node_holds(const json_t *node);

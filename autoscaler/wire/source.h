@@ -164,6 +164,8 @@ struct source_drain {
     const char *node_id;
     bool preempt; /* false: only when nothing is against it now;
                    * true: wait for what is, until deadline */
+    bool idle;    /* only when nothing runs there: what came since stays, and
+                   * is a refusal */
     const char *message;
     int64_t deadline_wall_ms;   /* Ray: its work has until then */
     int64_t limit_ms;           /* duration. Kubernetes: what is not gone so

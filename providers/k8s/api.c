@@ -18,6 +18,14 @@ static int token_load(void *arg, struct davit_call *call, char **ret,
     return kit_file_read(k->token_file, "the token file", ret, e);
 }
 
+static int64_t server_time(const struct davit_http *x)
+{
+    const char *date = kit_reply_header(x, "date");
+    int64_t at = date ? kit_date_ms(date) : 0;
+
+    return at > 0 ? at : 0;
+}
+
 int api_send(struct op *op, const struct request *r, json_t **ret,
              int *ret_http)
 {
@@ -43,6 +51,7 @@ int api_send(struct op *op, const struct request *r, json_t **ret,
                                                .json = r->body},
                          &x, ret, op->e);
     *ret_http = x.reply_status;
+    op->server_ms = server_time(&x);
     if (s != DAVIT_OK) {
         json_decref(*ret);
         *ret = NULL;

@@ -245,7 +245,8 @@ int k8s_terminate(void *self, struct davit_call *call, const char *const *ids,
                   size_t n_ids, struct davit_sink *sink, davit_put_done *done,
                   struct davit_error *e)
 {
-    struct end x = {.op = {self, call, e}, .ids = ids, .n = n_ids};
+    struct end x = {
+        .op = {.k = self, .call = call, .e = e}, .ids = ids, .n = n_ids};
     bool conflict = true;
     int s = DAVIT_OK, worst = DAVIT_OK;
     x.status = kit_zeroed(n_ids + 1, sizeof *x.status);

@@ -1,10 +1,11 @@
 /*
  * judge.c - how a pod fares, by what Kubernetes says of it.
  *
- * Progress must not be noise: texts say what holds a
- * pod up and no counters, since a changed text is taken for a step forward.  A
- * clear no (quota, a gate that stays shut) fails at once, a pod without a node
- * only after the time a node autoscaler may need.
+ * Texts say what holds a pod up, and no counters.  A clear no (quota, a gate that
+ * stays shut, an image that cannot be) fails at once, a pod without a node only
+ * after the time a node autoscaler may need, and a container that cannot start
+ * after the time that a registry or a Secret may need to be there.  All times are
+ * by the API server's clock, which wrote them.
  */
 #include <stdio.h>
 #include <string.h>
@@ -82,46 +83,101 @@ static void unscheduled(const json_t *pod, const struct patience *w,
         failed(p, DAVIT_STOCKOUT);
 }
 
-/* What the first container that does not run waits for. */
-static const char *waiting(const json_t *pod, const char *which,
-                           const json_t **ret)
+/* ---- containers that do not start: what kubelet says they wait for */
+
+enum { CRASHES = 3 }; /* of a container: no accident any more */
+
+static const struct trouble {
+    const char *why;
+    bool image, at_once;
+} troubles[] = {
+    {"InvalidImageName", true, true},
+    {"ErrImageNeverPull", true, true},
+    {"ErrImagePull", true, false},
+    {"ImagePullBackOff", true, false},
+    {"ImageInspectError", true, false},
+    {"RegistryUnavailable", true, false},
+    {"SignatureValidationFailed", true, false},
+    {"CreateContainerConfigError", false, false},
+    {"CreateContainerError", false, false},
+    {"RunContainerError", false, false},
+    {"PostStartHookError", false, false},
+    {"CrashLoopBackOff", false, false},
+};
+
+static const struct trouble *trouble_of(const char *why)
 {
+    for (size_t i = 0; i < sizeof troubles / sizeof *troubles; i++)
+        if (strcmp(troubles[i].why, why) == 0)
+            return &troubles[i];
+    return NULL;
+}
+
+/* A container without which it is no Ray node: an init container, or KubeRay's
+ * first one.  Others may crash beside a raylet that works. */
+static bool matters(const json_t *pod, const json_t *c, bool init)
+{
+    const json_t *first = json_array_get(kit_json_at(pod, "spec.containers"),
+                                         0);
+
+    return init || !first ||
+           strcmp(kit_json_text(c, "name"), kit_json_text(first, "name")) == 0;
+}
+
+/* c waits for `why`, which is no step on its way but a mistake: a definite one, or
+ * one that lasts. */
+static void troubled(const json_t *c, const struct trouble *t,
+                     const struct patience *w, struct pod *p)
+{
+    int64_t crashes = kit_json_int(c, "restartCount", 0);
+
+    p->troubled = true;
+    if (t->at_once ||
+        (crashes >= CRASHES && strcmp(t->why, "CrashLoopBackOff") == 0) ||
+        (w->troubled_ms && w->now_ms - w->troubled_ms > w->trouble_ms))
+        failed(p, DAVIT_RETRY);
+}
+
+/* The first container that does not run; NULL: all do. */
+static const json_t *waiting(const json_t *pod, bool init, bool that_matters)
+{
+    const char *which = init ? "initContainerStatuses" : "containerStatuses";
     size_t i;
     json_t *c;
     json_array_foreach(json_object_get(json_object_get(pod, "status"), which),
-                       i, c) {
-        const char *why = kit_json_text(c, "state.waiting.reason");
-        if (*why != '\0') {
-            *ret = c;
-            return why;
-        }
-    }
-    *ret = NULL;
-    return "";
+                       i, c)
+        if (*kit_json_text(c, "state.waiting.reason") != '\0' &&
+            (!that_matters || matters(pod, c, init)))
+            return c;
+    return NULL;
 }
 
-static void starting(const json_t *pod, struct pod *p)
+/* False: none waits.  What comes up with the pod's init containers may still crash
+ * beside a raylet that works when the pod runs. */
+static bool containers_wait(const json_t *pod, const struct patience *w,
+                            bool runs, struct pod *p)
 {
-    static const char *const image[] = {
-        "ErrImagePull",     "ImagePullBackOff",    "ErrImageNeverPull",
-        "InvalidImageName", "RegistryUnavailable", NULL};
-    const json_t *c;
-    const char *why = waiting(pod, "initContainerStatuses", &c);
+    const json_t *must = runs ? NULL : waiting(pod, true, true), *c;
+    const struct trouble *t;
+    const char *why;
+
+    if (!must)
+        must = waiting(pod, false, true);
+    c = must ? must : waiting(pod, false, false);
     if (!c)
-        why = waiting(pod, "containerStatuses", &c);
-    if (!c) {
-        snprintf(p->detail, sizeof p->detail, "on a node, starting");
-        return;
-    }
-    for (size_t i = 0; image[i]; i++)
-        if (strcmp(why, image[i]) == 0) {
-            snprintf(p->detail, sizeof p->detail,
-                     "the image cannot be pulled: %.120s",
-                     kit_json_text(c, "image"));
-            return;
-        }
-    snprintf(p->detail, sizeof p->detail, "container %.40s: %.60s",
-             kit_json_text(c, "name"), why);
+        return false;
+    why = kit_json_text(c, "state.waiting.reason");
+    t = trouble_of(why);
+    if (t && t->image)
+        snprintf(p->detail, sizeof p->detail,
+                 "the image cannot be pulled: %.120s",
+                 kit_json_text(c, "image"));
+    else
+        snprintf(p->detail, sizeof p->detail, "container %.40s: %.60s",
+                 kit_json_text(c, "name"), why);
+    if (t && must)
+        troubled(c, t, w, p);
+    return true;
 }
 
 static void ended(const json_t *pod, struct pod *p)
@@ -142,9 +198,9 @@ static void ended(const json_t *pod, struct pod *p)
 void pod_judge(const json_t *pod, const struct patience *w, struct pod *p)
 {
     const char *phase = kit_json_text(pod, "status.phase");
-    const json_t *c;
     p->phase = DAVIT_STARTING;
     p->failure = DAVIT_OK;
+    p->troubled = false;
     if (*kit_json_text(pod, "metadata.deletionTimestamp") != '\0') {
         p->going = true;
         p->phase = DAVIT_STOPPING;
@@ -153,20 +209,15 @@ void pod_judge(const json_t *pod, const struct patience *w, struct pod *p)
                strcmp(phase, "Succeeded") == 0) {
         ended(pod, p);
     } else if (strcmp(phase, "Running") == 0) {
-        const char *why = waiting(pod, "containerStatuses", &c);
-        p->phase = DAVIT_RUNNING;
-        if (c) {
-            p->phase = DAVIT_STARTING;
-            snprintf(p->detail, sizeof p->detail, "container %.40s: %.60s",
-                     kit_json_text(c, "name"), why);
-        }
+        if (!containers_wait(pod, w, true, p))
+            p->phase = DAVIT_RUNNING;
     } else if (strcmp(phase, "Unknown") == 0) {
         p->phase = DAVIT_RUNNING;
         snprintf(p->detail, sizeof p->detail, "its node does not answer");
     } else if (*kit_json_text(pod, "spec.nodeName") == '\0') {
         unscheduled(pod, w, p);
-    } else {
-        starting(pod, p);
+    } else if (!containers_wait(pod, w, false, p)) {
+        snprintf(p->detail, sizeof p->detail, "on a node, starting");
     }
 }
 

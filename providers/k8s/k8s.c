@@ -20,6 +20,7 @@ static void k8s_close(void *self)
     json_decref(k->ending);
     json_decref(k->wrote);
     json_decref(k->live);
+    json_decref(k->troubled);
     pthread_mutex_destroy(&k->lock);
     pthread_cond_destroy(&k->woken);
     kit_keep_done(&k->keep);
@@ -40,6 +41,7 @@ static int k8s_open(const struct davit_host *host,
     k->ending = json_object();
     k->wrote = json_object();
     k->live = json_object();
+    k->troubled = json_object();
     pthread_mutex_init(&k->lock, NULL);
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);

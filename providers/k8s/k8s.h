@@ -37,7 +37,7 @@ struct k8s {
     char *endpoint, *ns, *cluster, *account;
     const char *version;
     char *token_file, *ca_file, *cert_file, *key_file; /* NULL: none */
-    int64_t unschedulable_ms, gate_ms, coalesce_ms;
+    int64_t unschedulable_ms, gate_ms, trouble_ms, coalesce_ms;
     struct k8s_type *types;
     size_t n_types;
     pthread_mutex_t lock; /* of what is below */
@@ -49,6 +49,7 @@ struct k8s {
     uint64_t writes;      /* patches sent so far */
     uint32_t writing;     /* under way */
     json_t *live;         /* group -> units in the last list */
+    json_t *troubled;     /* pod -> since when a container of it cannot start */
     int64_t told_ms;      /* when another writer was last reported */
     struct ask *asks;
     bool leading; /* somebody sends the asks */
@@ -59,6 +60,8 @@ struct op {
     struct k8s *k;
     struct davit_call *call;
     struct davit_error *e;
+    int64_t server_ms; /* wall, of the API server: its last answer's Date; 0:
+                        * it told none */
 };
 
 /* ---- options.c */
@@ -153,6 +156,7 @@ struct pod {
     uint32_t failure;
     char detail[200];
     bool going;                    /* has a deletionTimestamp */
+    bool troubled;                 /* a container of it cannot start */
     bool surplus;                  /* more pods than replicas: nobody's yet */
     char request[REQUEST_MAX + 1]; /* share.c; "" : of none of ours */
 };
@@ -167,7 +171,10 @@ struct pod *pod_find(const struct pods *ps, const char *name);
 
 /* ---- judge.c */
 struct patience {
-    int64_t now_ms, unschedulable_ms, gate_ms;
+    int64_t now_ms; /* by the server's clock, where it tells one */
+    int64_t unschedulable_ms, gate_ms, trouble_ms;
+    int64_t troubled_ms; /* a container of it cannot start since then; 0: so far
+                          * as is known it can */
 };
 /* Phase, failure and detail of a pod by its JSON. */
 void pod_judge(const json_t *pod, const struct patience *p, struct pod *ret);

@@ -112,7 +112,7 @@ static int ask_apply(struct op *op, struct cluster *c, struct ask *a,
 static void batch_send(struct op *op, struct ask *first)
 {
     struct davit_error e = {.size = sizeof e};
-    struct op own = {op->k, op->call, &e};
+    struct op own = {.k = op->k, .call = op->call, .e = &e};
     struct cluster c;
     int s = DAVIT_RETRY;
     bool conflict = true;
@@ -258,7 +258,7 @@ int k8s_launch(void *self, struct davit_call *call,
                const struct davit_launch *l, struct davit_sink *sink,
                davit_put_machine *put, struct davit_error *e)
 {
-    struct op op = {self, call, e};
+    struct op op = {.k = self, .call = call, .e = e};
     int s = check(&op, l);
     (void)sink;
     (void)put; /* pods are the operator's to make: list() */

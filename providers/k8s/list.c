@@ -150,6 +150,9 @@ static void keep(struct listing *x)
     json_object_foreach_safe(k->ending, next, name,
                              v) if (!pod_find(&x->ps, name))
         json_object_del(k->ending, name);
+    json_object_foreach_safe(k->troubled, next, name,
+                             v) if (!pod_find(&x->ps, name))
+        json_object_del(k->troubled, name);
     pthread_mutex_unlock(&k->lock);
 }
 
@@ -195,7 +198,7 @@ static void tidy(struct listing *x, uint64_t writes)
 {
     struct k8s *k = x->op.k;
     struct davit_error e = {.size = sizeof e};
-    struct op quiet = {k, x->op.call, &e};
+    struct op quiet = {.k = k, .call = x->op.call, .e = &e};
     json_t *done = json_object(), *v;
     bool conflict = false, good = true;
     const char *key;
@@ -225,7 +228,8 @@ static void tidy(struct listing *x, uint64_t writes)
 int k8s_list(void *self, struct davit_call *call, struct davit_sink *sink,
              davit_put_machine *put, struct davit_error *e)
 {
-    struct listing x = {.op = {self, call, e}, .sink = sink, .put = put};
+    struct listing x = {
+        .op = {.k = self, .call = call, .e = e}, .sink = sink, .put = put};
     pthread_mutex_lock(&x.op.k->lock);
     uint64_t writes = x.op.k->writes;
     pthread_mutex_unlock(&x.op.k->lock);

@@ -9,7 +9,7 @@
 int k8s_offers(void *self, struct davit_call *call, struct davit_sink *sink,
                davit_put_offer *put, struct davit_error *e)
 {
-    struct op op = {self, call, e};
+    struct op op = {.k = self, .call = call, .e = e};
     struct cluster c;
     int s = cluster_read(&op, &c);
     for (size_t i = 0; i < op.k->n_types && s == DAVIT_OK; i++) {

@@ -38,6 +38,27 @@ static void unit_read(const json_t *pod, struct pod *p)
     }
 }
 
+/* Kubernetes does not say since when a container waits for something. */
+static int64_t troubled_since(struct k8s *k, const char *pod)
+{
+    int64_t at;
+
+    pthread_mutex_lock(&k->lock);
+    at = json_integer_value(json_object_get(k->troubled, pod));
+    pthread_mutex_unlock(&k->lock);
+    return at;
+}
+
+static void troubled_note(struct k8s *k, const struct pod *p, int64_t now_ms)
+{
+    pthread_mutex_lock(&k->lock);
+    if (!p->troubled)
+        json_object_del(k->troubled, p->name);
+    else if (!json_object_get(k->troubled, p->name))
+        json_object_set_new(k->troubled, p->name, json_integer(now_ms));
+    pthread_mutex_unlock(&k->lock);
+}
+
 static void pod_add(struct op *op, const json_t *j, struct pods *ps)
 {
     const struct k8s *k = op->k;
@@ -58,12 +79,15 @@ static void pod_add(struct op *op, const json_t *j, struct pods *ps)
     unit_read(j, p);
     const struct k8s_type *t = type_of_group(k, p->group);
     struct patience patience = {
-        .now_ms = k->host->wall_ms(),
+        .now_ms = op->server_ms ? op->server_ms : k->host->wall_ms(),
         .gate_ms = k->gate_ms,
+        .trouble_ms = k->trouble_ms,
+        .troubled_ms = troubled_since(op->k, p->name),
         .unschedulable_ms = t && t->unschedulable_ms >= 0
                                 ? t->unschedulable_ms
                                 : k->unschedulable_ms};
     pod_judge(j, &patience, p);
+    troubled_note(op->k, p, patience.now_ms);
 }
 
 static int page_path(struct op *op, const char *next, char *path, size_t size)

@@ -28,7 +28,8 @@ struct fake {
     const char *fail_path, *fail_reply;
     int conflicts; /* PATCHes that are answered 409 first */
     uint32_t rv;
-    int page; /* pods per page, 0: all */
+    int page;          /* pods per page, 0: all */
+    int64_t server_ms; /* its clock, in each answer; 0: it tells none */
     struct kube_io io;
 };
 
@@ -201,6 +202,7 @@ static void fake_send(void *ctx, struct kube_ask *q)
     size_t n = strlen(f->log);
 
     snprintf(f->log + n, sizeof f->log - n, "%s %s\n", q->method, q->path);
+    q->server_ms = f->server_ms;
     if (f->fail_path && strstr(q->path, f->fail_path)) {
         if (f->fail_code == 0)
             snprintf(q->text, sizeof q->text, "%s", f->fail_reply);

@@ -384,6 +384,27 @@ static void test_drain_in_steps(void **state)
     assert_int_equal(m->hold_until_ms - rig.env.now_ms, 2 * first);
 }
 
+/* What goes as nothing runs on it says so; what has to go does not. */
+static void test_idle_drain(void **state)
+{
+    struct machine *m = ready("m", "aa");
+    struct source_job *j;
+
+    (void)state;
+    m->why = REASON_END_IDLE;
+    j = drain_asked(m);
+    assert_true(j->drain.idle && !j->drain.preempt);
+    drained(j, SOURCE_DRAIN_WAITS);
+    m->why = REASON_END_OUTDATED;
+    j = drain_asked(m);
+    assert_false(j->drain.idle);
+    drained(j, SOURCE_DRAIN_WAITS);
+    m->why = REASON_END_CONSOLIDATE; /* in the mode `empty` */
+    j = drain_asked(m);
+    assert_true(j->drain.idle);
+    drained(j, SOURCE_DRAIN_REFUSED);
+}
+
 /* A drain that the ledger knows nothing of is taken back. */
 static void test_undrained(void **state)
 {
@@ -660,6 +681,7 @@ int main(void)
         TEST(test_foreign_nodes, start_ray),
         TEST(test_end_that_waits_shows, start_ray),
         TEST(test_drain_in_steps, start_kube),
+        TEST(test_idle_drain, start_kube),
         TEST(test_undrained, start_kube),
         TEST(test_forgets_what_has_gone, start_kube),
         TEST(test_hosted_first, start_both),

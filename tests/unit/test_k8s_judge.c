@@ -18,7 +18,8 @@
 static const struct patience patience = {
     .now_ms = 1795269600000, /* 2026-11-21T14:00:00Z */
     .unschedulable_ms = 600000,
-    .gate_ms = 5000};
+    .gate_ms = 5000,
+    .trouble_ms = 120000};
 
 static struct pod judge(const char *json)
 {
@@ -64,6 +65,69 @@ static void image_texts_do_not_flip(void **state)
     assert_string_equal(a.detail, b.detail);
     assert_non_null(strstr(a.detail, "x:1"));
     assert_int_equal(a.phase, DAVIT_STARTING);
+}
+
+static struct pod judge_since(const char *json, int64_t for_ms)
+{
+    struct patience w = patience;
+    struct pod p = {0};
+    json_t *j = json_loads(json, 0, NULL);
+
+    assert_non_null(j);
+    w.troubled_ms = w.now_ms - for_ms;
+    pod_judge(j, &w, &p);
+    json_decref(j);
+    return p;
+}
+
+/* What kubelet calls a mistake fails by its name: at once, or when it lasts. */
+static void mistakes_fail(void **state)
+{
+    static const char *const lasting[] = {
+        WAITING("ErrImagePull"),         WAITING("ImagePullBackOff"),
+        WAITING("RegistryUnavailable"),  WAITING("CreateContainerConfigError"),
+        WAITING("CreateContainerError"), WAITING("RunContainerError"),
+        WAITING("CrashLoopBackOff")};
+    static const char *const at_once[] = {WAITING("InvalidImageName"),
+                                          WAITING("ErrImageNeverPull")};
+    struct pod p;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof lasting / sizeof *lasting; i++) {
+        p = judge(lasting[i]);
+        assert_int_equal(p.phase, DAVIT_STARTING);
+        assert_true(p.troubled);
+        assert_int_equal(judge_since(lasting[i], 119000).phase, DAVIT_STARTING);
+        p = judge_since(lasting[i], 121000);
+        assert_int_equal(p.phase, DAVIT_FAILED);
+        assert_int_equal(p.failure, DAVIT_RETRY);
+    }
+    for (size_t i = 0; i < sizeof at_once / sizeof *at_once; i++)
+        assert_int_equal(judge(at_once[i]).phase, DAVIT_FAILED);
+    p = judge_since(WAITING("ContainerCreating"), 3600000);
+    assert_int_equal(p.phase, DAVIT_STARTING);
+    assert_false(p.troubled);
+}
+
+/* The third crash is no accident; a log shipper's is not the raylet's. */
+static void crashes_fail(void **state)
+{
+#define CRASHES_OF(name, n) \
+    "{\"spec\": {\"nodeName\": \"n\", \"containers\": [{\"name\": " \
+    "\"ray\"}, {\"name\": \"logs\"}]}, \"status\": {\"phase\": " \
+    "\"Running\", \"containerStatuses\": [{\"name\": \"" name \
+    "\", \"restartCount\": " #n ", \"state\": {\"waiting\": " \
+    "{\"reason\": \"CrashLoopBackOff\"}}}]}}"
+    struct pod p = judge(CRASHES_OF("ray", 2));
+
+    (void)state;
+    assert_int_equal(p.phase, DAVIT_STARTING);
+    p = judge(CRASHES_OF("ray", 3));
+    assert_int_equal(p.phase, DAVIT_FAILED);
+    assert_non_null(strstr(p.detail, "container ray: CrashLoopBackOff"));
+    p = judge_since(CRASHES_OF("logs", 30), 3600000);
+    assert_int_equal(p.phase, DAVIT_STARTING);
+    assert_false(p.troubled);
 }
 
 static void being_deleted_is_stopping(void **state)
@@ -176,6 +240,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(time_without_a_node),
+        cmocka_unit_test(mistakes_fail),
+        cmocka_unit_test(crashes_fail),
         cmocka_unit_test(image_texts_do_not_flip),
         cmocka_unit_test(being_deleted_is_stopping),
         cmocka_unit_test(odd_pods),

@@ -18,6 +18,7 @@ static struct kube_drain step(struct fake *f, int64_t now, bool wait)
     struct davit_error e = {.size = sizeof e};
     struct kube_drain d = drain_of(now, wait);
     f->log[0] = '\0';
+    f->server_ms = now;
     enum davit_status s = kube_drain_step(&f->io, &d, &e);
     if (s != DAVIT_OK)
         fail_msg("step: %s", e.text);
@@ -511,6 +512,102 @@ static void test_grace(void **state)
     assert_int_equal(step(f, NOW + 632000, false).got, KUBE_DRAIN_DONE);
 }
 
+/* A step by our own clock, beside a server whose clock is its own. */
+static struct kube_drain step_by(struct fake *f, int64_t ours, int64_t server,
+                                 bool idle)
+{
+    struct davit_error e = {.size = sizeof e};
+    struct kube_drain d = drain_of(ours, false);
+    d.idle = idle;
+    f->log[0] = '\0';
+    f->server_ms = server;
+    if (kube_drain_step(&f->io, &d, &e) != DAVIT_OK)
+        fail_msg("step: %s", e.text);
+    return d;
+}
+
+/* A grace is over by the clock of who gave it, however wrong ours is. */
+static void test_our_clock_is_wrong(void **state)
+{
+    static const int64_t off[] = {150000, 600000, -600000, 86400000};
+    struct fake *f = *state;
+    for (size_t i = 0; i < sizeof off / sizeof *off; i++) {
+        const int64_t x = off[i];
+        json_array_clear(f->pods);
+        add_pod(f, "slow",
+                "{\"spec\":{\"terminationGracePeriodSeconds\":120}}");
+        step_by(f, NOW + x, NOW, false);
+        step_by(f, NOW + x + 300, NOW + 300, false);
+        assert_int_equal(count_of(f, "/eviction"), 1);
+        for (int64_t t = 1000; t < 150000; t += 1000)
+            assert_int_equal(step_by(f, NOW + x + t, NOW + t, false).got,
+                             KUBE_DRAIN_WAITS);
+        assert_int_equal(step_by(f, NOW + x + 152000, NOW + 152000, false).got,
+                         KUBE_DRAIN_DONE);
+        struct davit_error e = {.size = sizeof e};
+        assert_int_equal(kube_drain_undo(&f->io, "n1", &e), DAVIT_OK);
+    }
+}
+
+/* Where the server tells no time, a pod is gone when no list has it; what stays for
+ * longer than a drain may last is a refusal. */
+static void test_server_without_a_clock(void **state)
+{
+    struct fake *f = *state;
+    struct kube_drain d;
+    add_pod(f, "slow", "{\"spec\":{\"terminationGracePeriodSeconds\":10}}");
+    step_by(f, NOW, 0, false);
+    step_by(f, NOW + 300, 0, false);
+    assert_int_equal(count_of(f, "/eviction"), 1);
+    assert_int_equal(step_by(f, NOW + 59000, 0, false).got, KUBE_DRAIN_WAITS);
+    d = step_by(f, NOW + 61000, 0, false);
+    refused(f, &d, "after 60 s, 1 pods left");
+    step_by(f, NOW + 62000, 0, false);
+    remove_leaving(f);
+    assert_int_equal(step_by(f, NOW + 65000, 0, false).got, KUBE_DRAIN_DONE);
+}
+
+/* What the watch did not tell of, the drain's own list has: it stays. */
+static void test_idle_end_moves_nothing(void **state)
+{
+    static const char *const more[] = {
+        NULL, "{\"spec\":{\"tolerations\":[{\"operator\":\"Exists\"}]}}",
+        "{\"metadata\":{\"ownerReferences\":null}}"};
+    struct fake *f = *state;
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+        json_array_clear(f->pods);
+        step_by(f, NOW, NOW, true);
+        assert_true(tainted(f));
+        add_pod(f, "second", more[i]); /* bound before the taint came */
+        struct kube_drain d = step_by(f, NOW + 300, NOW + 300, true);
+        refused(f, &d, "it is not idle: pod ns/second has come to it");
+        assert_int_equal(count_of(f, "/eviction"), 0);
+        d = step_by(f, NOW + 1000, NOW + 1000, true);
+        refused(f, &d, "it is not idle: pod ns/second");
+        assert_int_equal(count_of(f, "PATCH"), 0);
+    }
+}
+
+/* Pods of the system do not make it busy, and one that leaves is waited for. */
+static void test_idle_end_of_an_idle_node(void **state)
+{
+    struct fake *f = *state;
+    json_t *p;
+    add_pod(f, "ds",
+            "{\"metadata\":{\"ownerReferences\":"
+            "[{\"kind\":\"DaemonSet\",\"controller\":true}]}}");
+    p = add_pod(f, "leaves", NULL);
+    leave(p, NOW + 30000);
+    assert_true(step_by(f, NOW, NOW, true).begun);
+    struct kube_drain d = step_by(f, NOW + 3000, NOW + 3000, true);
+    assert_int_equal(d.got, KUBE_DRAIN_WAITS);
+    assert_false(d.moved); /* not by us: it may be taken back */
+    remove_leaving(f);
+    assert_int_equal(step_by(f, NOW + 4000, NOW + 4000, true).got,
+                     KUBE_DRAIN_DONE);
+    assert_int_equal(count_of(f, "/eviction"), 0);
+}
+
 static void test_pages(void **state)
 {
     struct fake *f = *state;
@@ -624,6 +721,10 @@ int main(void)
         T(test_resumes),
         T(test_system_pods_last),
         T(test_grace),
+        T(test_our_clock_is_wrong),
+        T(test_server_without_a_clock),
+        T(test_idle_end_moves_nothing),
+        T(test_idle_end_of_an_idle_node),
         T(test_pages),
         T(test_forget),
         T(test_selectors),

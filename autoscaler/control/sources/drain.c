@@ -38,6 +38,14 @@ static int64_t deadline_of(const struct machine *m)
     return clock_wall_ms() + (m->maybe.taken ? TAKEN_MS : DRAIN_DEADLINE_MS);
 }
 
+/* Does it go as nothing runs on it?  Then what came since is not to be moved. */
+static bool goes_idle(const struct config *conf, const struct machine *m)
+{
+    return m->why == REASON_END_IDLE ||
+           (m->why == REASON_END_CONSOLIDATE &&
+            conf->limits.consolidate != CONSOLIDATE_ON);
+}
+
 static void ask_drain(struct sources *s, struct source *h, struct machine *m,
                       const char *node_id, bool preempt)
 {
@@ -48,6 +56,7 @@ static void ask_drain(struct sources *s, struct source *h, struct machine *m,
     j->drain = (struct source_drain){
         .node_id = j->node_id,
         .preempt = preempt,
+        .idle = !preempt && goes_idle(conf, m),
         .message = "davit: the node is not needed",
         .deadline_wall_ms = deadline_of(m),
         .limit_ms = conf->kube_drain_timeout_ms,

@@ -55,9 +55,10 @@ struct kube_call {
     int64_t deadline_mono_ms;  /* 0: 10 s from now */
     const atomic_bool *cancel; /* NULL: none */
     /* the answer */
-    int code;      /* of HTTP; 0: there was none */
-    json_t *reply; /* NULL: none; the caller's to decref, also
-                    * after a failure (the Status object) */
+    int code;          /* of HTTP; 0: there was none */
+    int64_t server_ms; /* wall, of the server: the answer's Date; 0: none */
+    json_t *reply;     /* NULL: none; the caller's to decref, also
+                        * after a failure (the Status object) */
 };
 
 /* OK for 2xx.  Otherwise err->code is the Status' reason ("Forbidden",

@@ -35,6 +35,7 @@ static void send_one(void *ctx, struct kube_ask *ask)
     kube_do(l->k, &call, &l->err);
     ask->code = call.code;
     ask->reply = call.reply;
+    ask->server_ms = call.server_ms;
     ask->retry_after_ms = l->err.retry_after_ms;
     snprintf(ask->text, sizeof ask->text, "%.*s", (int)sizeof ask->text - 1,
              l->err.text);
@@ -72,6 +73,7 @@ enum status kube_nodes_drain(struct kube *k, struct source_drain *d,
         .settle_ms = SETTLE_MS,
         .most_grace_s = d->most_grace_ms / 1000,
         .wait = d->preempt,
+        .idle = d->idle,
         .rules = {.move_local = d->move_local, .move_bare = d->move_bare},
     };
     enum davit_status s = kube_drain_step(&io, &x, &e);

@@ -13,6 +13,7 @@
 #include "../../base/alloc.h"
 #include "../../base/clock.h"
 #include "../../base/text.h"
+#include "../../kit/text.h"
 
 #define DEADLINE_MS 10000
 #define TOKEN_AGE_MS 60000
@@ -265,6 +266,7 @@ static enum status call_once(struct kube *k, struct kube_call *c,
                              struct http_exchange *x, struct err *err)
 {
     struct davit_kv *headers;
+    const char *date;
     enum status s;
 
     arena_reset(&k->scratch);
@@ -281,6 +283,10 @@ static enum status call_once(struct kube *k, struct kube_call *c,
     }
     s = http_do(k->client, x, &k->scratch, err);
     c->code = s == ST_OK ? x->status : 0;
+    date = s == ST_OK ? http_reply_header(x, "date") : NULL;
+    c->server_ms = date ? kit_date_ms(date) : 0;
+    if (c->server_ms < 0)
+        c->server_ms = 0;
     return s;
 }
 
