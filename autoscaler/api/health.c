@@ -6,7 +6,14 @@
  * Ready says everything that keeps it from its work.
  */
 #include "../base/clock.h"
+#include "../base/log.h"
 #include "inside.h"
+
+enum {
+    STILL_MS = 15000,        /* the loop looks every 5 s at the latest */
+    LOG_STUCK_MS = 5000,     /* nobody takes a line for so long */
+    DROPPED_MS = 10 * 60000, /* and so long it is told that some were dropped */
+};
 
 /* Milliseconds since the loop went round last. */
 static int64_t still_for(const struct server *s)
@@ -41,10 +48,31 @@ static void add(struct view *v, const char *text)
     v->more[v->n_more++] = arena_strdup(&v->arena, text);
 }
 
+/* Without its log the daemon does all that it did. */
+static void log_problem(struct view *v)
+{
+    struct outbox_state s = log_state();
+
+    if (s.stuck_ms >= LOG_STUCK_MS)
+        v->more[v->n_more++] = arena_printf(
+            &v->arena,
+            "log: standard error takes no line for %lld s; %ju lines were "
+            "dropped so far",
+            (long long)s.stuck_ms / 1000, (uintmax_t)s.dropped);
+    else if (s.dropped && clock_mono_ms() - s.dropped_ms < DROPPED_MS)
+        v->more[v->n_more++] = arena_printf(
+            &v->arena,
+            "log: %ju lines were dropped, as standard error took none",
+            (uintmax_t)s.dropped);
+}
+
 void server_problems(struct server *s, struct view *v)
 {
+    int64_t write_ms = atomic_load(&s->metrics->commit_ms);
     const struct guard *g = &s->guard;
     char text[600];
+
+    write_ms = write_ms ? clock_mono_ms() - write_ms : 0;
 
     if (*guard_problem(&s->guard, text, sizeof text))
         add(v, text);
@@ -56,7 +84,18 @@ void server_problems(struct server *s, struct view *v)
     if (s->certs && *certs_problem(s->certs, text, sizeof text))
         v->more[v->n_more++] = arena_printf(
             &v->arena, "%s; the certificate before is in use", text);
+    if (still_for(s) >= STILL_MS)
+        v->more[v->n_more++] = arena_printf(
+            &v->arena, "the control loop stands still for %lld s",
+            (long long)still_for(s) / 1000);
+    if (write_ms >= STILL_MS)
+        v->more[v->n_more++] = arena_printf(
+            &v->arena,
+            "the journal: its disk takes %lld s for a write; nothing is "
+            "launched, ended or promised meanwhile",
+            (long long)write_ms / 1000);
     v->broken = v->n_more > 0;
+    log_problem(v);
     if (s->review && *review_problem(s->review, text, sizeof text))
         add(v, text); /* other callers are still known */
     /* what is as somebody wanted it, and should not be */

@@ -22,6 +22,7 @@ struct job {
     void (*run)(struct job *);
     int64_t deadline_mono_ms; /* 0: none */
     bool abandoned;           /* set by the pool, read after it is posted */
+    bool brief; /* for who plays it: it takes no time but what it calls does */
 };
 
 /* Of any kind: each has this first. */

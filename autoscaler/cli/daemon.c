@@ -6,6 +6,7 @@
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "../api/server.h"
 #include "../api/standby.h"
@@ -13,6 +14,14 @@
 #include "../control/shadow/shadow.h"
 #include "cli.h"
 #include "loop.h"
+
+enum { GOODBYE_MS = 1000 };
+
+/* For the last lines of the log. */
+static void log_leaves(void)
+{
+    log_stop(GOODBYE_MS);
+}
 
 void daemon_prepare(enum log_level level, bool json)
 {
@@ -23,6 +32,8 @@ void daemon_prepare(enum log_level level, bool json)
     mallopt(M_TRIM_THRESHOLD, 1024 * 1024);
     hash_key_random();
     log_setup(level, json);
+    log_start(NULL);
+    atexit(log_leaves);
     /* A peer that hangs up, or nobody reading the log, is no reason to end. */
     signal(SIGPIPE, SIG_IGN);
     /* Nor is a file as large as it may be: the journal says so, as of a full

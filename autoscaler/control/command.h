@@ -43,6 +43,7 @@ struct command {
      * NULL: he may.  On the control thread. */
     bool (*may_queue)(const struct command *c, const char *queue);
     const char *share; /* PUT: whose share of what may be asked for it takes */
+    uint64_t batch; /* of the journal, that its effect is in; the control's */
     /* answer */
     uint32_t count; /* ADOPT, FORGET, RELEASE: machines */
     enum status status;

@@ -194,6 +194,7 @@ void commands_fold(struct commands *c, struct mail *mail)
     struct command *cmd = (struct command *)mail;
 
     cmd->status = ST_OK;
+    cmd->batch = c->ledger->batch;
     switch (cmd->kind) {
     case COMMAND_REQUEST_PUT:
     case COMMAND_REQUEST_DROP: requests_fold(c->requests, cmd); break;
@@ -210,6 +211,15 @@ void commands_fold(struct commands *c, struct mail *mail)
     case COMMAND_RELEASE: release(c, cmd); break;
     }
     append(c, cmd);
+}
+
+/* Is what it did being written?  Also what is not there any more may be on the
+ * disk still. */
+static bool is_written_now(const struct commands *c, const struct command *cmd)
+{
+    return c->ledger->committing && ledger_unsaved(c->ledger, cmd->batch) &&
+           (cmd->status == ST_OK ||
+            (cmd->status == ST_NOT_FOUND && !c->ledger->journal_ok));
 }
 
 /* What a standby must know of is promised when a standby would know it. */
@@ -259,7 +269,8 @@ void commands_answer(struct commands *c, bool planned)
     c->waiting = NULL;
     for (; cmd; cmd = next) {
         next = (struct command *)cmd->mail.next;
-        if (cmd->status == ST_OK && !c->env->stopping && must_wait(c, cmd)) {
+        if (is_written_now(c, cmd) ||
+            (cmd->status == ST_OK && !c->env->stopping && must_wait(c, cmd))) {
             append(c, cmd);
             continue;
         }

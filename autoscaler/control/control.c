@@ -8,6 +8,7 @@
  */
 #include "control.h"
 
+#include <assert.h>
 #include <time.h>
 
 #include "../base/clock.h"
@@ -50,7 +51,8 @@ static void reload(struct control *c)
 
 static bool is_answer(const struct mail *mail)
 {
-    return mail->kind == MAIL_CALL || mail->kind == MAIL_SOURCE;
+    return mail->kind == MAIL_CALL || mail->kind == MAIL_SOURCE ||
+           mail->kind == MAIL_CLOSED;
 }
 
 static void mail_fold(struct control *c, struct mail *mail)
@@ -59,6 +61,8 @@ static void mail_fold(struct control *c, struct mail *mail)
     case MAIL_CALL: providers_fold(&c->providers, mail); break;
     case MAIL_SOURCE: sources_fold(&c->sources, mail); break;
     case MAIL_IMPROVEMENT: improvement_fold(&c->improvement, mail); break;
+    case MAIL_JOURNAL: assert(!"it was folded first"); break;
+    case MAIL_CLOSED: provider_closed(&c->providers, mail); break;
     case MAIL_CERTIFICATE: certificate_fold(&c->certificate, mail); break;
     case MAIL_COPY: ledger_copied(&c->ledger, mail); break;
     case MAIL_COMMAND: commands_fold(&c->commands, mail); break;
@@ -66,10 +70,64 @@ static void mail_fold(struct control *c, struct mail *mail)
     }
 }
 
+static void mails_take(struct control *c)
+{
+    if (!c->mails)
+        c->last_mail = &c->mails;
+    *c->last_mail = mailbox_take(&c->env.inbox);
+    while (*c->last_mail)
+        c->last_mail = &(*c->last_mail)->next;
+}
+
+/* The answer to a commit, out of what was taken; NULL: it has not come. */
+static struct mail *commit_take(struct control *c)
+{
+    struct mail **at = &c->mails, *mail;
+
+    while (*at && (*at)->kind != MAIL_JOURNAL)
+        at = &(*at)->next;
+    mail = *at;
+    if (mail)
+        *at = mail->next;
+    c->last_mail = at;
+    while (*c->last_mail)
+        c->last_mail = &(*c->last_mail)->next;
+    return mail;
+}
+
+void control_commit_fold(struct control *c)
+{
+    struct mail *mail;
+
+    mails_take(c);
+    mail = commit_take(c);
+    c->landed = mail;
+    if (mail)
+        ledger_committed(&c->ledger, mail);
+}
+
+/* While a batch is being written the journal is not to be touched, and nothing is
+ * decided: what happens waits, and is looked at when it is on disk. */
+static bool commit_awaited(struct control *c)
+{
+    const struct mail *mail;
+
+    if (!c->ledger.committing)
+        return false;
+    mails_take(c);
+    for (mail = c->mails; mail && mail->kind != MAIL_JOURNAL;)
+        mail = mail->next;
+    return !mail;
+}
+
 void control_fold(struct control *c)
 {
-    struct mail *mail = mailbox_take(&c->env.inbox), *next;
+    struct mail *mail, *next;
 
+    mails_take(c);
+    mail = c->mails;
+    c->mails = NULL;
+    c->folded = mail;
     for (; mail; mail = next) {
         next = mail->next;
         if (is_answer(mail) && !c->env.stopping && RARE(MAIL_LATE)) {
@@ -83,21 +141,32 @@ void control_fold(struct control *c)
     }
 }
 
-/* A journal that could not be written is tried again.  When it can be, what was
- * planned before is planned anew: it may not be needed any more. */
-static bool journal_again(struct control *c)
+/* A journal that could not be written is tried again. */
+static void journal_again(struct control *c)
 {
-    if (!send_commit(&c->send))
-        return false;
-    ends_planned(&c->ends);
-    return true;
+    if (!c->ledger.journal_ok && !c->ledger.committing &&
+        c->env.mono_ms >= c->ledger.again_ms)
+        send_commit_begin(&c->send);
 }
 
-/* It is, now and then.  That it still cannot be written is no news. */
-static bool journal_heals(struct control *c)
+/* It can be written again: what was planned before is planned anew, as it may not be
+ * needed any more. */
+static bool journal_healed(struct control *c)
 {
-    return !c->ledger.journal_ok && c->env.mono_ms >= c->ledger.again_ms &&
-           journal_again(c);
+    bool healed = c->journal_failed && c->ledger.journal_ok;
+
+    c->journal_failed = !c->ledger.journal_ok;
+    if (healed)
+        ends_planned(&c->ends);
+    return healed;
+}
+
+/* A commit has ended, and nothing else has happened or is due: what waited for it
+ * leaves, and the last plan stands.  (A plan may write something each time.) */
+static bool landed_alone(const struct control *c)
+{
+    return c->landed && !c->folded && c->env.mono_ms < c->plan_due_ms &&
+           !c->configuration.wanted;
 }
 
 /* What happened becomes facts.  False: it is no news and nothing is due, so the
@@ -108,14 +177,18 @@ static bool look(struct control *c)
     bool news;
 
     env_begin(&c->env);
+    control_commit_fold(c);
     reload(c);
     control_fold(c);
     requests_expire(&c->requests);
     calls_overdue(&c->providers);
     observe_deadlines(&c->observe);
-    news = journal_heals(c) || c->env.news ||
-           c->ledger.fleet.version != c->planned_version || c->unconfirmed ||
-           c->env.mono_ms >= c->plan_due_ms ||
+    if (journal_healed(c))
+        c->env.news = true;
+    else if (landed_alone(c))
+        return false;
+    news = c->env.news || c->ledger.fleet.version != c->planned_version ||
+           c->unconfirmed || c->env.mono_ms >= c->plan_due_ms ||
            sources_fresh_set(&c->sources) != c->fresh || RARE(PLAN_AGAIN);
     c->env.news = false;
     return news;
@@ -212,8 +285,8 @@ static void carry_out(struct control *c, struct status_page *page,
     uint32_t n;
 
     if (!c->ledger.journal_ok) {
-        c->env.news = journal_again(c);
-        if (c->env.news)
+        send_commit_begin(&c->send);
+        if (c->ledger.journal_ok) /* no writer: it is known already */
             env_wake_mono(&c->env, c->env.mono_ms);
         return;
     }
@@ -307,19 +380,40 @@ static void tick(struct control *c)
     status_unref(page);
 }
 
-int64_t control_step(struct control *c)
+/* There is no plan: what is on disk since leaves now, and is answered. */
+static void commit_landed(struct control *c)
 {
-    if (c->env.stopping)
-        return INT64_MAX;
+    if (c->ledger.journal_ok)
+        send_due(&c->send);
+    commands_answer(&c->commands, c->planned);
+}
+
+static int64_t step(struct control *c)
+{
     if (look(c))
         tick(c);
-    else
+    else if (c->landed)
+        commit_landed(c);
+    if (c->plan_due_ms)
         env_wake_mono(&c->env, c->plan_due_ms);
+    journal_again(c);
     poll(c);
-    workers_check(c->env.workers, clock_mono_ms());
     env_wake_mono(&c->env, longest_pause(c, LOOK_MS));
     if (!c->ledger.journal_ok)
         env_wake_mono(&c->env, c->ledger.again_ms);
-    atomic_fetch_add(&c->env.metrics.steps, 1);
     return c->env.due_ms;
+}
+
+int64_t control_step(struct control *c)
+{
+    int64_t due;
+
+    if (c->env.stopping)
+        return INT64_MAX;
+    if (c->ledger.ha)
+        ha_pulse(c->ledger.ha);
+    due = commit_awaited(c) ? clock_mono_ms() + LOOK_MS : step(c);
+    workers_check(c->env.workers, clock_mono_ms());
+    atomic_fetch_add(&c->env.metrics.steps, 1);
+    return due;
 }

@@ -52,16 +52,23 @@ struct control {
     struct decisions decisions;
     struct spending spending;
     struct status_board board;
-    struct record *record;    /* NULL: plans are not recorded */
-    uint64_t tick;            /* plans so far */
-    uint64_t planned_version; /* of the fleet that the last one knew */
-    bool planned;             /* the last one could be made */
-    bool unconfirmed;         /* some demand needs a second view */
+    struct record *record;           /* NULL: plans are not recorded */
+    uint64_t tick;                   /* plans so far */
+    uint64_t planned_version;        /* of the fleet that the last one knew */
+    bool planned;                    /* the last one could be made */
+    struct mail *mails, **last_mail; /* taken from the inbox, not folded yet */
+    bool folded;         /* in this step: another mail than the next */
+    bool landed;         /* a commit has ended: what waited for it may leave */
+    bool journal_failed; /* it could not be written, at the last look */
+    bool told_to_stop;
+    bool writes;         /* the journal is a file: a worker commits */
+    bool unconfirmed;    /* some demand needs a second view */
     uint32_t fresh;      /* the views it was made on: sources_fresh_set() */
     int64_t plan_due_ms; /* mono: another one, news or not */
 };
 
-/* Answers are given to their steps. */
+/* Answers are given to their steps; that to a commit comes first. */
 void control_fold(struct control *c);
+void control_commit_fold(struct control *c);
 
 #endif

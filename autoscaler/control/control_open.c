@@ -14,6 +14,7 @@ enum {
     WORKERS = 16,
     WORKERS_STUCK = 256, /* all that may hang (providers/calls.c) of eight */
     STOP_MS = 5000,
+    GOODBYE_MS = 1000, /* for the last lines of the log */
 };
 
 static struct traffic *traffic_open(const struct control_opts *o)
@@ -105,6 +106,9 @@ static enum status outside_open(struct control *c, struct buf *errors)
         return s;
     providers_replace(&c->providers, &set);
     c->env.workers = env_workers(&c->env, WORKERS, WORKERS_STUCK);
+    c->writes = !c->opts.ha && !c->opts.outside.in_memory;
+    if (c->writes)
+        c->ledger.writer = env_workers(&c->env, 1, 0);
     s = sources_open(&c->sources, &c->env, &c->ledger, &c->configuration, &err);
     if (s != ST_OK)
         buf_printf(errors, "head: %s\n", err.text);
@@ -208,11 +212,7 @@ enum status control_new(const struct control_opts *o, struct config *conf,
 
 void control_stop(struct control *c)
 {
-    if (!c->env.stopping)
-        emit(&c->env, "daemon.stopping", c->configuration.now->cluster, "",
-             "stopping; machines are left as they are");
-    c->env.stopping = true;
-    send_commit(&c->send);
+    c->told_to_stop = c->env.stopping = true;
 }
 
 void control_reload(struct control *c, int64_t settle_ms)
@@ -226,15 +226,41 @@ void control_unwatched(struct control *c)
          "changes are seen on SIGHUP only");
 }
 
-/* A plug-in or a source hangs.  What was promised is on disk, and the next
- * start asks again with the same request ids. */
-static void leave(struct control *c)
+/* What was promised is on disk, and the next start asks again with the same request
+ * ids. */
+static void leave(const char *why)
 {
-    log_warn("a call is still under way; leaving without its answer");
-    record_close(c->record);
-    journal_commit(c->env.journal, NULL);
-    journal_close(c->env.journal);
+    log_warn("%s; leaving without its answer", why);
+    log_stop(GOODBYE_MS);
     _exit(0);
+}
+
+/* The writer has nothing more to do, or its disk takes too long for it. */
+static void commit_end(struct control *c)
+{
+    if (c->ledger.writer && !ledger_writer_stop(&c->ledger, STOP_MS))
+        leave("the journal is still being written");
+    control_commit_fold(c);
+}
+
+/* The last batch.  False: it is not on disk. */
+static bool commit_last(struct control *c)
+{
+    if (!c->writes)
+        return send_commit(&c->send);
+    if (!c->ledger.writer)
+        c->ledger.writer = env_workers(&c->env, 1, 0);
+    send_commit_begin(&c->send);
+    commit_end(c);
+    return c->ledger.journal_ok;
+}
+
+/* A plug-in or a source hangs. */
+static void leave_calls(struct control *c)
+{
+    record_close(c->record);
+    commit_last(c);
+    leave("a call is still under way");
 }
 
 /* Of a longer look that is under way when the process ends: its page stays, and the
@@ -247,10 +273,14 @@ void control_free(struct control *c)
         return;
     c->env.stopping = true;
     calls_cancel_reads(&c->providers);
+    commit_end(c);
+    if (c->told_to_stop)
+        emit(&c->env, "daemon.stopping", c->configuration.now->cluster, "",
+             "stopping; machines are left as they are");
     if (!workers_free(c->env.workers, STOP_MS) ||
         !sources_stop(&c->sources, STOP_MS) ||
         (c->opts.ha && !ha_stop(c->opts.ha)))
-        leave(c);
+        leave_calls(c);
     quiet = certificate_stop(&c->certificate);
     control_fold(c); /* frees what was still under way */
     if (c->env.journal)
@@ -259,7 +289,7 @@ void control_free(struct control *c)
     if (c->env.shadow && c->env.journal)
         shadow_save(c->env.shadow, c->env.journal, c->env.mono_ms);
     /* What came last is promised only when it is on disk. */
-    if (c->env.journal && send_commit(&c->send) && c->opts.ha)
+    if (c->env.journal && commit_last(c) && c->opts.ha)
         ha_copy_rest(c->opts.ha, c->env.journal);
     commands_answer(&c->commands, c->planned);
     c->env.on_event = NULL;

@@ -24,7 +24,9 @@ enum mail_kind {
     MAIL_COPY,
     MAIL_CONFIG,
     MAIL_IMPROVEMENT,
-    MAIL_CERTIFICATE
+    MAIL_CERTIFICATE,
+    MAIL_CLOSED,
+    MAIL_JOURNAL
 };
 
 struct env {

@@ -3,10 +3,13 @@
  */
 #include "ledger.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/alloc.h"
+#include "../base/clock.h"
 #include "../base/log.h"
 #include "../store/mirror.h"
 #include "ours.h"
@@ -29,6 +32,8 @@ static void machine_written(void *arg, const struct machine *m,
     struct ledger *l = arg;
 
     (void)from;
+    assert(!l->committing);
+    ((struct machine *)m)->batch = l->batch;       /* ours, all of them */
     journal_put_machine(l->env->journal, m, NULL); /* the commit tells */
 }
 
@@ -61,8 +66,12 @@ enum status ledger_open(struct ledger *l, struct env *env, struct ha *ha,
 {
     enum status s;
 
-    *l = (struct ledger){
-        .env = env, .ha = ha, .path = path, .journal_ok = true, .copy_ok = true};
+    *l = (struct ledger){.env = env,
+                         .ha = ha,
+                         .path = path,
+                         .batch = 1,
+                         .journal_ok = true,
+                         .copy_ok = true};
     fleet_init(&l->fleet);
     l->backoffs = backoffs_new();
     s = journal_open(ha ? JOURNAL_IN_MEMORY : path, env->outside->vfs,
@@ -252,10 +261,16 @@ int64_t launch_unneeded_since(const struct ledger *l, const struct machine *m)
     return n == m->launch_count ? since : 0;
 }
 
+bool machine_waits(const struct ledger *l, const struct machine *m)
+{
+    return ledger_unsaved(l, m->batch) ||
+           (l->ha && mirror_waits(l->env->journal, "machine", m->id));
+}
+
 bool machine_due(const struct ledger *l, const struct machine *m)
 {
     return !m->busy && !machine_is_anothers(m) &&
-           m->retry_ms <= l->env->now_ms && !ledger_waits(l, "machine", m->id);
+           m->retry_ms <= l->env->now_ms && !machine_waits(l, m);
 }
 
 bool machine_end_due(const struct ledger *l, const struct machine *m)
@@ -274,25 +289,26 @@ void ledger_rewrite(struct ledger *l)
     type_names_rewrite(l);
     agreed_rewrite(l);
     for (uint32_t i = 0; i < l->fleet.n; i++)
-        journal_put_machine(l->env->journal, l->fleet.v[i], NULL);
+        machine_written(l, l->fleet.v[i], l->fleet.v[i]->state);
 }
 
-bool ledger_commit(struct ledger *l)
+/* What became of that batch. */
+static bool commit_ended(struct ledger *l, uint64_t batch, enum status s,
+                         const struct err *err)
 {
-    struct err err;
-
-    if (journal_commit(l->env->journal, &err) == ST_OK) {
+    if (s == ST_OK) {
         if (!l->journal_ok)
             log_info("the journal can be written again");
         l->journal_ok = true;
         l->pause_ms = 0;
         l->stale = false;
+        l->saved = batch;
         return true;
     }
     if (l->journal_ok)
         log_error(
             "%s: %s; nothing is launched or ended until it can be written",
-            l->path, err.text);
+            l->path, err->text);
     atomic_fetch_add(&l->env->metrics.journal_failures, 1);
     l->journal_ok = false;
     l->stale = true;
@@ -300,6 +316,85 @@ bool ledger_commit(struct ledger *l)
         l->pause_ms += COMMIT_AGAIN_MS;
     l->again_ms = l->env->mono_ms + l->pause_ms;
     return false;
+}
+
+bool ledger_commit(struct ledger *l)
+{
+    struct err err = {0};
+
+    assert(!l->committing);
+    return commit_ended(l, l->batch++, journal_commit(l->env->journal, &err),
+                        &err);
+}
+
+struct commit {
+    struct job job; /* first */
+    struct journal *journal;
+    uint64_t batch;
+    enum status status;
+    struct err err;
+};
+
+static void commit_run(struct job *job)
+{
+    struct commit *c = (struct commit *)job;
+
+    c->status = journal_commit(c->journal, &c->err);
+}
+
+void ledger_commit_begin(struct ledger *l)
+{
+    struct commit *c;
+
+    assert(!l->committing);
+    if (!l->writer || !journal_in_batch(l->env->journal)) {
+        ledger_commit(l);
+        return;
+    }
+    c = MEM_NEW(struct commit);
+    c->job.run = commit_run;
+    c->job.mail.kind = MAIL_JOURNAL;
+    c->job.brief = true;
+    c->journal = l->env->journal;
+    c->batch = l->batch++;
+    c->status = err_set(&c->err, ST_RETRY, "its commit was never begun");
+    l->committing = true;
+    atomic_store(&l->env->metrics.commit_ms, clock_mono_ms());
+    workers_submit(l->writer, &c->job);
+}
+
+/* A launch that could not leave meanwhile has had no time yet. */
+static void intents_begin(struct ledger *l, uint64_t batch)
+{
+    for (uint32_t i = 0; i < l->fleet.n; i++)
+        if (l->fleet.v[i]->batch == batch &&
+            l->fleet.v[i]->state == STATE_INTENDED)
+            l->fleet.v[i]->progress_ms = l->env->now_ms;
+}
+
+void ledger_committed(struct ledger *l, struct mail *mail)
+{
+    struct commit *c = (struct commit *)mail;
+
+    assert(l->committing && c->batch < l->batch);
+    l->committing = false;
+    atomic_store(&l->env->metrics.commit_ms, 0);
+    commit_ended(l, c->batch, c->status, &c->err);
+    intents_begin(l, c->batch);
+    free(c);
+}
+
+bool ledger_writer_stop(struct ledger *l, int64_t wait_ms)
+{
+    if (!workers_free(l->writer, wait_ms))
+        return false;
+    l->writer = NULL;
+    return true;
+}
+
+bool ledger_unsaved(const struct ledger *l, uint64_t batch)
+{
+    return l->writer && batch > l->saved; /* else each step commits first */
 }
 
 void ledger_copy(struct ledger *l)

@@ -71,13 +71,17 @@ struct ledger {
     VEC(struct unhelped_note) unhelped; /* and those that came: unhelped.h */
     VEC(struct interruption) interruptions; /* oldest first; heap */
     struct failure_note failures[FAILURES_KEPT];
-    uint32_t n_failures; /* ever */
-    bool journal_ok;     /* the last commit was good */
-    bool stale;          /* memory is ahead: all is written again */
-    int64_t again_ms;    /* mono: if it was not, it is tried again then, */
-    int64_t pause_ms;    /* after such a pause */
-    bool copy_filling;   /* the ConfigMaps are nearly full */
-    bool copy_ok;        /* and the last write of its copy was good */
+    uint32_t n_failures;    /* ever */
+    struct workers *writer; /* commits, one at a time; NULL: they take no time */
+    bool committing; /* a batch is with it: the journal is not to be touched */
+    uint64_t batch, saved; /* the number of the one that collects; of the last
+                             * that is on disk */
+    bool journal_ok;       /* the last commit was good */
+    bool stale;            /* memory is ahead: all is written again */
+    int64_t again_ms;      /* mono: if it was not, it is tried again then, */
+    int64_t pause_ms;      /* after such a pause */
+    bool copy_filling;     /* the ConfigMaps are nearly full */
+    bool copy_ok;          /* and the last write of its copy was good */
 };
 
 /* Opens the journal and reads the machines.  With ha, what the last leader
@@ -114,15 +118,25 @@ bool machine_end_due(const struct ledger *l, const struct machine *m);
 /* Puts all machines into the batch again, in place of what the journal has. */
 void ledger_rewrite(struct ledger *l);
 /* What was written since the last one is on disk; false: it is not, and
- * nothing may be done on the strength of it.  For send_commit() alone: after one
- * that failed all of memory has to be written. */
+ * nothing may be done on the strength of it.  Waits for the disk, whatever that
+ * takes.  For send_commit() alone: after one that failed all of memory has to be
+ * written. */
 bool ledger_commit(struct ledger *l);
+/* The same by the writer, if there is a batch: its answer is MAIL_JOURNAL. */
+void ledger_commit_begin(struct ledger *l);
+void ledger_committed(struct ledger *l, struct mail *mail);
+/* Stops the writer.  False: a commit hangs, the journal is not to be touched. */
+bool ledger_writer_stop(struct ledger *l, int64_t wait_ms);
+/* Is the batch of this number not on disk yet? */
+bool ledger_unsaved(const struct ledger *l, uint64_t batch);
 /* Sends what was committed to the copy in the cluster, and folds the answer. */
 void ledger_copy(struct ledger *l);
 void ledger_copied(struct ledger *l, struct mail *mail);
 /* Is what the journal has of it not in the copy yet?  kind: "machine",
  * "request". */
 bool ledger_waits(const struct ledger *l, const char *kind, const char *id);
+/* Is its last change not on disk yet, or not in the copy? */
+bool machine_waits(const struct ledger *l, const struct machine *m);
 /* May anything leave?  Not while the lease may be another's; wakes the loop. */
 bool ledger_leads(struct ledger *l);
 

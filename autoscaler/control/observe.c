@@ -162,8 +162,7 @@ static void intent_late(struct observe *o, struct machine *m)
     if (!provider_find(o->providers, m->provider)) {
         machine_fail(o->ledger, m, ST_INVALID,
                      "its provider is no longer configured");
-    } else if (!o->ledger->journal_ok ||
-               ledger_waits(o->ledger, "machine", m->id)) {
+    } else if (!o->ledger->journal_ok || machine_waits(o->ledger, m)) {
         m->progress_ms = o->env->now_ms;
         return;
     } else if (until <= o->env->now_ms) {

@@ -12,14 +12,14 @@ enum { CALL_TIMEOUT_MS = 120000, TERMINATE_BATCH = 500 };
 
 /* ---- launches */
 
-/* One leaves when all of its machines are in the copy. */
+/* One leaves when all of its machines are on disk, and in the copy. */
 static bool launch_waits(const struct send *s, const char *request_id)
 {
     const struct fleet *f = &s->ledger->fleet;
 
-    for (uint32_t i = 0; s->ledger->ha && i < f->n; i++)
+    for (uint32_t i = 0; i < f->n; i++)
         if (strcmp(f->v[i]->request_id, request_id) == 0 &&
-            ledger_waits(s->ledger, "machine", f->v[i]->id))
+            machine_waits(s->ledger, f->v[i]))
             return true;
     return false;
 }
@@ -239,14 +239,25 @@ static bool drains_work(const struct send *s, const struct machine *m)
 
 /* ---- all together */
 
-/* Writes the batch of this step; all of memory when an earlier one failed. */
+/* All of memory when an earlier batch failed. */
+static void batch_complete(struct send *s)
+{
+    if (!s->ledger->stale)
+        return;
+    ledger_rewrite(s->ledger);
+    requests_rewrite(s->requests);
+}
+
 bool send_commit(struct send *s)
 {
-    if (s->ledger->stale) {
-        ledger_rewrite(s->ledger);
-        requests_rewrite(s->requests);
-    }
+    batch_complete(s);
     return ledger_commit(s->ledger);
+}
+
+void send_commit_begin(struct send *s)
+{
+    batch_complete(s);
+    ledger_commit_begin(s->ledger);
 }
 
 static void machine_send(struct send *s, struct machine *m)
@@ -262,11 +273,9 @@ static void machine_send(struct send *s, struct machine *m)
         source_drain(s->sources, m, drains_work(s, m));
 }
 
-void send_due(struct send *s)
+/* What is on disk, and still so by what this step has seen. */
+static void all_send(struct send *s)
 {
-    if (!send_commit(s))
-        return;
-    ledger_copy(s->ledger);
     if (!ledger_leads(s->ledger))
         return;
     for (uint32_t i = 0; i < s->ledger->fleet.n; i++)
@@ -275,4 +284,18 @@ void send_due(struct send *s)
     sources_clean_up(s->sources);
     for (uint32_t i = 0; i < s->providers->all.n; i++)
         terminates_send(s, s->providers->all.v[i]);
+}
+
+/* What this step decided leaves in a later one, which looks first: the disk may take
+ * a minute for it.  Where a commit takes no time there is nothing to look at. */
+void send_due(struct send *s)
+{
+    if (s->ledger->writer) {
+        if (s->ledger->journal_ok)
+            all_send(s);
+        send_commit_begin(s);
+    } else if (send_commit(s)) {
+        ledger_copy(s->ledger);
+        all_send(s);
+    }
 }

@@ -1,8 +1,9 @@
 /*
- * send.h - the journal, then the calls that the ledger says are due.
+ * send.h - the calls that the ledger says are due, and the journal.
  *
  * Nothing leaves before what it follows from is on disk, and with a copy in the
- * cluster, there too.  A restart finds the same calls again, with the same
+ * cluster, there too: it was written by an earlier step, and this one has looked
+ * at what happened since.  A restart finds the same calls again, with the same
  * request ids.  Reads the ledger and the configuration; marks machines as busy,
  * gives calls to providers and sources.  Control thread only.
  */
@@ -23,7 +24,10 @@ struct send {
 };
 
 void send_due(struct send *s);
-/* The journal alone, at the daemon's end and after it could not; false: it could not be written. */
+/* The journal alone.  Waits for the disk, at the daemon's end; false: it could not
+ * be written. */
 bool send_commit(struct send *s);
+/* The same by the ledger's writer. */
+void send_commit_begin(struct send *s);
 
 #endif

@@ -106,6 +106,7 @@ struct machine {
     uint32_t tries;         /* calls made for it in this state */
     int64_t retry_ms;       /* no call for it before, wall */
     bool busy;              /* a call for it is in flight */
+    uint64_t batch;         /* of the journal, that its last change is in */
     bool unread;            /* the journal has a state of it that this version
                           * does not know: it is not ended */
     uint64_t held_tick;     /* the remembered plan that knows it, and as what */

@@ -28,6 +28,8 @@ struct cloud_opts {
     uint32_t boot_least_ms, boot_most_ms;
     uint32_t end_most_ms; /* from an accepted end to gone; 0: 30 s */
     struct head *head;    /* where machines join; NULL: nowhere.  Borrowed */
+    void (*closes)(void *arg); /* its provider is being closed: may take time */
+    void *arg;
 };
 
 struct cloud_machine {

@@ -79,11 +79,14 @@ static int do_open(const struct davit_host *host,
 static void do_close(void *self)
 {
     struct handle *h = self, **at = &h->cloud->handles;
+    const struct cloud_opts *o = &h->cloud->opts;
 
     while (*at != h)
         at = &(*at)->before;
     *at = h->before;
     free(h);
+    if (o->closes)
+        o->closes(o->arg);
 }
 
 /* ---- weather */

@@ -90,6 +90,13 @@ static int64_t time_draw(struct player *p)
     return 1 + player_chance(p, player_chance(p, 50) ? 200 : 20000);
 }
 
+static int64_t time_of(struct player *p, const struct job *job)
+{
+    if (job->brief && !p->busy)
+        return 0;
+    return time_draw(p);
+}
+
 static void task_run(void *arg)
 {
     struct task *t = arg, *before;
@@ -102,7 +109,7 @@ static void task_run(void *arg)
     t->done = true;
     p->running = before;
     if (t->takes_ms < 0)
-        t->takes_ms = time_draw(p);
+        t->takes_ms = time_of(p, t->job);
     t->event = after(p, t->takes_ms, task_answer, t);
 }
 
@@ -111,7 +118,7 @@ static void task_begin(struct task *t)
     struct player *p = t->crew->player;
 
     t->crew->running++;
-    if (player_chance(p, 2))
+    if (t->job->brief || player_chance(p, 2))
         task_run(t); /* a thread may be that quick */
     else
         t->event = after(p, player_chance(p, 20), task_run, t);
@@ -188,6 +195,13 @@ void player_takes(struct player *p, int64_t ms)
 {
     if (p->running)
         p->running->takes_ms = ms;
+}
+
+void player_takes_more(struct player *p, int64_t ms)
+{
+    int64_t before = p->running->takes_ms;
+
+    p->running->takes_ms = (before > 0 ? before : 0) + ms;
 }
 
 bool player_is_late(const struct player *p)

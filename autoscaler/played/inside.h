@@ -29,4 +29,7 @@ struct player {
     struct task *running; /* of crew.c: whose job runs at this moment */
 };
 
+/* crew.c: the job that runs takes so much longer. */
+void player_takes_more(struct player *p, int64_t ms);
+
 #endif

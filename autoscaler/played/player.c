@@ -174,6 +174,22 @@ void player_sleep(struct player *p, int64_t ms)
     p->slept_ms += ms;
 }
 
+void player_pass(struct player *p, int64_t ms)
+{
+    int64_t until = p->now_ms + ms;
+    uint32_t who = p->who;
+
+    if (p->running) {
+        player_takes_more(p, ms);
+        return;
+    }
+    while (p->n && p->heap[0]->at_ms <= until)
+        due_happens(p, heap_pop(p));
+    if (until > p->now_ms)
+        p->now_ms = until;
+    p->who = who;
+}
+
 void player_busy(struct player *p, uint32_t of_1000)
 {
     p->busy = of_1000;

@@ -29,6 +29,10 @@ void player_wall_step(struct player *p, int64_t ms);
 void player_sleep(struct player *p, int64_t ms);
 /* So many of 1,000 jobs take up to a minute: a busy computer. */
 void player_busy(struct player *p, uint32_t of_1000);
+/* A call of the program's own (a write, a sync) takes so long, and the world goes
+ * on meanwhile: for who stands in for the kernel.  In a job it is the job that
+ * takes longer, else the daemon's step. */
+void player_pass(struct player *p, int64_t ms);
 /* A daemon starts: its steady clock begins at the wall time of this moment. */
 void player_process_new(struct player *p);
 

@@ -162,6 +162,11 @@ enum status db_read_end(struct journal *j, enum stmt which, int rc,
     return s;
 }
 
+bool journal_in_batch(const struct journal *j)
+{
+    return j->in_batch;
+}
+
 enum status journal_commit(struct journal *j, struct err *err)
 {
     struct err e = {0};

@@ -2,7 +2,9 @@
  * journal.h - what must survive: requests, machines, events, boot times,
  * and a little history.
  *
- * One SQLite file (WAL, synchronous=FULL), written by the control thread only.
+ * One SQLite file (WAL, synchronous=FULL), written by the control thread only, but
+ * for the commit: that may take as long as a disk does, so a worker runs it, and
+ * nobody else touches the journal meanwhile.
  * Intent before effect: what a batch holds is on disk when journal_commit()
  * returns OK, and nothing leaves the process before.  A second daemon on the
  * same file is refused at open (an exclusive lock beside it, held for life).
@@ -33,6 +35,9 @@ void journal_close(struct journal *j);
  * A batch with a failed write takes no more of them, and its commit returns
  * that first error again, so that checking the commit alone is enough. */
 enum status journal_commit(struct journal *j, struct err *err);
+
+/* Is there a batch?  Else a commit has nothing to do. */
+bool journal_in_batch(const struct journal *j);
 
 enum status journal_put_machine(struct journal *j, const struct machine *m,
                                 struct err *err); /* GONE removes it */

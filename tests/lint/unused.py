@@ -24,6 +24,7 @@ FOR_TESTS = {
     "davit_keys_walk": "docs/config.md, which `davit config explain` and davit.yaml(5) print, is held against the key tables",
     "gcp_status": "each of Google's codes, one by one",
     "grpc_code_name": "answers are compared by name",
+    "log_turn": "who plays the log's thread puts its lines",
     "kube_selector_takes": "selectors, one by one",
     "problem_mismatch": "a match's rules, one by one",
     "problem_queue_has": "the same",

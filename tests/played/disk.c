@@ -46,6 +46,8 @@ struct disk {
     enum disk_fault fault;
     bool full, readonly, dead;
     uint32_t epoch; /* grows at each loss of power */
+    void (*wait)(void *arg);
+    void *arg;
 };
 
 struct handle {        /* an open file */
@@ -343,6 +345,8 @@ static int f_sync(sqlite3_file *file, int flags)
     (void)flags;
     if (gone(h) || !change_begins(h->disk))
         return SQLITE_IOERR_FSYNC;
+    if (h->disk->wait)
+        h->disk->wait(h->disk->arg);
     node_synced(h->node);
     for (int i = 0; i < FILES; i++) /* a file system's log keeps its order */
         ghost_forget(&h->disk->files[i]);
@@ -627,6 +631,12 @@ void disk_free(struct disk *d)
         free(f->v);
     }
     free(d);
+}
+
+void disk_waits(struct disk *d, void (*wait)(void *arg), void *arg)
+{
+    d->wait = wait;
+    d->arg = arg;
 }
 
 uint64_t disk_changes(const struct disk *d)

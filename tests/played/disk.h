@@ -29,6 +29,9 @@ void disk_fault_at(struct disk *d, uint64_t change, enum disk_fault f);
 void disk_full(struct disk *d, bool on);     /* no file can grow */
 void disk_readonly(struct disk *d, bool on); /* no change at all */
 
+/* Whatever takes its time in a sync: called in each; NULL: none takes any. */
+void disk_waits(struct disk *d, void (*wait)(void *arg), void *arg);
+
 /* What is not synced is lost; with a seed other than 0, a part of it.  Whoever
  * has a file open can do no more than close it, before the power is on again. */
 void disk_power_loss(struct disk *d, uint64_t seed);

@@ -400,6 +400,14 @@ static void list_draw(struct drawing *d)
     }
 }
 
+/* What takes up to a minute now and then; what else is drawn stays as it is. */
+static uint32_t slow_draw(uint64_t seed, uint32_t which)
+{
+    uint64_t x = hash_number(hash_number(HASH_SEED, seed), 1000 + which);
+
+    return x % 6 ? 0 : 5 + (uint32_t)(x / 6 % 100);
+}
+
 void script_draw(struct script *s, uint64_t seed)
 {
     struct drawing d = {.chance = seed * 0x2545f4914f6cdd1d, .s = s};
@@ -429,6 +437,9 @@ void script_draw(struct script *s, uint64_t seed)
     o->settings = s->files[0];
     o->pause_ms = one_in(&d, 2) ? 0 : lasts(&d, 5 * MINUTE, HOUR);
     o->busy = one_in(&d, 4) ? between(&d, 10, 300) : 0;
+    o->slow_syncs = slow_draw(seed, 0);
+    o->slow_lines = slow_draw(seed, 1);
+    o->slow_closings = 5 * slow_draw(seed, 2);
     s->leave = one_in(&d, 2);
     s->gone = o->clouds > 1 && one_in(&d, 4) ? between(&d, 1, o->clouds) : 0;
     rates_draw(&d);

@@ -30,6 +30,7 @@ MUTANTS = [
     (1, "slow_answer_believed", C + "sources/nodes.c", "(h->ops->waits || s->env->now_ms", "(h->view || s->env->now_ms"),
     (1, "old_answer_believed", C + "sources/read.c", "if (h->failures == 0)\n        return source_age_ms(s, h) < FOLLOWS_MS;", "if (h->view)\n        return true;"),
     (1, "late_answer_believed", C + "sources/job.c", "return strcmp(j->for_node, m->ray_id) != 0;", "return !*m->id && strcmp(j->for_node, m->ray_id) != 0;"),
+    (1, "commit_in_the_loop", C + "send.c", "    if (s->ledger->writer) {\n        if (s->ledger->journal_ok)", "    if (!*s->ledger->path) {\n        if (s->ledger->journal_ok)"),
     (1, "rise_ends_what_works", "autoscaler/plan/shrink.c", "if (working && b->agreed <= a->s->limits.max_cost_micros_hour) {", "if (working && b->agreed < 0) {"),
     (2, "request_not_written", C + "requests.c", "    journal_put_request(r->env->journal, &row, NULL);", "    (void)row, (void)r;"),
     (2, "drop_not_written", C + "requests.c", "    request_unwrite(r, cmd->owner);", "    (void)cmd;"),
@@ -75,8 +76,8 @@ MUTANTS = [
     (6, "joins_overlooked", C + "sources/joins.c", "if (h != source_of_machines(s))", "if (h != source_of_machines(s) || h->view->n_nodes > 2)"),
     (6, "places_hold_launches_back", C + "act.c", "p->action == NODE_END ||\n        m->state == STATE_INTENDED)", "p->action == NODE_END)"),
     (7, "auth_for_ever", "autoscaler/cloud/backoff.c", "[ST_AUTH] = {SCOPE_PROVIDER, 30 * 1000, 600 * 1000}", "[ST_AUTH] = {SCOPE_PROVIDER, INT64_C(1) << 45, INT64_C(1) << 45}"),
-    (7, "journal_for_ever", C + "ledger.c", "        l->journal_ok = true;\n        l->pause_ms = 0;\n        l->stale = false;\n        return true;",
-     "        l->stale = false;\n        return l->journal_ok;"),
+    (7, "journal_for_ever", C + "ledger.c", "        l->journal_ok = true;\n        l->pause_ms = 0;\n        l->stale = false;\n        l->saved = batch;\n        return true;",
+     "        l->stale = false;\n        l->saved = batch;\n        return l->journal_ok;"),
     (7, "hung_end_for_ever", C + "providers/answers.c",
      ("enum status s = call->job.abandoned ? ST_RETRY : call->done[i];", "            m->busy = false;\n            m->maybe.end_doubt_ms"),
      ("enum status s = call->done[i];\n\n        if (call->job.abandoned)\n            continue;", "            m->maybe.end_doubt_ms")),
@@ -86,6 +87,9 @@ MUTANTS = [
      "            call_send(s->providers, p, b.call, CALL_TIMEOUT_MS);\n"),
     (7, "renamed_end_lost", C + "providers/answers.c", "return m && strcmp(m->cloud_id, call->ids[i]) == 0 &&",
      "return m && strcmp(m->cloud_id, call->ids[i]) == 0 && strcmp(m->provider, provider_name(call->provider)) == 0 &&"),
+    (7, "log_in_the_loop", "autoscaler/base/log.c", "    outbox_add(box, line, n);\n}", "    outbox_add(box, line, n);\n    outbox_turn(box);\n}"),
+    (7, "closing_in_the_loop", C + "providers/providers.c", "    retired_close(p, false);", "    retired_close(p, true);"),
+    (2, "promised_before_it_is_written", C + "commands.c", "return c->ledger->committing && ledger_unsaved(c->ledger, cmd->batch) &&", "return c->ledger->committing && ledger_unsaved(c->ledger, cmd->batch) && !cmd->kind &&\n           *cmd->owner == '\\0' &&"),
     (7, "stop_unseen", C + "publish.c", ".ready = provider_is_read(s),", ".ready = s->listed_ms > 0,"),
 ]
 # A wedge shows as a world that does not settle, a forgotten machine as one that

@@ -91,10 +91,12 @@ void script_write(const struct script *s, FILE *f)
     fprintf(
         f,
         "world seed=%llu head=%d waits=%d boot=%u-%u end=%u clouds=%u "
-        "storm=%lld plain=%d edited=%d pause=%u busy=%u leave=%d gone=%u ha=%d\n",
+        "storm=%lld plain=%d edited=%d pause=%u busy=%u leave=%d gone=%u ha=%d "
+        "slow=%u,%u,%u\n",
         (unsigned long long)o->seed, o->head, o->waits, o->boot_least_ms,
         o->boot_most_ms, o->end_most_ms, o->clouds, (long long)s->storm_ms,
-        s->plain, s->edited, o->pause_ms, o->busy, s->leave, s->gone, o->ha);
+        s->plain, s->edited, o->pause_ms, o->busy, s->leave, s->gone, o->ha,
+        o->slow_syncs, o->slow_lines, o->slow_closings);
     rare_write(&o->rare, f);
     for (uint32_t i = 0; i < s->n_files; i++)
         file_write(s->files[i], f);
@@ -133,10 +135,11 @@ static bool world_read(struct script *s, const char *line)
             line,
             "world seed=%llu head=%d waits=%d boot=%u-%u end=%u clouds=%u "
             "storm=%lld plain=%d edited=%d pause=%u busy=%u leave=%d gone=%u "
-            "ha=%d",
+            "ha=%d slow=%u,%u,%u",
             &seed, &head, &waits, &o->boot_least_ms, &o->boot_most_ms,
             &o->end_most_ms, &o->clouds, &storm, &plain, &edited, &o->pause_ms,
-            &o->busy, &leave, &s->gone, &ha) < 10) /* older ones end there */
+            &o->busy, &leave, &s->gone, &ha, &o->slow_syncs, &o->slow_lines,
+            &o->slow_closings) < 10) /* older ones end there */
         return false;
     o->seed = seed;
     o->head = head;

@@ -75,10 +75,19 @@ struct daemon *first(struct world *w);
     X(42, led_launch_while_others_ask) \
     X(42, led_copy_is_full)
 
+/* test_time.c: what takes its time, and the world goes on. */
+#define TIMED(X) \
+    X(44, sync_stalls_as_it_is_late) \
+    X(44, log_stalls_as_it_is_late) \
+    X(44, log_stalls_for_long) \
+    X(44, sync_stalls_for_long) \
+    X(45, closing_takes_long)
+
 #define SEQUENCE_OF_(n, f) const char *f(void);
 EDITED(SEQUENCE_OF_)
 LATE(SEQUENCE_OF_)
 LED(SEQUENCE_OF_)
+TIMED(SEQUENCE_OF_)
 #undef SEQUENCE_OF_
 
 #endif

@@ -13,7 +13,7 @@ $(B)/rare/%.o: %.c $(B)/flags | $(GEN_C)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) -DDAVIT_RARE $(CPPFLAGS) $(PKG_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/test_sequences: $(B)/tests/storm/test_sequences.o $(B)/tests/storm/test_edits.o $(B)/tests/storm/test_late.o $(B)/tests/storm/test_led.o $(STORM_OBJS) $(STORM_LIBS)
+$(B)/test_sequences: $(B)/tests/storm/test_sequences.o $(B)/tests/storm/test_edits.o $(B)/tests/storm/test_late.o $(B)/tests/storm/test_led.o $(B)/tests/storm/test_time.o $(STORM_OBJS) $(STORM_LIBS)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(STORM_LIBS) $(PKG_LIBS) -ldl -lpthread -lm
 
@@ -35,7 +35,7 @@ storm-seeds: $(B)/storm
 storm-nth: $(B)/storm  ## every outside call of twenty scenarios fails once in each of sixteen ways
 	@$(B)/storm --nth 1
 
-storm-mutants:  ## is the observer awake: 43 mutants of the loop, at least three a law, that storms must show
+storm-mutants:  ## is the observer awake: 47 mutants of the loop, at least three a law, that storms must show
 	@python3 tests/storm/mutants.py
 
 .PHONY: check-sequences check-found

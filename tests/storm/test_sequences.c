@@ -988,7 +988,8 @@ static const char *type_dropped_then_found(void)
     X(26, type_dropped_then_found) \
     EDITED(X) \
     LATE(X) \
-    LED(X)
+    LED(X) \
+    TIMED(X)
 
 static const struct sequence {
     int number;

@@ -11,10 +11,86 @@
 #include "api/request.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "codec/codec.h"
 #include "history.h"
 #include "model/amount.h"
 #include "observer.h"
+
+/* ---- what takes its time */
+
+enum { SLOW_MOST_MS = 60 * SECOND };
+
+static int64_t time_draw(struct world *w, uint32_t of_1000)
+{
+    if (!of_1000 || w->crashing || player_chance(w->player, 1000) >= of_1000)
+        return 0;
+    w->faults++;
+    return 1 + player_chance(w->player, SLOW_MOST_MS);
+}
+
+/* What a sequence has asked for, of the n-th from now; else by chance. */
+static int64_t time_of(struct world *w, uint32_t *nth, uint32_t of_1000)
+{
+    if (*nth && --*nth == 0)
+        return w->stall_ms;
+    return time_draw(w, of_1000);
+}
+
+static void pass(struct world *w, int64_t ms)
+{
+    if (ms)
+        player_pass(w->player, ms);
+}
+
+static void sync_takes(void *arg)
+{
+    struct world *w = arg;
+
+    pass(w, time_of(w, &w->stall_sync, w->slow_syncs));
+}
+
+/* Nobody reads them, and who would may take his time. */
+static void line_takes(void *arg, const char *line, size_t n)
+{
+    struct world *w = arg;
+
+    (void)line;
+    (void)n;
+    w->line_ms = time_of(w, &w->stall_line, w->slow_lines);
+    if (!w->in_writer) /* who has a line to say writes it himself */
+        pass(w, w->line_ms);
+}
+
+static void lines_leave(void *arg)
+{
+    struct world *w = arg;
+
+    w->line_ms = 0;
+    w->in_writer = true;
+    w->writing = log_turn() || w->line_ms;
+    w->in_writer = false;
+    if (w->writing)
+        player_after(w->player, 1 + w->line_ms, lines_leave, w);
+}
+
+/* The log's thread. */
+static void line_waits(void *arg)
+{
+    struct world *w = arg;
+
+    if (w->writing)
+        return;
+    w->writing = true;
+    player_after(w->player, 1, lines_leave, w);
+}
+
+static void closing_takes(void *arg)
+{
+    struct world *w = arg;
+
+    pass(w, time_of(w, &w->stall_closing, w->slow_closings));
+}
 
 /* ---- processes */
 
@@ -529,6 +605,14 @@ void world_begin(struct world *w, const struct world_opts *o)
     rare_begin(&o->rare, o->seed);
     player_busy(w->player, o->busy);
     w->disk = disk_new("played");
+    w->slow_syncs = o->slow_syncs;
+    w->slow_lines = o->slow_lines;
+    w->slow_closings = o->slow_closings;
+    disk_waits(w->disk, sync_takes, w);
+    if (w->slow_lines) {
+        log_setup(LOG_INFO, false);
+        log_start(&(struct outbox_ops){line_takes, line_waits, w});
+    }
     if (o->head)
         w->head = head_new(w->player,
                            &(struct head_opts){.waits = o->waits,
@@ -541,7 +625,9 @@ void world_begin(struct world *w, const struct world_opts *o)
                                             .boot_least_ms = o->boot_least_ms,
                                             .boot_most_ms = o->boot_most_ms,
                                             .end_most_ms = o->end_most_ms,
-                                            .head = w->head});
+                                            .head = w->head,
+                                            .closes = closing_takes,
+                                            .arg = w});
     for (uint32_t i = 0; i < DAEMONS; i++)
         w->daemons[i] = (struct daemon){.world = w,
                                         .number = i,
@@ -570,6 +656,9 @@ void world_end(struct world *w)
     if (w->head)
         head_free(w->head);
     history_free(w);
+    if (w->slow_lines)
+        log_setup(LOG_ERROR, false);
+    log_stop(0);
     disk_free(w->disk);
     player_free(w->player);
 }

@@ -106,8 +106,15 @@ struct world {
     uint32_t survives;              /* of a loss of power that is to come */
     bool plain;                     /* law 5 counts: see script.h */
     VEC(struct needed_then) needed; /* machines, in a plain world, by time */
-    uint32_t edits;                 /* files that were saved */
-    uint64_t faults;                /* beside those of clouds and head */
+    uint32_t slow_syncs, slow_lines, slow_closings; /* see world_opts */
+    uint32_t stall_sync, stall_line,
+        stall_closing; /* the n-th from now takes */
+    int64_t stall_ms;  /* so long; 0: by chance */
+    bool writing;      /* the log's lines are leaving, */
+    bool in_writer;    /* by the log's thread, */
+    int64_t line_ms;   /* and the last takes so long */
+    uint32_t edits;    /* files that were saved */
+    uint64_t faults;   /* beside those of clouds and head */
     uint32_t acknowledged, ended, tasks_lost, launched;
     uint32_t adopters; /* daemons whose person adopted all: bits */
     int64_t lost_ms;   /* a daemon told last that a machine goes, or went */
@@ -137,6 +144,8 @@ struct world_opts {
     uint32_t clouds;   /* their names: "a", "b", "c" */
     uint32_t pause_ms; /* see control/outside.h: what waits must say so */
     uint32_t busy;     /* see player_busy() */
+    /* Of 1,000 that take up to a minute: syncs, log lines, closings of plug-ins. */
+    uint32_t slow_syncs, slow_lines, slow_closings;
     struct rare_ways rare;
 };
 

@@ -25,6 +25,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/harden.h"
+#include "base/outbox.h"
 #include "base/suggest.h"
 #include "base/text.h"
 #include "base/worker.h"
@@ -370,6 +371,45 @@ static void what_is_shown_is_plain(void **state)
     }
 }
 
+struct reader { /* who takes lines from an outbox, or does not */
+    pthread_mutex_t lock;
+    uint32_t taken;
+    char last[8];
+};
+
+static void line_taken(void *arg, const char *line, size_t n)
+{
+    struct reader *r = arg;
+
+    pthread_mutex_lock(&r->lock);
+    r->taken++;
+    snprintf(r->last, sizeof r->last, "%.*s", (int)n, line);
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* Who takes the lines blocks: whoever adds one does not, what has no room is
+ * counted, the others keep their order. */
+static void lines_wait_for_nobody(void **state)
+{
+    struct reader r = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct outbox *o;
+    char text[8];
+
+    (void)state;
+    pthread_mutex_lock(&r.lock); /* it takes none */
+    o = outbox_new(40, &(struct outbox_ops){.put = line_taken, .arg = &r});
+    for (int i = 0; i < 10; i++) {
+        snprintf(text, sizeof text, "line %d\n", i);
+        assert_int_equal(outbox_add(o, text, 7), i < 5); /* 35 bytes of 40 */
+    }
+    assert_int_equal(outbox_state(o).dropped, 5);
+    assert_false(outbox_free(o, 10)); /* it is not waited for either */
+    pthread_mutex_unlock(&r.lock);
+    assert_true(outbox_free(o, 60000));
+    assert_int_equal(r.taken, 5);
+    assert_string_equal(r.last, "line 4\n");
+}
+
 /* In a child: it cannot be taken back. */
 static void secrets_are_not_dumped(void **state)
 {
@@ -405,6 +445,7 @@ int main(void)
         cmocka_unit_test(times_are_read_back),
         cmocka_unit_test(percent_encoding_there_and_back),
         cmocka_unit_test(what_is_shown_is_plain),
+        cmocka_unit_test(lines_wait_for_nobody),
         cmocka_unit_test(secrets_are_not_dumped),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);

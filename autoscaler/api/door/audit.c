@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,17 +17,22 @@
 #include "../../base/alloc.h"
 #include "../../base/clock.h"
 #include "../../base/log.h"
+#include "../../base/outbox.h"
 #include "../../base/outfile.h"
 
 enum { RING = 1024, OLD_FILES = 4 };
 #define ROTATE ((off_t)16 << 20)
 #define TAIL ((off_t)1 << 20)
+enum { WAITING_MOST = 4 << 20, STUCK_MS = 10000, GOODBYE_MS = 2000 };
 
 struct audit {
     pthread_mutex_t lock;
     char *path;
+    struct outbox *box; /* to the file; NULL: there is none */
+    /* its thread's: */
     int fd; /* -1: no file */
     off_t size;
+    /* under the lock: */
     int64_t next_id;
     char *lines[RING]; /* by id; heap or NULL */
     int64_t first_id;  /* the oldest that is kept */
@@ -53,24 +59,41 @@ static void rotate(struct audit *a)
     a->size = 0;
 }
 
-static void file_write(struct audit *a, const char *line, size_t n)
+/* "": all is well. */
+static void problem_set(struct audit *a, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+static void problem_set(struct audit *a, const char *fmt, ...)
 {
-    if (!*a->path)
-        return;
+    char text[sizeof a->problem];
+    bool news;
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    pthread_mutex_lock(&a->lock);
+    news = *text && !*a->problem;
+    snprintf(a->problem, sizeof a->problem, "%s", text);
+    pthread_mutex_unlock(&a->lock);
+    if (news)
+        log_error("%s", text);
+}
+
+/* May block, as disks do: on the outbox' thread. */
+static void file_write(void *arg, const char *line, size_t n)
+{
+    struct audit *a = arg;
+
     if (a->size > ROTATE)
         rotate(a);
     if (a->fd < 0)
         a->fd = file_open(a->path, NULL);
     if (a->fd < 0 || write(a->fd, line, n) != (ssize_t)n) {
-        if (!*a->problem)
-            log_error("api.audit: cannot write %s: %s", a->path,
-                      strerror(errno));
-        snprintf(a->problem, sizeof a->problem,
-                 "api.audit: cannot write %.200s: %s", a->path,
-                 strerror(errno));
+        problem_set(a, "api.audit: cannot write %.200s: %s", a->path,
+                    strerror(errno));
         return;
     }
-    a->problem[0] = '\0';
+    problem_set(a, "%s", "");
     a->size += (off_t)n;
 }
 
@@ -146,13 +169,15 @@ enum status audit_open(const char *path, struct audit **ret, struct err *err)
         tail_read(a, fd);
         close(fd);
     }
+    a->box = outbox_new(WAITING_MOST,
+                        &(struct outbox_ops){.put = file_write, .arg = a});
     return ST_OK;
 }
 
 void audit_close(struct audit *a)
 {
-    if (!a)
-        return;
+    if (!a || (a->box && !outbox_free(a->box, GOODBYE_MS)))
+        return; /* its file blocks: the end of the process frees it */
     for (int i = 0; i < RING; i++)
         free(a->lines[i]);
     if (a->fd >= 0)
@@ -171,7 +196,8 @@ void audit_add(struct audit *a, int64_t wall_ms, const char *fields)
     pthread_mutex_lock(&a->lock);
     line = arena_printf(&s, "{\"id\":%" PRId64 ",\"at\":\"%s\",%s}\n",
                         a->next_id, clock_iso(wall_ms, at, sizeof at), fields);
-    file_write(a, line, strlen(line));
+    if (a->box)
+        outbox_add(a->box, line, strlen(line));
     keep(a, a->next_id, line, strlen(line) - 1);
     pthread_mutex_unlock(&a->lock);
     arena_done(&s);
@@ -198,10 +224,25 @@ uint32_t audit_read(struct audit *a, int64_t after, uint32_t max,
     return n;
 }
 
+uint64_t audit_dropped(struct audit *a)
+{
+    return a->box ? outbox_state(a->box).dropped : 0;
+}
+
 const char *audit_problem(struct audit *a, char *buf, size_t n)
 {
+    struct outbox_state s = {0};
+
     pthread_mutex_lock(&a->lock);
-    snprintf(buf, n, "%s", a->problem);
+    if (a->box)
+        s = outbox_state(a->box);
+    if (s.stuck_ms >= STUCK_MS)
+        snprintf(buf, n,
+                 "api.audit: %.200s takes no line for %lld s; %ju entries were "
+                 "dropped so far",
+                 a->path, (long long)s.stuck_ms / 1000, (uintmax_t)s.dropped);
+    else
+        snprintf(buf, n, "%s", a->problem);
     pthread_mutex_unlock(&a->lock);
     return buf;
 }

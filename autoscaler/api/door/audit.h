@@ -3,7 +3,8 @@
  *
  * The newest 1,024 lines are kept for the API; with a file, all are appended to
  * it, mode 0600.  A file of 16 MiB is moved to PATH.1, the one before to PATH.2
- * and so on up to PATH.4.  Thread: any.
+ * and so on up to PATH.4.  A thread of its own writes: the file may block.  What
+ * is left in a crash is lost with it.  Thread: any.
  */
 #ifndef API_DOOR_AUDIT_H
 #define API_DOOR_AUDIT_H
@@ -24,6 +25,8 @@ void audit_add(struct audit *a, int64_t wall_ms, const char *fields);
 uint32_t audit_read(struct audit *a, int64_t after, uint32_t max,
                     struct arena *arena, const char ***ret, int64_t *ret_next,
                     bool *ret_missed);
+/* So many did not reach the file: it took none in time. */
+uint64_t audit_dropped(struct audit *a);
 /* "" or why the file cannot be written; buf of n bytes. */
 const char *audit_problem(struct audit *a, char *buf, size_t n);
 

@@ -3,6 +3,8 @@
  */
 #include <inttypes.h>
 
+#include "../../base/clock.h"
+#include "../../base/log.h"
 #include "../inside.h"
 
 static void put(struct buf *b, const char *name, const char *type,
@@ -16,6 +18,7 @@ static void put(struct buf *b, const char *name, const char *type,
 void server_metrics(struct server *s, bool broken, struct buf *b)
 {
     static const char *const names[6] = {"", "1xx", "2xx", "3xx", "4xx", "5xx"};
+    int64_t writing = atomic_load(&s->metrics->commit_ms);
 
     buf_str(b, "# HELP davit_http_replies_total Replies of this API\n"
                "# TYPE davit_http_replies_total counter\n");
@@ -36,6 +39,15 @@ void server_metrics(struct server *s, bool broken, struct buf *b)
     put(b, "logins_throttled_total", "counter",
         "Tokens that were not looked at: too many wrong ones of that client",
         logins_throttled(s->door));
+    put(b, "journal_write_seconds", "gauge",
+        "How long the journal's disk has taken for the write that is under way",
+        writing ? (uint64_t)(clock_mono_ms() - writing) / 1000 : 0);
+    put(b, "log_lines_dropped_total", "counter",
+        "Lines of the log that standard error did not take in time",
+        log_state().dropped);
+    put(b, "audit_lines_dropped_total", "counter",
+        "Entries of api.audit that its file did not take in time",
+        audit_dropped(s->audit));
     put(b, "server_problems", "gauge",
         "Files of api: whose newest state is not in force", broken);
 }

@@ -115,6 +115,11 @@ unsigned ha_percent(const struct ha *h)
     return h->percent;
 }
 
+void ha_pulse(struct ha *h)
+{
+    atomic_fetch_add(&h->pulse, 1);
+}
+
 bool ha_leads(struct ha *h)
 {
     return h->ops->leads(h);

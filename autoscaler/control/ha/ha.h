@@ -9,6 +9,8 @@
 #ifndef CONTROL_HA_H
 #define CONTROL_HA_H
 
+#include <stdatomic.h>
+
 #include "../../base/worker.h"
 #include "../../config/config.h"
 #include "../../store/mirror.h"
@@ -39,7 +41,8 @@ struct ha {
     /* copy.c's; control thread */
     struct workers *worker;
     bool writing;
-    unsigned percent; /* after the last write */
+    atomic_ullong pulse; /* so often the loop went round */
+    unsigned percent;    /* after the last write */
     int64_t due_mono_ms;
 };
 
@@ -79,6 +82,8 @@ bool ha_fold(struct ha *h, struct journal *j, struct mail *mail,
  * after it slept, or its clock was set: whatever leaves waits until the lease is
  * renewed, or this process ends. */
 bool ha_leads(struct ha *h);
+/* The loop goes round: who leads and does not gives the lease up. */
+void ha_pulse(struct ha *h);
 /* How full the ConfigMaps are, of all there can be: see kube_state.h. */
 unsigned ha_percent(const struct ha *h);
 enum { HA_MAIL = 4, HA_FILLING_PERCENT = 80 /* worth a warning */ };

@@ -21,8 +21,10 @@
 #include "../../wire/kube/lease.h"
 
 enum {
+    GOODBYE_MS = 1000, /* for the last lines of the log */
     STANDBY_LEAST_MS = 200,
     STANDBY_MOST_MS = 2000,
+    STILL_MOST_MS = 30000, /* the longest that the loop may stand */
     EXIT_DEPOSED = 1,
 };
 
@@ -136,6 +138,7 @@ static bool rest(struct kube_ha *h, int64_t ms)
 static void deposed(const char *why)
 {
     log_error("%s; this daemon ends, machines stay as they are", why);
+    log_stop(GOODBYE_MS);
     _exit(EXIT_DEPOSED);
 }
 
@@ -169,16 +172,54 @@ static bool leads_still(struct ha *base)
     return leads;
 }
 
+/* A leader whose loop stands launches and ends nothing: another one may lead.
+ * Nothing that its loop still does leaves, should it wake just now. */
+static void given_up(struct kube_ha *h, int64_t still_ms)
+{
+    char why[120];
+
+    atomic_store(&h->until_boot_ms, 0);
+    kube_lease_release(h->lease, NULL);
+    snprintf(why, sizeof why,
+             "the control loop stands still for %lld s: the lease is given up",
+             (long long)still_ms / 1000);
+    deposed(why);
+}
+
+struct stillness {            /* of the loop, as its keeper saw it */
+    unsigned long long pulse; /* 0: it has not begun */
+    int64_t looked_ms, ms;
+};
+
+/* Time in which the keeper stood still as well, as a process does that is stopped,
+ * tells nothing of the loop. */
+static int64_t still_for(struct stillness *s, struct kube_ha *h)
+{
+    unsigned long long pulse = atomic_load(&h->ha.pulse);
+    int64_t now = clock_mono_ms(), most = h->lease_ms / 5 + 1000;
+    int64_t passed = now - s->looked_ms;
+
+    s->ms = pulse && pulse == s->pulse ? s->ms + (passed < most ? passed : most)
+                                       : 0;
+    s->pulse = pulse;
+    s->looked_ms = now;
+    return s->ms;
+}
+
 static void *keep(void *arg)
 {
     struct kube_ha *h = arg;
+    struct stillness still = {0};
     int64_t every = h->lease_ms / 5, margin = h->lease_ms / 5;
     bool failing = false;
 
     while (!rest(h, failing ? every / 4 + 1 : every)) {
         struct err err = {0};
-        enum status s = lease_try(h, &err);
+        enum status s;
 
+        if (still_for(&still, h) > STILL_MOST_MS)
+            given_up(h, still.ms);
+        s = lease_try(h, &err);
         if (s == ST_OK) {
             if (failing)
                 log_info("the lease %s/%s is renewed again", h->space, h->name);

@@ -3,11 +3,14 @@
  */
 #include "providers.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../../base/alloc.h"
+
+enum { CLOSING_MOST = 4 }; /* at once: each has a worker */
 
 static enum status provider_join(struct providers *p, struct provider_state *s,
                                  struct buf *errors)
@@ -52,13 +55,11 @@ static enum status provider_try(struct providers *p, const struct config *conf,
     return st == ST_OK ? provider_join(p, s, errors) : st;
 }
 
-/* Calls may still run on one: it is closed when the last of them is back. */
+/* Calls may still run on one, and to close it may take as long as its program
+ * takes to end: see providers_close_retired(). */
 static void retire(struct providers *p, struct provider *handle)
 {
-    if (provider_calls_running(handle) == 0)
-        provider_close(handle);
-    else
-        VEC_PUSH(NULL, &p->retired, handle);
+    VEC_PUSH(NULL, &p->retired, handle);
 }
 
 static void set_close(struct providers *p, struct provider_set *set)
@@ -163,16 +164,66 @@ void providers_replace(struct providers *p, struct provider_set *set)
     p->ledger->unhelped.n = 0;
 }
 
-void providers_close_retired(struct providers *p)
+/* ---- closing */
+
+struct closing {
+    struct job job; /* first */
+    struct provider *handle;
+    bool done;
+};
+
+static void closing_run(struct job *job)
+{
+    struct closing *c = (struct closing *)job;
+
+    provider_close(c->handle);
+    c->done = true;
+}
+
+static void closing_submit(struct providers *p, struct provider *handle)
+{
+    struct closing *c = MEM_NEW(struct closing);
+
+    c->job.run = closing_run;
+    c->job.mail.kind = MAIL_CLOSED;
+    c->handle = handle;
+    p->closing++;
+    workers_submit(p->env->workers, &c->job);
+}
+
+void provider_closed(struct providers *p, struct mail *mail)
+{
+    struct closing *c = (struct closing *)mail;
+
+    assert(p->closing > 0);
+    p->closing--;
+    if (!c->done)
+        provider_close(c->handle); /* the process ends: nothing waits for us */
+    free(c);
+}
+
+/* at_once: the process ends, or nothing has begun yet. */
+static void retired_close(struct providers *p, bool at_once)
 {
     uint32_t kept = 0;
 
-    for (uint32_t i = 0; i < p->retired.n; i++)
-        if (provider_calls_running(p->retired.v[i]) == 0)
-            provider_close(p->retired.v[i]);
+    for (uint32_t i = 0; i < p->retired.n; i++) {
+        struct provider *handle = p->retired.v[i];
+
+        if (provider_calls_running(handle) > 0 ||
+            (!at_once && p->closing >= CLOSING_MOST))
+            p->retired.v[kept++] = handle;
+        else if (at_once)
+            provider_close(handle);
         else
-            p->retired.v[kept++] = p->retired.v[i];
+            closing_submit(p, handle);
+    }
     p->retired.n = kept;
+}
+
+void providers_close_retired(struct providers *p)
+{
+    retired_close(p, false);
 }
 
 void providers_init(struct providers *p, struct env *env, struct ledger *l,
@@ -185,7 +236,7 @@ void providers_init(struct providers *p, struct env *env, struct ledger *l,
 void providers_close(struct providers *p)
 {
     all_close(p);
-    providers_close_retired(p);
+    retired_close(p, true);
     free(p->retired.v);
     free(p->calls.v);
     free(p->offers.v);

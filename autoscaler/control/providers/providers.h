@@ -94,7 +94,8 @@ struct providers {
                               * so, not when it runs */
     struct traffic *traffic; /* of all of them with their clouds */
     VEC(struct provider_state *) all; /* heap, as the two below */
-    VEC(struct provider *) retired;   /* closed when their last call is back */
+    VEC(struct provider *) retired;   /* closed when their last call is back, */
+    uint32_t closing;                 /* and so many are being closed */
     VEC(struct call_in_flight) calls;
     VEC(struct known_offer) offers;
 };
@@ -117,8 +118,10 @@ enum status providers_open(struct providers *p, const struct config *conf,
 void providers_replace(struct providers *p, struct provider_set *set);
 /* Closes a set that is not taken over. */
 void providers_drop(struct providers *p, struct provider_set *set);
-/* Closes those of earlier generations whose last call is back. */
+/* Closes those of earlier generations whose last call is back: on a worker, as a
+ * plug-in may wait for a program of its own. */
 void providers_close_retired(struct providers *p);
+void provider_closed(struct providers *p, struct mail *mail); /* MAIL_CLOSED */
 struct provider_state *provider_find(const struct providers *p,
                                      const char *name); /* or NULL */
 /* Did its last list succeed? */

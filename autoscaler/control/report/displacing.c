@@ -64,7 +64,7 @@ static struct displacing_note *note_new(struct displacing *d)
 static bool same_pair(const struct displacing_note *a,
                       const struct displacing_note *b)
 {
-    return a->at_ms == b->at_ms && strcmp(a->owner, b->owner) == 0 &&
+    return !a->told && !b->told && strcmp(a->owner, b->owner) == 0 &&
            strcmp(a->by, b->by) == 0;
 }
 
@@ -147,8 +147,10 @@ void displacing_take(struct displacing *d, const struct problem *s,
     for (uint32_t i = 0; i < n; i++)
         note_take(d, s, p, &now.v[i], &scratch);
     for (uint32_t i = 0; n && i < d->n; i++)
-        if (d->notes[i].at_ms == s->now_ms)
+        if (!d->notes[i].told)
             note_emit(d, i);
+    for (uint32_t i = 0; i < d->n; i++)
+        d->notes[i].told = true;
     arena_done(&scratch);
 }
 

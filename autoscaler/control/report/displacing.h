@@ -24,6 +24,7 @@ struct displacing_note {
     int64_t at_ms;     /* wall */
     int64_t micros_hour;
     bool open; /* what is bought for it now is because of this */
+    bool told;
 };
 
 struct displacing {

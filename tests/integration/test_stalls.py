@@ -1,0 +1,74 @@
+"""What the daemon itself depends on stands still: the reader of its log, its disk."""
+import fcntl
+import os
+import subprocess
+import threading
+
+import pytest
+from conftest import CONFIG
+from lib import PATIENCE
+from lib.daemon import Daemon
+
+AIDS = os.path.join(os.path.dirname(__file__), "aids")
+
+
+def terminated(d):
+    """It gets SIGTERM, and ends in order."""
+    d.p.terminate()
+    assert d.p.wait(PATIENCE) == 0
+
+
+def test_nobody_reads_the_log(tmp_path):
+    """All goes on, it is told, and SIGTERM ends it."""
+    reader, writer = os.pipe()
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+    with Daemon(tmp_path, CONFIG.replace("API", ""), preexec=lambda: os.dup2(writer, 2)) as d:
+        for i in range(100):  # a line each, and more
+            d.post({"owner": f"o{i % 20}", "bundles": [{"CPU": 0.001 * (1 + i % 7)}]})
+        d.post({"owner": "me", "bundles": [{"GPU": 1}]})
+        d.until(lambda: d.ready("t4") == 1)
+        d.until(lambda: any("standard error takes no line" in p for p in d.get("/readyz")[1]["problems"]))
+        assert d.get("/readyz")[0] == 200  # without its log it does all that it did
+        assert d.get("/healthz")[0] == 200
+        assert "davit_log_lines_dropped_total 0\n" in d.get("/metrics")[1]  # a megabyte waits before that
+        terminated(d)
+    os.close(writer)
+    os.close(reader)
+
+
+@pytest.fixture(scope="session")
+def stall(tmp_path_factory):
+    path = tmp_path_factory.mktemp("stall") / "stall.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", path, os.path.join(AIDS, "stall.c"), "-ldl"], check=True)
+    return str(path)
+
+
+def test_the_disk_stands_still(tmp_path, stall):
+    """Nothing is promised before it is on disk; it is said; SIGTERM ends the daemon all the same."""
+    file = tmp_path / "stall"
+    env = {"LD_PRELOAD": stall, "DAVIT_STALL": str(file)}
+    answer = []
+    with Daemon(tmp_path, CONFIG.replace("API", ""), env=env) as d:
+        d.post({"owner": "before", "bundles": [{"CPU": 1}]})
+        file.touch()
+        ask = threading.Thread(target=lambda: answer.append(d.call("POST", "/v1/request_resources", {"owner": "me", "bundles": [{"GPU": 1}]})))
+        ask.start()
+        d.until(lambda: any("its disk takes" in p for p in d.get("/readyz")[1]["problems"]))
+        assert d.get("/readyz")[0] == 503
+        assert d.get("/healthz")[0] == 200  # to start it again would not mend the disk
+        assert not answer and not d.nodes("t4")
+        file.unlink()
+        ask.join(PATIENCE)
+        assert answer[0][0] in (200, 202)
+        d.until(lambda: d.ready("t4") == 1)
+        d.until(lambda: d.get("/readyz")[0] == 200)
+
+        file.touch()
+        late = threading.Thread(target=lambda: answer.append(d.call("POST", "/v1/request_resources", {"owner": "late", "bundles": [{"GPU": 1}]})))
+        late.start()
+        d.until(lambda: "davit_journal_write_seconds 0\n" not in d.get("/metrics")[1])
+        terminated(d)
+        late.join(PATIENCE)
+        file.unlink()
+        d.start()
+        assert d.get("/v1/request_resources/me")[0] == 200  # what was promised

@@ -1,0 +1,174 @@
+/*
+ * test_time.c - bad days on which a call of the daemon's own takes its time (a sync
+ * of its disk, a line of its log, the closing of a plug-in) and the world goes on;
+ * part of test_sequences.
+ */
+#include <string.h>
+
+#include "observer.h"
+#include "sequences.h"
+
+enum { STALL_MS = 55 * SECOND, PLACES = 40 };
+
+static const char settings[] = CLUSTER HEAD
+    "limits: {max_nodes: 4, idle_timeout: 10m, start_timeout: 2m}\n" ONE_CLOUD
+        T4("a", "4");
+
+/* Work waits, and a machine takes so long to boot. */
+static struct world *boots_for(uint32_t ms)
+{
+    struct world *w = begin(&(struct world_opts){.seed = 1,
+                                                 .settings = settings,
+                                                 .head = true,
+                                                 .boot_least_ms = ms,
+                                                 .boot_most_ms = ms,
+                                                 .end_most_ms = 10 * SECOND,
+                                                 .clouds = 1,
+                                                 .slow_lines = 1});
+
+    world_run(w, MINUTE);
+    world_tasks(w, "GPU", 1, 1, false, 2 * HOUR);
+    return w;
+}
+
+static void failed_note(void *arg, const struct event *e)
+{
+    int64_t *at = arg;
+
+    if (!*at && strcmp(e->kind, "node.failed") == 0)
+        *at = world_now(&the_world);
+}
+
+/* When the machine is late that never comes up, and how long after its launch. */
+static int64_t late_at(int64_t *ret_after)
+{
+    struct world *w = boots_for(HOUR);
+    int64_t at = 0, launched = 0;
+    struct cloud *c;
+
+    w->on_event = failed_note;
+    w->arg = &at;
+    for (int i = 0; i < 600 && !at; i++) {
+        if (world_machine(w, 0, &c))
+            launched = world_machine(w, 0, &c)->launched_ms;
+        world_run(w, SECOND);
+    }
+    *ret_after = at - launched;
+    world_end(w);
+    return at;
+}
+
+/* Others ask for what costs nothing: each step has something to write. */
+static void asked_meanwhile(struct world *w, int64_t ms, int64_t every_ms)
+{
+    int64_t until = world_now(w) + ms;
+
+    for (uint32_t i = 0; world_now(w) < until && !w->law; i++) {
+        world_ask(w, i % 4,
+                  i % 8 < 4 ? "{\"num_cpus\": 1}" : "{\"bundles\": []}");
+        world_run(w, every_ms);
+    }
+}
+
+/* A machine is late, and joins three seconds after that was said; the n-th sync, or
+ * line of the log, from then on takes 55 s.  The observer has a law for what must
+ * not happen then. */
+static const char *late_and_stalls(bool line, uint32_t n)
+{
+    int64_t after, at = late_at(&after);
+    struct world *w;
+
+    if (!at)
+        return "no machine was late: the test tests nothing";
+    w = boots_for((uint32_t)after + 3 * SECOND);
+    world_run(w, at - 100 - world_now(w));
+    if (!line)
+        world_run(w, 2080); /* a view two seconds later says: not there yet */
+    w->stall_ms = STALL_MS;
+    *(line ? &w->stall_line : &w->stall_sync) = n;
+    asked_meanwhile(w, line ? 4 * SECOND : 500, line ? 200 : 2);
+    world_run(w, 2 * MINUTE);
+    if (!w->law)
+        world_end(w);
+    return NULL;
+}
+
+static const char *late_and_stalls_anywhere(bool line)
+{
+    const char *why = NULL;
+
+    for (uint32_t n = 1; n <= PLACES && !why && !the_world.law; n++)
+        why = late_and_stalls(line, n);
+    if (!why && !the_world.law)
+        boots_for(MINUTE); /* what ends is a world */
+    return why;
+}
+
+/* 44.  One sync of the disk takes 55 s in a step that ends a late machine, which joins
+ * meanwhile and works. */
+const char *sync_stalls_as_it_is_late(void)
+{
+    return late_and_stalls_anywhere(false);
+}
+
+/* 44.  The same with a line of the log: nobody reads it for 40 s. */
+const char *log_stalls_as_it_is_late(void)
+{
+    return late_and_stalls_anywhere(true);
+}
+
+/* 44.  The log takes no line for an hour: who asks is answered, and machines come. */
+const char *log_stalls_for_long(void)
+{
+    struct world *w = boots_for(10 * SECOND);
+    int64_t at;
+
+    w->stall_ms = HOUR;
+    w->stall_line = 1;
+    at = world_now(w);
+    world_ask(w, 0, GPUS(2));
+    world_run(w, 5 * MINUTE);
+    if (world_now(w) - at > 6 * MINUTE)
+        return wrong("the loop stood for %lld s",
+                     (long long)(world_now(w) - at) / SECOND);
+    if (!w->acknowledged || alive(w) < 2)
+        return wrong("%u answers, %u machines", w->acknowledged, alive(w));
+    return NULL;
+}
+
+/* 44.  A sync takes ten minutes: nothing was promised, and all goes on after it. */
+const char *sync_stalls_for_long(void)
+{
+    struct world *w = boots_for(10 * SECOND);
+
+    w->stall_ms = 10 * MINUTE;
+    w->stall_sync = 1;
+    world_ask(w, 0, GPUS(2));
+    world_run(w, 9 * MINUTE);
+    if (w->acknowledged || w->launched)
+        return wrong("%u answers, %u launches while nothing is on disk",
+                     w->acknowledged, w->launched);
+    world_run(w, 5 * MINUTE);
+    if (!w->acknowledged || alive(w) < 2)
+        return wrong("%u answers, %u machines", w->acknowledged, alive(w));
+    return NULL;
+}
+
+/* 45.  A file is saved, and the earlier plug-in takes a minute to close, as an exec
+ * program may that ignores its end.  The loop goes round meanwhile. */
+const char *closing_takes_long(void)
+{
+    struct world *w = calm(settings, true, 1);
+    int64_t at;
+
+    w->stall_ms = MINUTE;
+    w->stall_closing = 1;
+    daemon_reload(first(w), settings);
+    world_ask(w, 0, GPUS(1));
+    at = world_now(w);
+    world_run(w, 10 * SECOND);
+    if (world_now(w) - at > 20 * SECOND || !w->acknowledged)
+        return wrong("%u answers in %lld s", w->acknowledged,
+                     (long long)(world_now(w) - at) / SECOND);
+    return NULL;
+}
