@@ -149,16 +149,16 @@ static void journal_again(struct control *c)
         send_commit_begin(&c->send);
 }
 
-/* It can be written again: what was planned before is planned anew, as it may not be
- * needed any more. */
-static bool journal_healed(struct control *c)
+/* It can be written no more, which is to be seen; or again: then what was planned
+ * before is planned anew, as it may not be needed any more. */
+static bool journal_turned(struct control *c)
 {
-    bool healed = c->journal_failed && c->ledger.journal_ok;
+    bool turned = c->journal_failed == c->ledger.journal_ok;
 
     c->journal_failed = !c->ledger.journal_ok;
-    if (healed)
+    if (turned && c->ledger.journal_ok)
         ends_planned(&c->ends);
-    return healed;
+    return turned;
 }
 
 /* A commit has ended, and nothing else has happened or is due: what waited for it
@@ -183,7 +183,7 @@ static bool look(struct control *c)
     requests_expire(&c->requests);
     calls_overdue(&c->providers);
     observe_deadlines(&c->observe);
-    if (journal_healed(c))
+    if (journal_turned(c))
         c->env.news = true;
     else if (landed_alone(c))
         return false;

@@ -42,16 +42,16 @@ struct workers *env_workers(struct env *e, unsigned n_threads,
 static enum log_level level_of(const char *kind)
 {
     static const char *const bad[] = {
-        "launch.failed",   "node.failed",       "node.lost",
-        "source.down",     "head.v1",           "provider.simulated",
-        "provider.down",   "config.refused",    "demand.infeasible",
-        "type.differs",    "journal.unread",    "journal.elsewhere",
-        "journal.filling", "offer.closed",      "request.unread",
-        "config.held",     "node.held",         "node.lacks",
-        "node.claimed",    "request.set_aside", "demand.set_aside",
-        "node.leaving",    "head.crowded",      "ends.held",
-        "end.late",        "end.failed",        "launch.unanswered",
-        "demand.unhelped"};
+        "launch.failed",     "node.failed",       "node.lost",
+        "source.down",       "head.v1",           "provider.simulated",
+        "provider.down",     "config.refused",    "demand.infeasible",
+        "type.differs",      "journal.unread",    "journal.elsewhere",
+        "journal.filling",   "journal.rewritten", "offer.closed",
+        "request.unread",    "config.held",       "node.held",
+        "node.lacks",        "node.claimed",      "request.set_aside",
+        "demand.set_aside",  "node.leaving",      "head.crowded",
+        "ends.held",         "end.late",          "end.failed",
+        "launch.unanswered", "demand.unhelped"};
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         if (strcmp(kind, bad[i]) == 0)

@@ -11,6 +11,7 @@
 #include "../base/alloc.h"
 #include "../base/clock.h"
 #include "../base/log.h"
+#include "../store/keep.h"
 #include "../store/mirror.h"
 #include "ours.h"
 #include "prices/agreed.h"
@@ -331,15 +332,19 @@ struct commit {
     struct job job; /* first */
     struct journal *journal;
     uint64_t batch;
+    bool again; /* its file was not there any more */
     enum status status;
     struct err err;
 };
 
+/* What is promised on the strength of it must be where the next start looks. */
 static void commit_run(struct job *job)
 {
     struct commit *c = (struct commit *)job;
 
     c->status = journal_commit(c->journal, &c->err);
+    if (c->status == ST_OK)
+        c->status = journal_keep(c->journal, &c->again, &c->err);
 }
 
 void ledger_commit_begin(struct ledger *l)
@@ -347,7 +352,8 @@ void ledger_commit_begin(struct ledger *l)
     struct commit *c;
 
     assert(!l->committing);
-    if (!l->writer || !journal_in_batch(l->env->journal)) {
+    if (!l->writer || (!journal_in_batch(l->env->journal) &&
+                       !journal_keep_due(l->env->journal, l->env->mono_ms))) {
         ledger_commit(l);
         return;
     }
@@ -381,6 +387,10 @@ void ledger_committed(struct ledger *l, struct mail *mail)
     atomic_store(&l->env->metrics.commit_ms, 0);
     commit_ended(l, c->batch, c->status, &c->err);
     intents_begin(l, c->batch);
+    if (c->again)
+        emit(l->env, "journal.rewritten", l->path, "",
+             "somebody deleted or replaced it while davit ran: all of it was "
+             "written again, and what lay there is beside it");
     free(c);
 }
 

@@ -49,7 +49,12 @@ struct journal {
     sqlite3 *db;
     sqlite3_stmt *stmt[STMT_COUNT];
     char *path;
+    const char *vfs; /* NULL: the real one */
     struct hold *hold;
+    int64_t keep_ms; /* keep.c's */
+    /* Of files that are not at the path any more.  To close one removes the log at
+     * the path by its name: after the one in use. */
+    VEC(sqlite3 *) before;
     int64_t next_event;
     bool in_batch;
     struct err broken; /* the batch's first failure; status ST_OK: none */
@@ -69,6 +74,17 @@ struct hold;
 enum status hold_take(const char *path, const char *vfs, struct hold **ret,
                       struct err *err);
 void hold_release(struct hold *h); /* NULL is fine */
+/* The journal's files are open: these are they. */
+void hold_note(struct hold *h, const char *path);
+/* Are those at the path, and the lock's, others now, or none? */
+bool hold_lost(struct hold *h, const char *path);
+/* Puts that file, which is whole, at the path, with its lock; what lies there is
+ * moved away. */
+enum status hold_put(struct hold *h, const char *path, const char *made,
+                     struct err *err);
+/* journal.c: a connection to what is at the path. */
+enum status db_connect(struct journal *j, struct err *err);
+void db_disconnect(struct journal *j); /* without closing it */
 
 /* The machine table's SQL is made from its column list: see machines.c. */
 char *db_machine_schema(void);  /* heap */

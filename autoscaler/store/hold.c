@@ -26,9 +26,13 @@
  * still has its lock: wait for it, but only when the holder is dead. */
 enum { ORPHAN_STEPS = 500, ORPHAN_STEP_MS = 10 };
 
+static const char *const beside[] = {"", "-wal", "-shm"};
+enum { FILES = sizeof beside / sizeof *beside };
+
 struct hold {
     int fd;      /* -1: none */
     sqlite3 *db; /* of a VFS: in an exclusive transaction for life */
+    struct stat files[FILES]; /* st_ino 0: not seen yet */
 };
 
 /* Is the process that the lock file names still there? */
@@ -105,22 +109,11 @@ static enum status file_secure(const char *path, int flags, struct err *err)
     return s;
 }
 
-/* Makes the file, and its name durable. */
-static enum status file_create(const char *path, struct err *err)
+static void folder_sync(const char *path)
 {
-    static const char *const beside[] = {"-wal", "-shm"};
-    enum status s = file_secure(path, O_CREAT, err);
-    char *dir, *slash, name[4096];
+    char *dir = mem_strdup(path), *slash = strrchr(dir, '/');
     int fd;
 
-    for (size_t i = 0; s == ST_OK && i < 2; i++) {
-        snprintf(name, sizeof name, "%s%s", path, beside[i]);
-        s = file_secure(name, 0, err);
-    }
-    if (s != ST_OK)
-        return s;
-    dir = mem_strdup(path);
-    slash = strrchr(dir, '/');
     if (slash)
         slash[slash == dir ? 1 : 0] = '\0';
     fd = open(slash ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -129,7 +122,21 @@ static enum status file_create(const char *path, struct err *err)
         fsync(fd); /* some file systems refuse; SQLite itself goes on too */
         close(fd);
     }
-    return ST_OK;
+}
+
+/* Makes the file, and its name durable. */
+static enum status file_create(const char *path, struct err *err)
+{
+    enum status s = ST_OK;
+    char name[4096];
+
+    for (size_t i = 0; s == ST_OK && i < FILES; i++) {
+        snprintf(name, sizeof name, "%s%s", path, beside[i]);
+        s = file_secure(name, i ? 0 : O_CREAT, err);
+    }
+    if (s == ST_OK)
+        folder_sync(path);
+    return s;
 }
 
 static enum status vfs_lock(struct hold *h, const char *path, const char *name,
@@ -164,6 +171,103 @@ enum status hold_take(const char *path, const char *vfs, struct hold **ret,
         return vfs_lock(h, path, name, vfs, err);
     s = file_lock(h, path, name, err);
     return s == ST_OK ? file_create(path, err) : s;
+}
+
+/* ---- are they still what was opened? */
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
+}
+
+void hold_note(struct hold *h, const char *path)
+{
+    char name[4096];
+
+    for (size_t i = 0; i < FILES && h->fd >= 0; i++) {
+        snprintf(name, sizeof name, "%s%s", path, beside[i]);
+        if (stat(name, &h->files[i]) != 0)
+            h->files[i].st_ino = 0;
+    }
+}
+
+bool hold_lost(struct hold *h, const char *path)
+{
+    struct stat now, mine;
+    char name[4096];
+
+    if (h->fd < 0)
+        return false;
+    for (size_t i = 0; i < FILES; i++) {
+        snprintf(name, sizeof name, "%s%s", path, beside[i]);
+        if (h->files[i].st_ino &&
+            (stat(name, &now) != 0 || !same_file(&now, &h->files[i])))
+            return true;
+    }
+    snprintf(name, sizeof name, "%s.lock", path);
+    return fstat(h->fd, &mine) != 0 || stat(name, &now) != 0 ||
+           !same_file(&mine, &now);
+}
+
+static enum status lock_again(struct hold *h, const char *path, struct err *err)
+{
+    struct hold now = {.fd = -1};
+    struct stat a, b;
+    char name[4096];
+    enum status s;
+
+    snprintf(name, sizeof name, "%s.lock", path);
+    if (fstat(h->fd, &a) == 0 && stat(name, &b) == 0 && same_file(&a, &b))
+        return ST_OK;
+    s = file_lock(&now, path, name, err);
+    if (s != ST_OK) {
+        if (now.fd >= 0)
+            close(now.fd);
+        return s;
+    }
+    close(h->fd);
+    h->fd = now.fd;
+    return ST_OK;
+}
+
+/* To the first free name; a log that is left would be taken for the new one's. */
+static enum status found_move(const char *path, struct err *err)
+{
+    char to[4200], from[4096], name[4300];
+    int n = 1;
+
+    do
+        snprintf(to, sizeof to, "%s.found-%d", path, n++);
+    while (access(to, F_OK) == 0);
+    for (size_t i = 0; i < FILES; i++) {
+        snprintf(from, sizeof from, "%s%s", path, beside[i]);
+        snprintf(name, sizeof name, "%s%s", to, beside[i]);
+        if (rename(from, name) != 0 && errno != ENOENT)
+            return err_set(err, ST_RETRY, "%s: cannot be moved away: %s", from,
+                           strerror(errno));
+    }
+    return ST_OK;
+}
+
+enum status hold_put(struct hold *h, const char *path, const char *made,
+                     struct err *err)
+{
+    int fd = open(made, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    enum status s = lock_again(h, path, err);
+
+    if (s == ST_OK && (fd < 0 || fchmod(fd, 0600) != 0 || fsync(fd) != 0))
+        s = err_set(err, ST_RETRY, "%s: cannot be written: %s", made,
+                    strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    if (s == ST_OK)
+        s = found_move(path, err);
+    if (s == ST_OK && rename(made, path) != 0)
+        s = err_set(err, ST_RETRY, "%s: cannot be put back: %s", path,
+                    strerror(errno));
+    if (s == ST_OK)
+        folder_sync(path);
+    return s;
 }
 
 void hold_release(struct hold *h)

@@ -271,18 +271,14 @@ void db_settle(sqlite3 *db)
     sqlite3_busy_timeout(db, BUSY_MS);
 }
 
-static enum status open_all(struct journal *j, const char *vfs, struct err *err)
+enum status db_connect(struct journal *j, struct err *err)
 {
-    enum status s = ST_OK;
+    enum status s;
 
-    if (strcmp(j->path, JOURNAL_IN_MEMORY) != 0)
-        s = hold_take(j->path, vfs, &j->hold, err);
-    if (s != ST_OK)
-        return s;
     if (sqlite3_open_v2(
             j->path, &j->db,
             SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-            vfs) != SQLITE_OK)
+            j->vfs) != SQLITE_OK)
         return db_fail(j, "cannot be opened", err);
     db_settle(j->db);
     /* Before anything is changed, so that a foreign file stays as it was;
@@ -298,6 +294,28 @@ static enum status open_all(struct journal *j, const char *vfs, struct err *err)
     if (s == ST_OK)
         s = prepare_all(j, false, err);
     return s == ST_OK ? events_begin(j, err) : s;
+}
+
+void db_disconnect(struct journal *j)
+{
+    for (int i = 0; i < STMT_COUNT; i++) {
+        sqlite3_finalize(j->stmt[i]);
+        j->stmt[i] = NULL;
+    }
+}
+
+static enum status open_all(struct journal *j, const char *vfs, struct err *err)
+{
+    enum status s = ST_OK;
+
+    j->vfs = vfs;
+    if (strcmp(j->path, JOURNAL_IN_MEMORY) != 0)
+        s = hold_take(j->path, vfs, &j->hold, err);
+    if (s == ST_OK)
+        s = db_connect(j, err);
+    if (s == ST_OK && j->hold)
+        hold_note(j->hold, j->path);
+    return s;
 }
 
 /* One read transaction, from its first statement to the close. */
@@ -357,11 +375,13 @@ void journal_close(struct journal *j)
     if (!j)
         return;
     /* What was not committed was not promised: SQLite rolls it back. */
-    for (int i = 0; i < STMT_COUNT; i++)
-        sqlite3_finalize(j->stmt[i]);
+    db_disconnect(j);
     mirror_done(j);
     words_done(j);
     sqlite3_close(j->db);
+    for (uint32_t i = 0; i < j->before.n; i++)
+        sqlite3_close(j->before.v[i]);
+    free(j->before.v);
     hold_release(j->hold);
     free(j->path);
     free(j);

@@ -1,4 +1,4 @@
-"""What the daemon itself depends on stands still: the reader of its log, its disk."""
+"""What the daemon itself depends on stands still, or goes: the reader of its log, its disk, its journal."""
 import fcntl
 import os
 import subprocess
@@ -72,3 +72,30 @@ def test_the_disk_stands_still(tmp_path, stall):
         file.unlink()
         d.start()
         assert d.get("/v1/request_resources/me")[0] == 200  # what was promised
+
+
+def test_the_journal_is_deleted(tmp_path):
+    """It is written there again before anything is promised on the strength of it."""
+    with Daemon(tmp_path, CONFIG.replace("API", "")) as d:
+        d.post({"owner": "before", "bundles": [{"GPU": 1}]})
+        d.until(lambda: d.ready("t4") == 1)
+        node = d.nodes("t4")[0]["id"]
+        for f in tmp_path.glob("davit.db*"):
+            f.unlink()
+        d.post({"owner": "after", "bundles": [{"CPU": 1}]})
+        d.until(lambda: d.events("journal.rewritten"))
+        d.kill()
+        d.start()
+        for owner in ("before", "after"):
+            assert d.get(f"/v1/request_resources/{owner}")[0] == 200
+        assert d.nodes("t4")[0]["id"] == node
+        assert "before" in [e["subject"] for e in d.events("request.set")]
+
+        # Another one lies there: ours comes back, that one is kept beside it.
+        (tmp_path / "davit.db").rename(tmp_path / "moved")
+        (tmp_path / "davit.db").write_bytes(b"another file")
+        d.post({"owner": "later", "bundles": [{"CPU": 1}]})
+        assert (tmp_path / "davit.db.found-1").read_bytes() == b"another file"
+        d.kill()
+        d.start()
+        assert d.get("/v1/request_resources/later")[0] == 200

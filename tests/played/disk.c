@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 
-enum { FILES = 16, SECTOR = 512, SHM_LOCKS = 8, SHM_REGIONS = 8 };
+enum { FILES = 32, SECTOR = 512, SHM_LOCKS = 8, SHM_REGIONS = 8 };
 
 struct change {               /* of bytes at..at + n; what was beyond the size
                                * then is 0 in old */
@@ -25,6 +25,7 @@ struct change {               /* of bytes at..at + n; what was beyond the size
 struct node {          /* a file on the disk */
     char name[256];    /* "" : free */
     bool exists, kept; /* kept: a sync has made its name durable */
+    bool unlinked;     /* it has no name any more */
     unsigned char *v;
     int64_t n, room;
     unsigned char *ghost; /* of the file of that name which was deleted, and
@@ -272,6 +273,40 @@ void disk_process_gone(struct disk *d)
     d->dead = true;
 }
 
+void disk_unlink(struct disk *d, const char *name)
+{
+    static const char *const ends[] = {"", "-wal"};
+    char full[256];
+
+    for (int i = 0; i < 2; i++) {
+        struct node *f;
+
+        sqlite3_snprintf(sizeof full, full, "%s%s", name, ends[i]);
+        f = node_find(d, full);
+        if (!f)
+            continue;
+        f->unlinked = true;
+        sqlite3_snprintf(sizeof f->name, f->name, "(unlinked) %s", full);
+    }
+}
+
+/* With its last user. */
+static void unlinked_free(struct disk *d)
+{
+    for (int i = 0; i < FILES; i++) {
+        struct node *f = &d->files[i];
+
+        if (!f->unlinked)
+            continue;
+        node_resize(f, 0);
+        node_synced(f);
+        node_unlock(f);
+        shm_free(f);
+        f->exists = f->kept = f->unlinked = false;
+        f->name[0] = '\0';
+    }
+}
+
 bool disk_damage(struct disk *d, const char *name, int64_t at)
 {
     struct node *f = node_find(d, name);
@@ -286,6 +321,7 @@ void disk_power_on(struct disk *d)
 {
     for (int i = 0; i < FILES; i++)
         shm_free(&d->files[i]);
+    unlinked_free(d);
     d->dead = false;
     d->fault_at = 0;
 }
@@ -418,10 +454,12 @@ static int f_reserved(sqlite3_file *file, int *ret)
 
 static int f_control(sqlite3_file *file, int op, void *arg)
 {
-    (void)file;
-    (void)op;
-    (void)arg;
-    return SQLITE_NOTFOUND;
+    const struct handle *h = (const struct handle *)file;
+
+    if (op != SQLITE_FCNTL_HAS_MOVED)
+        return SQLITE_NOTFOUND;
+    *(int *)arg = h->node->unlinked;
+    return SQLITE_OK;
 }
 
 static int f_sector(sqlite3_file *file)

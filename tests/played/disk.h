@@ -38,6 +38,9 @@ void disk_power_loss(struct disk *d, uint64_t seed);
 /* The processes are killed: what they wrote stays, synced or not.  Then as
  * after a loss of power. */
 void disk_process_gone(struct disk *d);
+/* Somebody deletes a file, and what SQLite has beside it, under who has it open: they
+ * go on with it, and nobody else finds it. */
+void disk_unlink(struct disk *d, const char *name);
 /* One byte of a file is another; false: there is no such byte. */
 bool disk_damage(struct disk *d, const char *name, int64_t at);
 bool disk_is_bad(const struct disk *d);  /* full, read-only, about to fail

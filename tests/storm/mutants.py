@@ -89,6 +89,9 @@ MUTANTS = [
      "return m && strcmp(m->cloud_id, call->ids[i]) == 0 && strcmp(m->provider, provider_name(call->provider)) == 0 &&"),
     (7, "log_in_the_loop", "autoscaler/base/log.c", "    outbox_add(box, line, n);\n}", "    outbox_add(box, line, n);\n    outbox_turn(box);\n}"),
     (7, "closing_in_the_loop", C + "providers/providers.c", "    retired_close(p, false);", "    retired_close(p, true);"),
+    (2, "file_not_looked_at", "autoscaler/store/keep.c", "    if (j->in_batch || !is_lost(j))", "    if (j->in_batch || !*j->path || is_lost(j) || true)"),
+    (2, "looked_at_with_a_batch_alone", C + "ledger.c", "!journal_keep_due(l->env->journal, l->env->mono_ms)", "l->env->mono_ms >= 0"),
+    (2, "written_again_elsewhere", "autoscaler/store/keep.c", "    s = copy_make(j, j->vfs ? j->path : made, err);", "    s = copy_make(j, made, err);"),
     (2, "promised_before_it_is_written", C + "commands.c", "return c->ledger->committing && ledger_unsaved(c->ledger, cmd->batch) &&", "return c->ledger->committing && ledger_unsaved(c->ledger, cmd->batch) && !cmd->kind &&\n           *cmd->owner == '\\0' &&"),
     (7, "stop_unseen", C + "publish.c", ".ready = provider_is_read(s),", ".ready = s->listed_ms > 0,"),
 ]

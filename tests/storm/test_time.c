@@ -1,7 +1,7 @@
 /*
- * test_time.c - bad days on which a call of the daemon's own takes its time (a sync
- * of its disk, a line of its log, the closing of a plug-in) and the world goes on;
- * part of test_sequences.
+ * test_time.c - bad days on which what the daemon itself stands on gives way: a sync
+ * of its disk, a line of its log, the closing of a plug-in takes its time and the world
+ * goes on; somebody deletes its journal.  Part of test_sequences.
  */
 #include <string.h>
 
@@ -171,4 +171,42 @@ const char *closing_takes_long(void)
         return wrong("%u answers in %lld s", w->acknowledged,
                      (long long)(world_now(w) - at) / SECOND);
     return NULL;
+}
+
+/* The journal is deleted under the daemon, and then the power goes; asks: somebody is
+ * promised something in between. */
+static const char *deleted(bool asks)
+{
+    struct world *w = calm(settings, true, 1);
+
+    world_ask(w, 0, GPUS(2));
+    world_run(w, 5 * MINUTE);
+    if (alive(w) != 2)
+        return wrong("%u machines: the test tests nothing", alive(w));
+    disk_unlink(w->disk, "/a/davit.db");
+    if (asks)
+        world_ask(w, 1, "{\"num_cpus\": 4}");
+    world_run(w, asks ? 10 * SECOND : 2 * MINUTE);
+    if (w->acknowledged != 1u + asks)
+        return wrong("%u answers", w->acknowledged);
+    world_crash(w, true, 0);
+    if (!daemon_start(first(w)))
+        return wrong("it does not start: %.150s", w->trouble);
+    world_run(w, 20 * MINUTE);
+    return alive(w) == 2 && !w->ended
+               ? NULL
+               : wrong("%u machines, %u were ended", alive(w), w->ended);
+}
+
+/* 46.  Somebody deletes the journal under the daemon: who is promised something after
+ * that, or was before, has it after a loss of power too. */
+const char *journal_deleted(void)
+{
+    return deleted(true);
+}
+
+/* 46.  The same, and nobody asks for anything: two minutes later all is there again. */
+const char *journal_deleted_and_nobody_asks(void)
+{
+    return deleted(false);
 }

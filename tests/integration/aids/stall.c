@@ -10,7 +10,7 @@ static void wait_for_disk(void)
     const char *file = getenv("DAVIT_STALL");
 
     while (file && access(file, F_OK) == 0)
-        usleep(20000);
+        usleep(20000); /* wait: it stands in for a disk */
 }
 
 int fsync(int fd)
