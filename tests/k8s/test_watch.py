@@ -261,7 +261,7 @@ def test_silence(api, probe_bin):
     api.client.post("/api/v1/nodes", node("n0"))
     with Probe(probe_bin, api) as p:
         p.until(lambda v: v["n_nodes"] == 1)
-        c = api.client_for("default", "default")
+        c = api.client_of("machines")
         c.timeout = 3  # wait: it is to pass
         api.apiserver.pause()
         with pytest.raises(TimeoutError):
