@@ -99,7 +99,7 @@ def test_a_minute_of_ten_thousand_nodes(daemon_of, look, busy):
     print(f"{minute / 1000:.0f} kB a minute, longest task {longest} ms, {cpu * 100:.1f} % of a core, load {os.getloadavg()[0]:.0f}")
     assert minute < 1_000_000
     assert longest < 50 * max(1, os.getloadavg()[0])     # a core that is shared by ten takes ten times as long
-    assert cpu < 0.3
+    assert cpu < 0.3 * slow_core()
 
 
 def page_cpu(page):

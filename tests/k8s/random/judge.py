@@ -112,7 +112,7 @@ class Play:
         began = since = time.monotonic()
         last = self.state(d)
         while time.monotonic() - began < LONGEST:
-            time.sleep(0.25)
+            time.sleep(0.25)  # wait: at rest is what does not change for so long
             now = self.state(d)
             if now != last:
                 last, since = now, time.monotonic()
@@ -124,12 +124,15 @@ class Play:
     # ---- the laws
 
     def placed(self, d):
-        for _ in range(20):  # a view may be a moment old
-            bad = [b["text"] for b in self.bundles(d) if b["placed"] or b["launched"]]
-            if not bad or not self.unbound():
-                return
-            time.sleep(0.1)
-        raise Broken("placed", f"{'; '.join(bad)}, and {len(self.unbound())} pods are not bound: {self.words()}")
+        bad = []
+
+        def well():  # a view may be a moment old
+            bad[:] = [b["text"] for b in self.bundles(d) if b["placed"] or b["launched"]]
+            return not bad or not self.unbound()
+        try:
+            until(well, 20)
+        except AssertionError:
+            raise Broken("placed", f"{'; '.join(bad)}, and {len(self.unbound())} pods are not bound: {self.words()}") from None
 
     def words(self):
         return sorted({c.get("message", "")[:300] for p in self.unbound() for c in p["status"].get("conditions", [])
@@ -152,7 +155,7 @@ class Play:
             for zone in t["zones"] if have[name] < t["max"] else []:
                 self.c.post("/api/v1/nodes", worlds.node("empty", zone, t["cpu"], t["labels"], t["taints"]))
                 until(lambda: self.ready("empty"), 30, "the node is not ready")
-                time.sleep(2.5)  # it tries again at once, and after a second
+                time.sleep(2.5)  # wait: it tries again at once, and after a second
                 got = [p["metadata"]["name"] for p in self.loads() if p["spec"].get("nodeName") == "empty"]
                 if got:
                     raise Broken("impossible", f"{', '.join(got)} waits, and an empty {name} in {zone} holds it")
@@ -185,7 +188,7 @@ class Play:
             for i, (_, zone, t) in enumerate(machines):
                 self.c.post("/api/v1/nodes", worlds.node(f"m{i}", zone, t["cpu"], t["labels"], t["taints"]))
             try:
-                until(lambda: len(self.loads()) - len(self.unbound()) >= bound, 5)
+                until(lambda: len(self.loads()) - len(self.unbound()) >= bound, 5)  # wait: most do not hold them, which nothing says
             except AssertionError:
                 continue
             raise Broken("cost", f"{cost:.3f} $/h, and {[(n, z) for n, z, _ in machines]} for {price:.3f} do")
