@@ -58,6 +58,9 @@ struct record {
     enum scope scope;
     uint64_t hash;
     int64_t room_until_ms; /* of a QUOTA that only lowered the room */
+    int64_t life_ms,
+        life_until_ms; /* the last machine that was of no use, and how
+                                     * long the offer rests for that */
 };
 
 struct backoffs {
@@ -298,8 +301,9 @@ const struct backoff *backoffs_note_life(struct backoffs *b,
     if (delay > LIFE_MOST_MS)
         delay = LIFE_MOST_MS;
     /* Those that were bought together fail together: that is one. */
-    if (x->failed_ms == 0 || now_ms >= x->until_ms)
+    if (now_ms >= r->life_until_ms)
         x->lives++;
+    r->life_ms = now_ms;
     x->failures++;
     x->failed_ms = now_ms;
     x->why = e->status;
@@ -308,6 +312,8 @@ const struct backoff *backoffs_note_life(struct backoffs *b,
         x->delay_ms = delay;
         x->until_ms = now_ms + delay;
     }
+    if (now_ms + delay > r->life_until_ms)
+        r->life_until_ms = now_ms + delay;
     return x;
 }
 
@@ -319,10 +325,46 @@ void backoffs_joined(struct backoffs *b, struct offer_key of,
     /* What was launched before the failure says nothing about it. */
     if (!r || launched_ms <= r->backoff.failed_ms)
         return;
-    r->backoff.failures = r->backoff.lives = 0;
+    r->backoff.failures = 0;
     r->backoff.failed_ms = 0;
-    if (now_ms >= r->room_until_ms)
+    if (now_ms >= r->room_until_ms && !r->backoff.lives)
         record_forget(b, r);
+}
+
+/* Its launch was after the last of those that were of no use ended. */
+void backoffs_lived(struct backoffs *b, struct offer_key of,
+                    int64_t launched_ms)
+{
+    struct record *r = record_find(b, SCOPE_OFFER, of);
+
+    if (r && launched_ms > r->life_ms)
+        r->backoff.lives = 0;
+}
+
+/* What is left of a record when all but its useless machines is forgotten. */
+static bool lives_left(struct record *r)
+{
+    if (!r->backoff.lives)
+        return false;
+    if (r->backoff.until_ms > r->life_until_ms)
+        r->backoff.until_ms = r->life_until_ms;
+    r->backoff.room = UNLIMITED;
+    r->room_until_ms = 0;
+    return true;
+}
+
+void backoffs_forget(struct backoffs *b, const struct backoffs_forgotten *f)
+{
+    for (uint32_t i = b->all.n; i-- > 0;) {
+        struct record *r = b->all.v[i];
+
+        if (f->provider && strcmp(r->backoff.of.provider, f->provider) != 0)
+            continue;
+        if (f->auth && r->backoff.why != ST_AUTH)
+            continue;
+        if (f->lives || !lives_left(r))
+            record_forget(b, r);
+    }
 }
 
 /* ---- asking */

@@ -7,7 +7,8 @@
  * came and were of no use; its node type after INVALID; the provider after
  * THROTTLED, BROKEN and AUTH, and after any failure that has no type.  Each
  * failure doubles the delay up to a limit (backoff.c has the table), and after
- * it the next launch is a probe; a load of the configuration ends them all.  Failures that come in while one is in force are the same event and
+ * it the next launch is a probe; another configuration ends them, but for those of
+ * machines that were of no use.  Failures that come in while one is in force are the same event and
  * double nothing.  Owned by the control thread.
  */
 #ifndef CLOUD_BACKOFF_H
@@ -46,16 +47,19 @@ const struct backoff *backoffs_note_launch(struct backoffs *b,
                                            struct offer_key of, uint32_t asked,
                                            uint32_t got, const struct err *e,
                                            int64_t now_ms);
-/* A machine of the offer came, was paid for and never was of use: 10 s, four
- * times as long for each one in a row, to 4 h.  One that joins with all that
- * was promised ends the row. */
+/* A machine of the offer came, was paid for and never was of use, or died at once:
+ * 10 s, four times as long for each one in a row, to 4 h.  One that joins with all
+ * that was promised and lives ends the row. */
 const struct backoff *backoffs_note_life(struct backoffs *b,
                                          struct offer_key of,
                                          const struct err *e, int64_t now_ms);
 /* A machine of the offer, launched then, has joined: its failures before that
- * launch are forgotten. */
+ * launch are forgotten, but for machines that were of no use. */
 void backoffs_joined(struct backoffs *b, struct offer_key of,
                      int64_t launched_ms, int64_t now_ms);
+/* It has lived for a while: those are, too. */
+void backoffs_lived(struct backoffs *b, struct offer_key of,
+                    int64_t launched_ms);
 /* When the offer itself failed last, no machine having joined since; 0 when
  * that is an hour ago or never was.  A quota that only lowered the room is no
  * failure. */
@@ -71,6 +75,13 @@ int64_t backoffs_change_ms(const struct backoffs *b, int64_t now_ms);
 /* Every one in force, oldest first. */
 void backoffs_each(const struct backoffs *b, int64_t now_ms,
                    void (*each)(void *arg, const struct backoff *x), void *arg);
-void backoffs_forget_all(struct backoffs *b); /* after a reload */
+void backoffs_forget_all(struct backoffs *b);
+/* Of this provider; NULL: of all.  lives: machines that were of no use too; auth: only
+ * what credentials that are read anew may mend. */
+struct backoffs_forgotten {
+    const char *provider;
+    bool lives, auth;
+};
+void backoffs_forget(struct backoffs *b, const struct backoffs_forgotten *f);
 
 #endif

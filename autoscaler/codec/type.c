@@ -24,6 +24,8 @@ static const struct field offer_fields[] = {
     {"interruptions", FIELD_COUNT, AT(interruptions)},
     {"closed", FIELD_BOOL, AT(closed)},
     {"note", FIELD_TEXT, AT(note)},
+    {"mean_price", FIELD_DOLLARS, AT(mean_micros_hour)},
+    {"mean_s", FIELD_SECONDS, AT(mean_ms)},
 };
 #undef AT
 

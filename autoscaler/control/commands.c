@@ -203,7 +203,7 @@ void commands_fold(struct commands *c, struct mail *mail)
     case COMMAND_DRAIN: mark(c->env, c->ledger, cmd); break;
     case COMMAND_RELOAD:
         emit(c->env, "config.asked", "", "", "a reload, by %s", asker(cmd));
-        configuration_reload(c->conf, 0);
+        configuration_ask(c->conf);
         break;
     case COMMAND_APPLY: apply(c, cmd); break;
     case COMMAND_ADOPT: adopt(c, cmd); break;

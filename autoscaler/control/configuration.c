@@ -46,6 +46,11 @@ void configuration_reload(struct configuration *c, int64_t settle_ms)
         c->wanted = true;
 }
 
+void configuration_ask(struct configuration *c)
+{
+    c->asked = c->wanted = true;
+}
+
 bool configuration_due(struct configuration *c)
 {
     if (c->settled_ms) {
@@ -89,7 +94,7 @@ static void stay(struct configuration *c, const char *why, bool held)
     free(c->problem);
     c->problem = mem_strndup(why, n && why[n - 1] == '\n' ? n - 1 : n);
     c->held = held;
-    c->approved = false;
+    c->approved = c->asked = false;
     atomic_fetch_add(&c->env->metrics.reload_failures, 1);
     emit(c->env, held ? "config.held" : "config.refused", c->path, "", "%.400s",
          c->problem);
@@ -115,7 +120,7 @@ bool configuration_approved(const struct configuration *c,
 
 void configuration_approve(struct configuration *c)
 {
-    c->approved = c->wanted = true;
+    c->approved = c->asked = c->wanted = true;
 }
 
 void configuration_replace(struct configuration *c, struct config *conf)
@@ -126,7 +131,7 @@ void configuration_replace(struct configuration *c, struct config *conf)
     c->generation++;
     free(c->problem);
     c->problem = mem_strdup("");
-    c->held = c->approved = false;
+    c->held = c->approved = c->asked = false;
     atomic_fetch_add(&c->env->metrics.reloads, 1);
     emit(c->env, "config.loaded", c->path, "", "generation %u, %u node types",
          c->generation, conf->n_types);

@@ -25,6 +25,7 @@ struct configuration {
     uint64_t held_digest;   /* of its text */
     bool approved;          /* and did, of that text */
     bool wanted;            /* somebody asked for a reload */
+    bool asked;             /* a person did: `davit reload`, `davit apply` */
     int64_t settled_ms;     /* mono: a changed file settles first; 0 */
     bool reading;           /* the source is with a worker */
     int64_t read_due_ms;    /* mono */
@@ -40,6 +41,8 @@ void configuration_close(struct configuration *c);
 /* The type of this name, or NULL. */
 const struct conf_type *type_find(const struct config *conf, const char *name);
 
+/* The next step reads it again: a person asks for it. */
+void configuration_ask(struct configuration *c);
 /* The next step reads it again, not before settle_ms from now. */
 void configuration_reload(struct configuration *c, int64_t settle_ms);
 /* Is it time to read another generation?  Asks once for each. */

@@ -104,7 +104,7 @@ static enum status outside_open(struct control *c, struct buf *errors)
     s = providers_open(&c->providers, c->configuration.now, &set, errors);
     if (s != ST_OK)
         return s;
-    providers_replace(&c->providers, &set);
+    providers_replace(&c->providers, &set, FORGETS_ALL);
     c->env.workers = env_workers(&c->env, WORKERS, WORKERS_STUCK);
     c->writes = !c->opts.ha && !c->opts.outside.in_memory;
     if (c->writes)

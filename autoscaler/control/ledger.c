@@ -22,6 +22,7 @@
 /* A journal that cannot be written is tried again after 1 s, 2 s, ... */
 enum { COMMIT_AGAIN_MS = 1000, COMMIT_MOST_MS = 5000 };
 enum { LEASE_LOOK_MS = 200 };
+enum { PROVES_MS = 300000 }; /* who lives for so long was of use */
 
 _Static_assert((int)MAIL_COPY == (int)HA_MAIL, "ha/copy.c posts it");
 
@@ -222,6 +223,31 @@ void machine_fail_life(struct ledger *l, struct machine *m, const struct err *e)
 {
     backoffs_note_life(l->backoffs, machine_offer(m), e, l->env->now_ms);
     machine_fail(l, m, e->status, e->text);
+}
+
+int64_t machine_proves_ms(const struct machine *m)
+{
+    return m->ready_ms + PROVES_MS;
+}
+
+void machine_died(struct ledger *l, struct machine *m, const struct err *e)
+{
+    machine_short_life(l, m, e);
+    machine_fail(l, m, e->status, e->text);
+}
+
+void machine_short_life(struct ledger *l, const struct machine *m,
+                        const struct err *e)
+{
+    if (!m->ready_ms ||
+        (!machine_leaves(m) && l->env->now_ms < machine_proves_ms(m)))
+        backoffs_note_life(l->backoffs, machine_offer(m), e, l->env->now_ms);
+}
+
+void machine_proved(struct ledger *l, struct machine *m)
+{
+    m->maybe.proved = true;
+    backoffs_lived(l->backoffs, machine_offer(m), m->created_ms);
 }
 
 void machine_doubt(struct ledger *l, struct machine *m, const struct err *e)

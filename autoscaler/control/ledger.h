@@ -100,6 +100,16 @@ void machine_fail(struct ledger *l, struct machine *m, enum status why,
                   const char *text);
 /* The same for one that existed and was paid for, and never came to be of use:
  * its offer backs off for longer each time. */
+/* One that was ready, or not, is no more, and nobody wanted that: when it died so
+ * soon that it was of no use, its offer backs off likewise. */
+void machine_died(struct ledger *l, struct machine *m, const struct err *e);
+/* That alone, for one that is gone already. */
+void machine_short_life(struct ledger *l, const struct machine *m,
+                        const struct err *e);
+/* It has lived for long enough to be of use. */
+void machine_proved(struct ledger *l, struct machine *m);
+/* From when on, wall. */
+int64_t machine_proves_ms(const struct machine *m);
 void machine_fail_life(struct ledger *l, struct machine *m,
                        const struct err *e);
 /* Its launch left and is not answered: it is not sent again, and counts until a

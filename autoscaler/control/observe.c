@@ -15,6 +15,9 @@ enum {
      * and a list after that: sooner, another one would be bought beside it */
     UNANSWERED_MS = 300000,
     END_LATE_MS = 600000,
+    START_TIMES =
+        4, /* all of its way takes no longer than so many times what each
+                      * step of it may */
 };
 
 /* Nobody knows what it is for: it is told, and says nothing of its offer. */
@@ -38,20 +41,54 @@ static bool list_is_awaited(const struct observe *o, const struct machine *m,
     return !o->sources->n && p && p->list_begun_ms < until;
 }
 
-/* A machine on its way that shows no progress for start_timeout has failed; a
- * slow one that moves has not (kuberay issues 4226 and 5233: a fixed time is
- * wrong both ways).  While its provider or a source cannot be read there is no
- * progress to be seen, so the time begins anew. */
-static void coming_late(struct observe *o, struct machine *m)
+/* While its provider or a source cannot be read there is no progress to be seen. */
+static void blind_count(const struct observe *o, struct machine *m)
 {
-    int64_t now = o->env->now_ms, limit = o->conf->now->start_timeout_ms, until;
-    struct err e;
+    int64_t now = o->env->now_ms;
 
     if (!provider_is_read(provider_find(o->providers, m->provider)) ||
-        !sources_fresh(o->sources) || m->maybe.contested)
-        m->progress_ms = now;
-    until = (m->progress_ms > m->since_ms ? m->progress_ms : m->since_ms) +
-            limit;
+        !sources_fresh(o->sources) || m->maybe.contested) {
+        m->progress_ms = now; /* its step begins anew */
+        if (!m->maybe.blind_since_ms)
+            m->maybe.blind_since_ms = now;
+    } else if (m->maybe.blind_since_ms) {
+        m->maybe.blind_ms += now - m->maybe.blind_since_ms;
+        m->maybe.blind_since_ms = 0;
+    }
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* All of its way, what nobody could see of it left out; a process that has just
+ * begun looks at it for as long as a step may take. */
+static int64_t way_until(const struct observe *o, const struct machine *m,
+                         int64_t limit)
+{
+    int64_t begun = later(m->created_ms, m->maybe.sent_ms);
+
+    if (m->ready_ms)
+        begun = m->since_ms; /* it comes again */
+    return later(begun + START_TIMES * limit + m->maybe.blind_ms,
+                 o->env->started_ms + limit);
+}
+
+/* A machine on its way that has made no step for start_timeout has failed; a slow
+ * one that moves has not (kuberay issues 4226 and 5233: a fixed time is wrong both
+ * ways), for START_TIMES as long. */
+static void coming_late(struct observe *o, struct machine *m)
+{
+    int64_t now = o->env->now_ms, limit = o->conf->now->start_timeout_ms, until,
+            most;
+    struct err e;
+
+    blind_count(o, m);
+    until = later(m->progress_ms, m->since_ms) + limit;
+    most = way_until(o, m, limit);
+    if (!m->maybe.blind_since_ms && most < until)
+        until = most;
     if (until > now) {
         env_wake_wall(o->env, until);
         return;
@@ -66,10 +103,31 @@ static void coming_late(struct observe *o, struct machine *m)
     if (late_stranger(o, m))
         return;
     err_set(&e, ST_RETRY, "no progress for %lld s after its launch%s%s",
-            (long long)(limit / 1000), *m->detail ? ": " : "", m->detail);
+            (long long)(now - later(m->progress_ms, m->since_ms)) / 1000,
+            *m->detail ? ": " : "", m->detail);
+    if (until == most)
+        err_set(&e, ST_RETRY,
+                "it did not come in %lld s, %d times "
+                "limits.start_timeout, though it moved%s%s",
+                (long long)(START_TIMES * limit / 1000), START_TIMES,
+                *m->detail ? ": " : "", m->detail);
     /* It was accepted and never seen: it counts until a list tells. */
     m->maybe.given_up = !*m->cloud_id;
     machine_fail_life(o->ledger, m, &e);
+}
+
+/* Those of its offer before it that were of no use are forgotten when it has lived
+ * for a while: one that joins and dies at once ends no row. */
+static void proof_due(struct observe *o, struct machine *m)
+{
+    int64_t at = machine_proves_ms(m);
+
+    if (m->maybe.proved || !m->ready_ms)
+        return;
+    if (at > o->env->now_ms)
+        env_wake_wall(o->env, at);
+    else
+        machine_proved(o->ledger, m);
 }
 
 /* The source agreed to drain it, and its work has had the time it was given. */
@@ -189,5 +247,7 @@ void observe_deadlines(struct observe *o)
             intent_late(o, m);
         else if (m->state == STATE_STOPPING)
             end_late(o, m);
+        else if (m->state == STATE_READY)
+            proof_due(o, m);
     }
 }

@@ -186,13 +186,22 @@ static void difference(const struct reloading *r, struct config *conf,
 
 /* ---- taking it over */
 
+/* A tool that saves the same file again and again says nothing new. */
+static enum forgetting forgets(const struct configuration *c,
+                               const struct config *conf)
+{
+    if (c->asked)
+        return FORGETS_ALL;
+    return conf->digest == c->now->digest ? FORGETS_NOTHING : FORGETS_CALLS;
+}
+
 static void take_over(const struct reloading *r, struct config *conf,
                       struct provider_set *set)
 {
     bool approved = configuration_approved(r->conf, conf);
     uint32_t ends = approved ? ends_of(r, conf) : 0;
 
-    providers_replace(r->providers, set);
+    providers_replace(r->providers, set, forgets(r->conf, conf));
     /* Retired plug-ins copied what they need at open(): see provider.h. */
     configuration_replace(r->conf, conf);
     sources_reloaded(r->sources);

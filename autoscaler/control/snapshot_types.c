@@ -152,8 +152,11 @@ static bool known_offers_take(const struct taking *t,
         any = true;
         v.zone = arena_strdup(t->arena, x->zone);
         v.idle_timeout_ms = config_idle_ms(t->conf, type, v.zone, v.spot);
-        if (v.price_micros_hour < 0)
+        if (v.price_micros_hour < 0 && x->price_micros_hour >= 0) {
             v.price_micros_hour = x->price_micros_hour;
+            v.mean_micros_hour = x->past.mean_micros_hour;
+            v.mean_ms = price_past_ms(&x->past);
+        }
         v.taints = taints_take(t, x->taints);
         v.note = arena_strdup(t->arena, x->note);
         backoff_take(t, type, &v, unavailable);

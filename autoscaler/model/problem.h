@@ -130,6 +130,8 @@ struct pb_offer {
     int64_t surcharge_micros_hour; /* what machines that were taken back lately
                                     * make of it: not billed */
     uint32_t interruptions;        /* how many those are */
+    int64_t mean_micros_hour; /* what one of its machines cost in the mean, */
+    int64_t mean_ms;          /* duration: over so long; at least 1 */
     int64_t backoff_until_ms;
     enum status backoff_for;
     int64_t failed_ms;
@@ -139,6 +141,9 @@ struct pb_offer {
     uint32_t first_label, n_labels; /* the type's, plus zone and market */
     uint32_t first_takes, n_takes;  /* into takes[] */
 };
+
+/* So far back prices are looked at. */
+#define PRICE_PAST_MS INT64_C(86400000)
 
 /* What one of its machines costs in truth. */
 static inline int64_t pb_offer_bill(const struct pb_offer *o)

@@ -126,6 +126,7 @@ static uint64_t types(uint64_t h, const struct problem *s)
         h = two(two(h, o->type, o->zone),
                 (uint32_t)o->spot << 1 | o->price_estimated, o->room);
         h = number(number(h, o->price_micros_hour), o->backoff_until_ms);
+        h = number(number(h, o->mean_micros_hour), o->mean_ms);
         h = number(number(h, o->failed_ms), o->idle_timeout_ms);
         h = labels(h, s, o->first_label, o->n_labels);
         h = two(h, 0, o->n_takes);

@@ -35,6 +35,8 @@ static struct pb_offer offer_make(struct builder *m, uint32_t type,
                          .backoff_for = o->backoff_for,
                          .failed_ms = o->failed_ms,
                          .interruptions = o->interruptions,
+                         .mean_micros_hour = o->mean_micros_hour,
+                         .mean_ms = o->mean_ms,
                          .room = o->closed ? 0 : o->room,
                          .closed = o->closed,
                          .idle_timeout_ms = o->idle_timeout_ms};
@@ -54,6 +56,15 @@ static void surcharge_add(struct pb_offer *o)
     o->surcharge_micros_hour = amount_times(o->price_micros_hour, n) / 2;
     o->price_micros_hour = amount_add(o->price_micros_hour,
                                       o->surcharge_micros_hour);
+}
+
+/* What has never changed cost the same for longer than anybody looks back. */
+static void mean_add(struct pb_offer *o)
+{
+    if (o->mean_ms > 0 && !o->price_estimated)
+        return;
+    o->mean_micros_hour = o->price_micros_hour;
+    o->mean_ms = PRICE_PAST_MS;
 }
 
 static enum status make_offers(struct builder *m, uint32_t type,
@@ -78,6 +89,7 @@ static enum status make_offers(struct builder *m, uint32_t type,
                 &t->resources,
                 builder_accelerator(m, v[i].first_label, v[i].n_labels),
                 v[i].spot);
+        mean_add(&v[i]);
         surcharge_add(&v[i]);
     }
     return ST_OK;

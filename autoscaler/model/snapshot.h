@@ -181,6 +181,9 @@ struct snap_offer {
                                 * is 0 then */
     const char *note;          /* what goes on there, for a person; "" */
     struct snap_quotas quotas; /* room is within them already */
+    int64_t mean_micros_hour;  /* its price in the mean, */
+    int64_t mean_ms;           /* duration: over so long; 0: it has always been
+                                * what it is */
 };
 
 struct snap_type {

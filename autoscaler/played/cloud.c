@@ -12,7 +12,7 @@
 #include "../cloud/cloud.h"
 #include "cloud_inside.h"
 
-enum { ENDING_MS = 30000 };
+enum { ENDING_MS = 30000, YOUNG_MS = 20000 };
 
 static struct cloud *clouds[CLOUDS]; /* a plug-in's open() is told of none */
 
@@ -61,6 +61,7 @@ void cloud_free(struct cloud *c)
     free(c->requests.v);
     free(c->there.v);
     free(c->told.v);
+    free(c->dearness.v);
     hash_done(&c->by_request);
     hash_done(&c->by_id);
     arena_done(&c->arena);
@@ -176,12 +177,16 @@ static void vm_fate(struct vm *vm)
     if (vm->m.failed)
         vm->m.ready_ms = INT64_MAX;
     vm->m.no_gpu = spoilt(c, w->no_gpu);
+    vm->m.restless = spoilt(c, w->restless);
+    if (spoilt(c, w->dies_young))
+        vm->m.node.dies_ms = 1 + player_chance(c->player, YOUNG_MS);
 }
 
 struct vm *vm_new(struct cloud *c, const struct order *o)
 {
     struct vm *vm = MEM_NEW(struct vm);
     struct cloud_machine *m = &vm->m;
+    int64_t dies_ms;
 
     vm->cloud = c;
     *m = (struct cloud_machine){.launched_ms = player_now_ms(c->player),
@@ -201,8 +206,10 @@ struct vm *vm_new(struct cloud *c, const struct order *o)
     vm_fate(vm);
     if (c->watch.launched)
         c->watch.launched(c->watch.arg, c, m);
+    dies_ms = m->node.dies_ms;
     m->node = m->no_gpu ? without_gpu(&c->arena, o->node) : o->node;
     m->node.id = m->id;
+    m->node.dies_ms = dies_ms;
     if (m->ready_ms != INT64_MAX)
         vm->up = player_after(c->player, m->ready_ms - m->launched_ms, vm_up,
                               vm);
@@ -275,6 +282,7 @@ void cloud_weather(struct cloud *c, const struct cloud_weather *w)
                 !w->hangs && !w->end_hangs && !w->cut_list;
 
     c->weather = *w;
+    cloud_dearness(c);
     if (!well)
         c->well_ms = 0;
     else if (!c->well_ms)

@@ -41,6 +41,7 @@ struct cloud_machine {
     int64_t gone_ms;                /* INT64_MAX: it is not being ended */
     bool failed;                    /* its start failed: listed as FAILED */
     bool no_gpu, never_joins, refuses_end;
+    bool restless;         /* each list has another detail, and address */
     bool by_person;        /* deleted by one, or taken back by the cloud */
     bool added;            /* by a person: no daemon asked for it */
     uint32_t daemon;       /* whose call it came from: player_who() */
@@ -64,6 +65,8 @@ struct cloud_machine {
     int64_t noted_ms;      /* a watcher's own */
     uint32_t noted;        /* likewise */
     int64_t noted_end_ms;  /* likewise */
+    int64_t noted_life_ms; /* likewise */
+    bool noted_joined;     /* likewise */
     struct head_machine node; /* what it is as a node */
 };
 
@@ -127,6 +130,9 @@ struct cloud_weather {
     bool invalid;      /* launches answer INVALID */
     bool lacks;        /* launches answer NOT_FOUND */
     uint32_t start_fails, no_gpu, never_joins, refuses_end; /* new machines */
+    uint32_t restless;    /* likewise: their details and addresses change for
+                          * ever */
+    uint32_t dies_young;  /* likewise: their raylets die within seconds */
     uint32_t boot_factor; /* boots take so many times longer; 0: 1 */
     uint32_t dear;        /* prices, in percent of the usual; 0: 100 */
 };
@@ -138,6 +144,9 @@ int64_t cloud_well_ms(const struct cloud *c);
 /* The n-th call from now, and no other, meets that weather. */
 void cloud_spoil(struct cloud *c, uint32_t n, const struct cloud_weather *w);
 uint64_t cloud_faults(const struct cloud *c); /* calls and machines spoilt */
+
+/* What its machines have cost so far, each by the price of the moment. */
+double cloud_bill(const struct cloud *c); /* micros */
 
 /* What a daemon was told that a type costs, the newest last. */
 struct cloud_price {

@@ -25,6 +25,11 @@ struct request { /* a launch that came in; for ever */
     struct vm *machines;
 };
 
+struct dearness { /* of its prices, from then on, in percent */
+    int64_t at_ms;
+    uint32_t dear;
+};
+
 struct cloud {
     struct player *player;
     struct cloud_opts opts;
@@ -38,8 +43,9 @@ struct cloud {
     VEC(struct request *) requests;
     struct hash by_request, by_id;
     VEC(struct cloud_price) told;
-    struct asked *late;     /* requests that are still to come in */
-    struct handle *handles; /* those that are open, the newest first */
+    VEC(struct dearness) dearness; /* by time */
+    struct asked *late;            /* requests that are still to come in */
+    struct handle *handles;        /* those that are open, the newest first */
     uint32_t calls, changes;
     int64_t unread_ms, well_ms;
     uint64_t faults;
@@ -94,6 +100,7 @@ void cloud_put_machine(const struct cloud *c, const struct cloud_machine *m,
 bool handle_is_newest(const struct handle *h);
 
 /* ---- cloud_offers.c: the provider's offers() */
+void cloud_dearness(struct cloud *c); /* its weather is another one */
 int cloud_offers(void *self, struct davit_call *call, struct davit_sink *sink,
                  davit_put_offer *put, struct davit_error *e);
 

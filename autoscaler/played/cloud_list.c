@@ -12,6 +12,7 @@ void cloud_put_machine(const struct cloud *c, const struct cloud_machine *m,
                        struct davit_sink *sink, davit_put_machine *put)
 {
     int64_t now = player_now_ms(c->player);
+    char detail[48];
     struct davit_machine out = {
         .size = sizeof out,
         .id = m->id,
@@ -27,6 +28,12 @@ void cloud_put_machine(const struct cloud *c, const struct cloud_machine *m,
         .failure = m->failed ? DAVIT_STOCKOUT : DAVIT_OK,
         .detail = m->failed ? "no capacity after all" : NULL};
 
+    if (m->restless && !m->failed) {
+        snprintf(detail, sizeof detail, "second %lld of its start",
+                 (long long)(now - m->launched_ms) / 1000);
+        out.detail = detail;
+        out.address = now / 1000 % 2 ? "10.0.0.1" : "10.0.0.2";
+    }
     put(sink, &out);
 }
 

@@ -8,16 +8,16 @@
 #include "../model/amount.h"
 #include "cloud_inside.h"
 
-static int64_t price_of(const struct cloud *c, const struct kind *k, bool spot)
+static int64_t price_of(const struct head_machine *m, bool spot, uint32_t dear)
 {
-    const struct qtys *has = &k->node.has;
+    const struct qtys *has = &m->has;
     int64_t gpus = 0;
 
     for (uint32_t i = 0; i < has->n; i++)
         if (strcmp(has->v[i].name, "GPU") == 0)
             gpus = has->v[i].amount / AMOUNT_ONE;
     return (gpus ? gpus * 1000000 : 500000) / (spot ? 2 : 1) *
-           (c->meets->dear ? c->meets->dear : 100) / 100;
+           (dear ? dear : 100) / 100;
 }
 
 static struct cloud_price *told_last(const struct handle *h, const char *type,
@@ -75,11 +75,55 @@ int cloud_offers(void *self, struct davit_call *call, struct davit_sink *sink,
                                 .available = true,
                                 .note = ""};
 
-        o.price_micros_hour = price_of(h->cloud, k, o.spot);
+        o.price_micros_hour = price_of(&k->node, o.spot, h->cloud->meets->dear);
         put(sink, &o);
         told_note(h, k->name, o.spot, o.price_micros_hour, late);
     }
     return DAVIT_OK;
+}
+
+/* ---- the bill */
+
+void cloud_dearness(struct cloud *c)
+{
+    uint32_t n = c->dearness.n, dear = c->weather.dear;
+
+    if (n ? c->dearness.v[n - 1].dear == dear : !dear)
+        return;
+    VEC_PUSH(NULL, &c->dearness,
+             ((struct dearness){player_now_ms(c->player), dear}));
+}
+
+static double bill_between(const struct vm *vm, int64_t from, int64_t to,
+                           uint32_t dear)
+{
+    int64_t now = player_now_ms(vm->cloud->player);
+
+    from = from > vm->m.launched_ms ? from : vm->m.launched_ms;
+    to = to < vm->m.gone_ms ? to : vm->m.gone_ms;
+    to = to < now ? to : now;
+    return from < to ? (double)price_of(&vm->m.node, vm->m.spot, dear) *
+                           (double)(to - from) / 3600000
+                     : 0;
+}
+
+double cloud_bill(const struct cloud *c)
+{
+    double sum = 0;
+
+    for (uint32_t i = 0; i < c->all.n; i++) {
+        int64_t from = 0;
+        uint32_t dear = 0;
+
+        for (uint32_t k = 0; k < c->dearness.n; k++) {
+            sum += bill_between(c->all.v[i], from, c->dearness.v[k].at_ms,
+                                dear);
+            from = c->dearness.v[k].at_ms;
+            dear = c->dearness.v[k].dear;
+        }
+        sum += bill_between(c->all.v[i], from, INT64_MAX, dear);
+    }
+    return sum;
 }
 
 const struct cloud_price *cloud_prices(const struct cloud *c, uint32_t *ret_n)

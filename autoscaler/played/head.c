@@ -89,7 +89,9 @@ void node_end(struct node *n, bool agreed)
         return;
     if (n->end)
         player_cancel(n->end);
-    n->end = NULL;
+    if (n->young)
+        player_cancel(n->young);
+    n->end = n->young = NULL;
     n->state = NODE_DEAD;
     n->dead_ms = player_now_ms(n->head->player);
     n->killed = n->running > 0 && agreed;
@@ -103,6 +105,15 @@ static void drained(void *arg)
 
     n->end = NULL;
     node_end(n, true);
+}
+
+static void dies_young(void *arg)
+{
+    struct node *n = arg;
+
+    n->young = NULL;
+    n->head->faults++;
+    node_end(n, false);
 }
 
 void node_idle_check(struct node *n)
@@ -142,6 +153,8 @@ static void node_joins(void *arg)
     n->joined_ms = n->idle_ms = player_now_ms(h->player);
     m->node = n;
     VEC_PUSH(NULL, &h->nodes, n);
+    if (m->dies_ms)
+        n->young = player_after(h->player, m->dies_ms, dies_young, n);
     head_changed(h);
     node_takes_work(n);
 }
@@ -170,6 +183,7 @@ void head_machine_up(struct head *h, const struct head_machine *in)
     head_machine_down(h, in->id);
     m->head = h;
     m->up = true;
+    m->dies_ms = in->dies_ms;
     snprintf(m->type, sizeof m->type, "%s", in->type);
     snprintf(m->accel, sizeof m->accel, "%s", in->accel);
     head_amounts(h, in->has, m->has);
@@ -240,6 +254,7 @@ bool head_node_of(const struct head *h, const char *machine,
                               .work_killed = n->killed,
                               .joined_ms = n->joined_ms,
                               .shown_ms = n->shown_ms,
+                              .dead_ms = n->dead_ms,
                               .idle_ms = n->running ? -1 : n->idle_ms,
                               .deadline_ms = n->deadline_ms};
     return true;
@@ -253,6 +268,11 @@ uint32_t head_waiting(const struct head *h)
 uint32_t head_running(const struct head *h)
 {
     return h->running;
+}
+
+uint32_t head_dropped(const struct head *h)
+{
+    return h->dropped;
 }
 
 uint64_t head_faults(const struct head *h)

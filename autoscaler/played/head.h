@@ -73,6 +73,7 @@ struct head_machine { /* copied */
     const char *id, *type;
     struct qtys has;
     const char *accel; /* the accelerators' type, or "" */
+    int64_t dies_ms;   /* its raylet dies so long after it joined; 0: no */
 };
 void head_machine_up(struct head *h, const struct head_machine *m);
 void head_machine_down(struct head *h, const char *id); /* its work with it */
@@ -93,6 +94,7 @@ struct head_node {     /* a machine's newest node */
     bool work_killed;  /* ... and its deadline ended what still ran */
     int64_t joined_ms, idle_ms; /* idle_ms: since; -1: it is not */
     int64_t shown_ms;           /* the first view that had it; 0 none */
+    int64_t dead_ms;            /* 0: it lives */
     int64_t deadline_ms;        /* of the drain; 0 none */
 };
 /* False: it never joined. */
@@ -123,5 +125,7 @@ void head_restart(struct head *h);
 /* The machine's raylet dies and is started again on it, as another node. */
 void head_node_restart(struct head *h, const char *machine);
 uint64_t head_faults(const struct head *h); /* answers spoilt so far */
+/* Tasks that lost their node before they were done, each time. */
+uint32_t head_dropped(const struct head *h);
 
 #endif

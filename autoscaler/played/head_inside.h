@@ -56,7 +56,8 @@ struct node {
     int64_t joined_ms, shown_ms, idle_ms, dead_ms, deadline_ms;
     int64_t agreed_ms; /* see struct head_node */
     bool killed;
-    struct due *end; /* of a drain */
+    struct due *end;   /* of a drain */
+    struct due *young; /* of a short life */
 };
 
 struct joined { /* a machine that is up */
@@ -66,6 +67,7 @@ struct joined { /* a machine that is up */
     struct node *node; /* the newest, or NULL */
     struct due *join;
     bool up;
+    int64_t dies_ms; /* see struct head_machine */
 };
 
 struct reader { /* a handle */
@@ -83,7 +85,7 @@ struct head {
     uint32_t n_columns;
     uint64_t answers; /* the number of the last one */
     uint64_t version, nodes_ever, works_ever, faults;
-    uint32_t session, waiting, running, lossy;
+    uint32_t session, waiting, running, lossy, dropped;
     int64_t late_views_ms, late_drains_ms;
     enum head_trouble trouble;
     int64_t silent_ms;

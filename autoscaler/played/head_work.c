@@ -245,6 +245,7 @@ void node_drops_work(struct node *n, bool agreed)
 
         player_cancel(t->end);
         task_off(t);
+        n->head->dropped++;
         tell(t, t->work->once ? HEAD_LOST : HEAD_AGAIN, agreed);
         if (!t->work->once)
             task_again(n->head, t->work);

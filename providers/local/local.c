@@ -16,7 +16,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-enum { TERM_MS = 10000, KILL_MS = 5000, STEP_MS = 50 };
+enum { TERM_MS = 10000, KILL_MS = 5000, STEP_MS = 50, MARK_DIGITS = 6 };
 
 static void local_close(void *self)
 {
@@ -119,19 +119,31 @@ static void add_safe(char *buf, size_t n, const char *s, size_t max)
     buf[at] = '\0';
 }
 
+/* What of a request id is chance: "davit-", then six digits that mark the journal
+ * and are the same in each (docs/ledger.md), then this. */
+static const char *chance_of(const char *request_id)
+{
+    static const char mark[] = "davit-";
+    const size_t n = sizeof mark - 1 + MARK_DIGITS;
+    const char *dash = strchr(request_id, '-');
+
+    if (strncmp(request_id, mark, sizeof mark - 1) == 0 &&
+        strlen(request_id) > n)
+        return request_id + n;
+    return dash && dash[1] != '\0' ? dash + 1 : request_id;
+}
+
 /* "<type>-<8 of the request id>-<place in it>", as the daemon names it, so
  * that `ray status` and `davit nodes` speak of the same thing. */
 static void make_id(const struct davit_launch *q, uint32_t i, unsigned salt,
                     char *buf, size_t n)
 {
-    const char *dash = strchr(q->request_id, '-'); /* after "davit-" */
-    const char *own = dash && dash[1] != '\0' ? dash + 1 : q->request_id;
     size_t at;
 
     buf[0] = '\0';
     add_safe(buf, n, q->offer, 26);
     add_safe(buf, n, "-", 1);
-    add_safe(buf, n, own, 8);
+    add_safe(buf, n, chance_of(q->request_id), 8);
     at = strlen(buf);
     if (salt == 0)
         snprintf(buf + at, n - at, "-%u", i);

@@ -140,6 +140,13 @@ def test_launch_list_terminate(box):
     assert [p.name for p in (box.tmp / "state/c1").iterdir()] == ["lock"]
 
 
+def test_names_are_those_of_the_daemon(box):
+    """Eight digits behind the journal's mark, which is the same in all of them."""
+    h = box.open()
+    ids = [h.launch("t4", f"davit-3348a1{chance}c0ffee", 1)[0]["id"] for chance in ("a7aa3ba6", "a7adaad0")]
+    assert ids == ["t4-a7aa3ba6-0", "t4-a7adaad0-0"]
+
+
 def test_arguments_and_environment(box):
     types = [{**T4, "options": {"env.LANG": "type"}}, CPU]
     options = box.options(**{"env.LANG": "provider", "pass_env": "MY_*", "env.MORE": "1", "object_store_memory": "80M",

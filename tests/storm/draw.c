@@ -347,7 +347,7 @@ static void rates_draw(struct drawing *d)
     for (int k = 0; k < HAPPENINGS; k++) {
         bool demand = k == HAPPENS_ASKS || k == HAPPENS_TASKS;
 
-        if (k == HAPPENS_LEADER && !d->s->world.ha)
+        if ((k == HAPPENS_LEADER && !d->s->world.ha) || k == HAPPENS_TOUCHED)
             continue; /* what else is drawn from a seed stays as it is */
         d->rates[k] = one_in(d, 3) ? 0 : between(d, 1, 10);
         if (demand)
@@ -445,4 +445,5 @@ void script_draw(struct script *s, uint64_t seed)
     rates_draw(&d);
     list_draw(&d);
     rare_draw(&o->rare, seed);
+    script_draw_more(s, seed);
 }

@@ -45,8 +45,8 @@ MUTANTS = [
     (3, "end_is_death", C + "providers/answers.c", "        m->maybe.ended_ms = p->env->now_ms;\n", "        machine_to(p->ledger, m, STATE_GONE);\n"),
     (3, "cost_of_half", "autoscaler/plan/limits.c", "d->cost = amount_add(d->cost, n->price_micros_hour);",
      "d->cost = amount_add(d->cost, n->price_micros_hour / 2);"),
-    (3, "max_once_raised", C + "reload.c", "    providers_replace(r->providers, set);\n",
-     "    if (conf->limits.max_nodes < r->conf->now->limits.max_nodes)\n        conf->limits.max_nodes = r->conf->now->limits.max_nodes;\n    providers_replace(r->providers, set);\n"),
+    (3, "max_once_raised", C + "reload.c", "    providers_replace(r->providers, set, forgets(r->conf, conf));\n",
+     "    if (conf->limits.max_nodes < r->conf->now->limits.max_nodes)\n        conf->limits.max_nodes = r->conf->now->limits.max_nodes;\n    providers_replace(r->providers, set, forgets(r->conf, conf));\n"),
     (3, "price_at_purchase", C + "type_names.c", "return filed >= 0 ? filed : m->price_micros_hour;",
      "return filed >= 0 && m->price_micros_hour < 0 ? filed : m->price_micros_hour;"),
     (3, "told_price_at_purchase", C + "providers/offers.c", "    if (k)\n        type_name_told(", "    if (k && m->price_micros_hour < 0)\n        type_name_told("),
@@ -83,6 +83,17 @@ MUTANTS = [
      ("enum status s = call->done[i];\n\n        if (call->job.abandoned)\n            continue;", "            m->maybe.end_doubt_ms")),
     (7, "hung_end_waited_for", C + "providers/answers.c", ("            m->busy = false;\n            m->maybe.end_doubt_ms", "    if (!late)\n        m->busy = false;"),
      ("            m->maybe.end_doubt_ms", "    m->busy = false;")),
+    (7, "any_text_is_a_step", C + "providers/machines.c", "    if (step)\n        m->progress_ms", "    if (step || told)\n        m->progress_ms"),
+    (7, "any_address_is_a_step", C + "providers/machines.c", "(*cm->address && !*m->address)", "strcmp(cm->address, m->address) != 0"),
+    (7, "running_is_a_step_each_time", C + "providers/machines.c", "cm->phase == DAVIT_RUNNING && !m->maybe.runs;", "cm->phase == DAVIT_RUNNING;"),
+    (8, "young_death_is_nothing", C + "ledger.c", "(!machine_leaves(m) && l->env->now_ms < machine_proves_ms(m)))", "(!machine_leaves(m) && m->ready_ms == l->env->now_ms))"),
+    (8, "joining_is_of_use", "autoscaler/cloud/backoff.c", "    r->backoff.failures = 0;\n    r->backoff.failed_ms = 0;\n    if (now_ms >= r->room_until_ms && !r->backoff.lives)",
+     "    r->backoff.failures = r->backoff.lives = 0;\n    r->backoff.failed_ms = 0;\n    if (now_ms >= r->room_until_ms)"),
+    (8, "same_file_forgets", C + "reload.c", "    if (c->asked)\n        return FORGETS_ALL;", "    if (c->now)\n        return FORGETS_ALL;"),
+    (8, "new_file_forgets_lives", C + "reload.c", "FORGETS_NOTHING : FORGETS_CALLS;", "FORGETS_NOTHING : FORGETS_ALL;"),
+    (9, "moves_cost_nothing", "autoscaler/plan/saving/pays.c", "m->d->bought_cost <= 0 ||", "m->d->bought_cost >= 0 ||"),
+    (9, "prices_have_no_past", "autoscaler/plan/saving/pays.c", "    return o->mean_micros_hour - pb_offer_bill(o);", "    return 0 * (o->mean_micros_hour - pb_offer_bill(o));"),
+    (9, "drained_hour_is_free", "autoscaler/plan/saving/pays.c", "DRAINED_S = 3600", "DRAINED_S = 0"),
     (0, "batch_left_twice", C + "send.c", "            call_send(s->providers, p, b.call, CALL_TIMEOUT_MS);\n            b.call = NULL;\n",
      "            call_send(s->providers, p, b.call, CALL_TIMEOUT_MS);\n"),
     (7, "renamed_end_lost", C + "providers/answers.c", "return m && strcmp(m->cloud_id, call->ids[i]) == 0 &&",
@@ -98,7 +109,7 @@ MUTANTS = [
 # A wedge shows as a world that does not settle, a forgotten machine as one that
 # is bought again, or over a limit.
 # Law 0: the program must not crash; only a rare way (control/rare.h) fills a batch of ends.
-SHOWS = {0: {0}, 1: {1}, 2: {2}, 3: {3}, 4: {4, 3, 5, 6}, 5: {5, 3}, 6: {6}, 7: {6, 7}}
+SHOWS = {0: {0}, 1: {1}, 2: {2}, 3: {3}, 4: {4, 3, 5, 6}, 5: {5, 3}, 6: {6}, 7: {6, 7}, 8: {8}, 9: {9}}
 
 
 def run(*command, cwd):

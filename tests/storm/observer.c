@@ -383,6 +383,7 @@ static void launched(void *arg, struct cloud *c, struct cloud_machine *m)
         return; /* its settings are not noted; nobody's purchase */
     if (w->plain && !m->failed)
         once_check(w, m, left);
+    vain_bought(w, c, m, left);
     if (b.of_type > max_of(w, m->type, left))
         law_broken(w, LAW_BILL,
                    "cloud %s: with %s there are %u machines of type %s, max %u",
@@ -726,6 +727,8 @@ void observer_step(struct daemon *d)
         if (d->number == 0)
             ends_check(d, page);
     }
+    if (d->number == 0)
+        vain_look(d, page);
     status_unref(page);
 }
 

@@ -22,6 +22,8 @@ enum law {
     LAW_ONCE,     /* bought once per request id */
     LAW_SETTLES,  /* it settles and rests */
     LAW_WEDGE,    /* nothing wedges */
+    LAW_BUYS,     /* nothing is bought again and again for nothing */
+    LAW_MOVES,    /* a move costs no more than staying */
     LAW_STARTS,   /* a daemon starts on what a daemon left */
 };
 
@@ -45,6 +47,11 @@ int64_t observer_price(const struct config *c, const struct cloud_machine *m);
 void budget_asks(struct world *w);
 void budget_event(struct daemon *d, const struct status_page *page,
                   const struct event *e);
+
+/* vain.c: what is waited for, and bought, in vain. */
+void vain_look(struct daemon *d, const struct status_page *page);
+void vain_bought(struct world *w, const struct cloud *c,
+                 const struct cloud_machine *new, int64_t left_ms);
 
 void observer_joins(struct world *w); /* the clouds are there */
 void observer_step(struct daemon *d); /* after each step of it */

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/buf.h"
 #include "observer.h"
 #include "script.h"
 
@@ -117,6 +119,8 @@ static void leader_happens(struct world *w, const struct happening *h)
         world_freeze(w, h->b);
 }
 
+static void live_until(struct world *w, int64_t at_ms);
+
 static void happens(struct world *w, const struct script *s,
                     const struct happening *h)
 {
@@ -180,6 +184,12 @@ static void happens(struct world *w, const struct script *s,
         w->slept_ms = world_now(w);
         break;
     case HAPPENS_CALM: calm(w); break;
+    case HAPPENS_TOUCHED:
+        for (uint32_t i = 0; i < h->a && !w->law; i++) {
+            daemon_touch(&w->daemons[0]);
+            live_until(w, world_now(w) + h->b);
+        }
+        break;
     case HAPPENS_LEADER: leader_happens(w, h); break;
     case HAPPENINGS: break;
     }
@@ -269,8 +279,61 @@ static bool needs_no_one(enum happening_kind k)
     return k == HAPPENS_ASKS || k == HAPPENS_TASKS || k == HAPPENS_CALM;
 }
 
+/* ---- law 9: a move costs no more than staying, in dollars; and work loses its node
+ * only for dollars */
+
+enum { JUDGED_SHARE = 50, JUDGED_LEAST = 100000 }; /* 2 %, or 0.10 $ */
+
+static void played_once(const struct script *s, const bool *keep, bool trace,
+                        struct played *ret);
+
+static char *without_moves(const char *file)
+{
+    static const char on[] = "consolidate: on", off[] = "consolidate: off";
+    const char *at = strstr(file, on);
+    struct buf b;
+
+    if (!at)
+        return mem_strdup(file);
+    buf_init(&b, 65536);
+    buf_printf(&b, "%.*s%s%s", (int)(at - file), file, off, at + sizeof on - 1);
+    return buf_take(&b);
+}
+
+static void moves_judge(const struct script *s, const bool *keep,
+                        struct played *ret)
+{
+    struct script stays = *s;
+    struct played p;
+    double more;
+
+    for (uint32_t i = 0; i < s->n_files; i++)
+        stays.files[i] = without_moves(s->files[i]);
+    stays.world.settings = stays.files[0];
+    played_once(&stays, keep, false, &p);
+    for (uint32_t i = 0; i < s->n_files; i++)
+        free(stays.files[i]);
+    more = ret->bill - p.bill - p.bill / JUDGED_SHARE - JUDGED_LEAST;
+    if (p.law ||
+        (more <= 0 && (ret->dropped <= p.dropped || ret->bill < p.bill)))
+        return;
+    ret->law = LAW_MOVES;
+    snprintf(ret->violation, sizeof ret->violation,
+             "with consolidation %.2f $ are paid and %u tasks lose their node, "
+             "without it %.2f $ and %u",
+             ret->bill / 1e6, ret->dropped, p.bill / 1e6, p.dropped);
+}
+
 void script_play(const struct script *s, const bool *keep, bool trace,
                  struct played *ret)
+{
+    played_once(s, keep, trace, ret);
+    if (s->judged && !ret->law)
+        moves_judge(s, keep, ret);
+}
+
+static void played_once(const struct script *s, const bool *keep, bool trace,
+                        struct played *ret)
 {
     uint32_t calls[WORLD_CLOUDS] = {0};
     static struct world w;
@@ -311,7 +374,9 @@ void script_play(const struct script *s, const bool *keep, bool trace,
                            .ms = world_now(&w),
                            .launched = w.launched,
                            .ended = w.ended,
-                           .acknowledged = w.acknowledged};
+                           .acknowledged = w.acknowledged,
+                           .dropped = w.head ? head_dropped(w.head) : 0,
+                           .bill = world_bill(&w)};
     memcpy(ret->calls, calls, sizeof calls);
     memcpy(ret->violation, w.violation, sizeof ret->violation);
     world_end(&w);

@@ -47,7 +47,9 @@
     X(never_joins) \
     X(refuses_end) \
     X(boot_factor) \
-    X(dear)
+    X(dear) \
+    X(restless) \
+    X(dies_young)
 
 static const char *const words[] = {
 #define WORD_(kind, word) word,
@@ -92,11 +94,11 @@ void script_write(const struct script *s, FILE *f)
         f,
         "world seed=%llu head=%d waits=%d boot=%u-%u end=%u clouds=%u "
         "storm=%lld plain=%d edited=%d pause=%u busy=%u leave=%d gone=%u ha=%d "
-        "slow=%u,%u,%u\n",
+        "slow=%u,%u,%u judged=%d\n",
         (unsigned long long)o->seed, o->head, o->waits, o->boot_least_ms,
         o->boot_most_ms, o->end_most_ms, o->clouds, (long long)s->storm_ms,
         s->plain, s->edited, o->pause_ms, o->busy, s->leave, s->gone, o->ha,
-        o->slow_syncs, o->slow_lines, o->slow_closings);
+        o->slow_syncs, o->slow_lines, o->slow_closings, s->judged);
     rare_write(&o->rare, f);
     for (uint32_t i = 0; i < s->n_files; i++)
         file_write(s->files[i], f);
@@ -129,17 +131,17 @@ static bool world_read(struct script *s, const char *line)
     struct world_opts *o = &s->world;
     unsigned long long seed;
     long long storm;
-    int head, waits, plain, edited, leave = 0, ha = 0;
+    int head, waits, plain, edited, leave = 0, ha = 0, judged = 0;
 
     if (sscanf(
             line,
             "world seed=%llu head=%d waits=%d boot=%u-%u end=%u clouds=%u "
             "storm=%lld plain=%d edited=%d pause=%u busy=%u leave=%d gone=%u "
-            "ha=%d slow=%u,%u,%u",
+            "ha=%d slow=%u,%u,%u judged=%d",
             &seed, &head, &waits, &o->boot_least_ms, &o->boot_most_ms,
             &o->end_most_ms, &o->clouds, &storm, &plain, &edited, &o->pause_ms,
             &o->busy, &leave, &s->gone, &ha, &o->slow_syncs, &o->slow_lines,
-            &o->slow_closings) < 10) /* older ones end there */
+            &o->slow_closings, &judged) < 10) /* older ones end there */
         return false;
     o->seed = seed;
     o->head = head;
@@ -149,6 +151,7 @@ static bool world_read(struct script *s, const char *line)
     s->plain = plain;
     s->edited = edited;
     s->leave = leave;
+    s->judged = judged;
     return true;
 }
 

@@ -35,6 +35,8 @@
     X(VERSION, "version") /* a: an older davit ran for a while, or newer */ \
     X(SLEEPS, "sleeps")   /* a: ms: the computer does */ \
     X(CALM, "calm")       /* all weather, trouble and disk faults end */ \
+    X(TOUCHED, \
+      "touched") /* the same file is saved again: a times, each b ms */ \
     X(LEADER, \
       "leader") /* a: 0: it stands still, b ms; else enum lease_trouble \
                          * of its lease, and 1 */
@@ -65,6 +67,7 @@ struct script {
     bool plain;  /* one type, requests for whole machines of it: law 5 counts */
     bool edited; /* files change more than limits */
     bool leave;  /* at the end all requests are taken back */
+    bool judged; /* law 9: it is played again without consolidation, too */
     uint32_t gone; /* that cloud, from 1 on, is down for good when all is calm */
 };
 
@@ -75,6 +78,10 @@ bool script_read(struct script *s, FILE *f, char *why, size_t n);
 
 /* One line of it, of so many bytes; false: it makes no sense. */
 bool script_line(struct script *s, const char *line, size_t n);
+
+/* ---- draw_more.c: what was thought of later, in some worlds; from a stream of
+ * chance of its own, so that all others stay as they are. */
+void script_draw_more(struct script *s, uint64_t seed);
 
 /* ---- draw.c: seeds below SEEDS_LONG give storms of an hour or so, others of up
  * to thirty. */
@@ -87,7 +94,8 @@ struct played {
     char violation[512];
     uint64_t digest, faults, steps;
     int64_t ms; /* played */
-    uint32_t launched, ended, acknowledged;
+    uint32_t launched, ended, acknowledged, dropped;
+    double bill;                  /* micros */
     uint32_t calls[WORLD_CLOUDS]; /* of each cloud, in the storm, after the
                                    * first minute */
 };

@@ -85,11 +85,23 @@ struct daemon *first(struct world *w);
     X(46, journal_deleted) \
     X(46, journal_deleted_and_nobody_asks)
 
+/* test_vain.c: what is waited for, or bought, in vain. */
+#define VAIN(X) \
+    X(50, progress_for_ever) \
+    X(50, died_after_join) \
+    X(51, touch_file) \
+    X(51, limits_touched) \
+    X(51, type_mended) \
+    X(52, failed_on_a_quiet_cluster) \
+    X(53, many_flips) \
+    X(53, one_rise)
+
 #define SEQUENCE_OF_(n, f) const char *f(void);
 EDITED(SEQUENCE_OF_)
 LATE(SEQUENCE_OF_)
 LED(SEQUENCE_OF_)
 TIMED(SEQUENCE_OF_)
+VAIN(SEQUENCE_OF_)
 #undef SEQUENCE_OF_
 
 #endif

@@ -989,7 +989,8 @@ static const char *type_dropped_then_found(void)
     EDITED(X) \
     LATE(X) \
     LED(X) \
-    TIMED(X)
+    TIMED(X) \
+    VAIN(X)
 
 static const struct sequence {
     int number;

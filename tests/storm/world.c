@@ -315,6 +315,12 @@ void daemon_reload(struct daemon *d, const char *settings)
         control_reload(d->control, 0);
 }
 
+void daemon_touch(struct daemon *d)
+{
+    if (d->control)
+        control_reload(d->control, 0);
+}
+
 void world_other_version(struct world *w, bool older)
 {
     /* 0.1 writes the reasons that it knows; what is later has more. */
@@ -592,6 +598,15 @@ uint64_t world_faults(const struct world *w)
     return n;
 }
 
+double world_bill(const struct world *w)
+{
+    double sum = 0;
+
+    for (uint32_t i = 0; i < w->n_clouds; i++)
+        sum += cloud_bill(w->clouds[i]);
+    return sum;
+}
+
 /* ---- begin, end */
 
 void world_begin(struct world *w, const struct world_opts *o)
@@ -659,6 +674,8 @@ void world_end(struct world *w)
     if (w->slow_lines)
         log_setup(LOG_ERROR, false);
     log_stop(0);
+    free(w->vain.v);
+    free(w->of_use.v);
     disk_free(w->disk);
     player_free(w->player);
 }

@@ -81,6 +81,17 @@ struct needed_then {
     uint32_t n;
 };
 
+/* A machine that did no good: its raylet died as soon as it had joined. */
+struct life_in_vain {
+    char offer[80];         /* cloud, type, market */
+    int64_t left_ms, at_ms; /* its launch; it was over */
+};
+
+struct life_of_use { /* the last of an offer */
+    char offer[80];
+    int64_t at_ms;
+};
+
 struct asked_for { /* a launch that left a daemon */
     char id[48];
     int64_t first_ms;
@@ -116,6 +127,8 @@ struct world {
     uint32_t edits;    /* files that were saved */
     uint64_t faults;   /* beside those of clouds and head */
     uint32_t acknowledged, ended, tasks_lost, launched;
+    VEC(struct life_in_vain) vain; /* vain.c */
+    VEC(struct life_of_use) of_use;
     uint32_t adopters; /* daemons whose person adopted all: bits */
     int64_t lost_ms;   /* a daemon told last that a machine goes, or went */
     bool released;     /* a person let ends go on that were held */
@@ -160,6 +173,7 @@ void daemon_stop(struct daemon *d); /* as with SIGTERM */
  * synced with it; survives as in disk.h. */
 void world_crash(struct world *w, bool power, uint64_t survives);
 void daemon_reload(struct daemon *d, const char *settings);
+void daemon_touch(struct daemon *d); /* its file is saved as it was */
 /* The leader stands still for so long; meanwhile another one may lead. */
 void world_freeze(struct world *w, int64_t ms);
 /* Ends those that must not lead any more; how long it may run before that is
@@ -197,5 +211,6 @@ bool world_expects(struct world *w); /* a request stands that will expire */
 bool world_asks(struct world *w);    /* for anything; with a daemon */
 uint32_t world_changes(const struct world *w); /* calls that change things */
 uint64_t world_faults(const struct world *w);
+double world_bill(const struct world *w); /* micros, so far */
 
 #endif

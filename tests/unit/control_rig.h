@@ -276,7 +276,7 @@ static inline void rig_start(const char *config, const struct source_ops *ops,
     if (providers_open(&rig.providers, rig.conf.now, &set, &errors) != ST_OK)
         fail_msg("%s", errors.s);
     buf_done(&errors);
-    providers_replace(&rig.providers, &set);
+    providers_replace(&rig.providers, &set, FORGETS_ALL);
     assert_int_equal(
         sources_open(&rig.sources, &rig.env, &rig.ledger, &rig.conf, &err),
         ST_OK);

@@ -258,6 +258,58 @@ static void test_throttled(void **state)
     backoffs_free(r);
 }
 
+/* One that joins ends no row: it may die at once.  One that lives does. */
+static void test_lives(void **state)
+{
+    (void)state;
+    struct backoffs *r = backoffs_new();
+    struct err e = {.status = ST_BROKEN};
+    int64_t now = NOW;
+    for (int64_t delay = 10000; delay <= 640000; delay *= 4) {
+        const struct backoff *t = backoffs_note_life(r, key("t4", "a"), &e,
+                                                     now);
+        assert_int_equal(t->delay_ms, delay);
+        now = t->until_ms + 1000;
+        backoffs_joined(r, key("t4", "a"), now, now + 500);
+        now += 1000;
+    }
+    /* Launched before the last of them ended, it proves nothing. */
+    backoffs_lived(r, key("t4", "a"), NOW);
+    assert_true(backoffs_note_life(r, key("t4", "a"), &e, now)->delay_ms >
+                640000);
+    backoffs_lived(r, key("t4", "a"), now + 1);
+    now += 24 * 3600000;
+    assert_int_equal(backoffs_note_life(r, key("t4", "a"), &e, now)->delay_ms,
+                     10000);
+    backoffs_free(r);
+}
+
+/* What a load of the configuration forgets. */
+static void test_forgetting(void **state)
+{
+    (void)state;
+    struct backoffs *r = backoffs_new();
+    struct err sold = {.status = ST_STOCKOUT}, no = {.status = ST_AUTH};
+    struct err died = {.status = ST_BROKEN};
+    backoffs_note_launch(r, key("t4", "a"), 1, 0, &sold, NOW);
+    backoffs_note_launch(r, key("v100", "a"), 1, 0, &no, NOW);
+    backoffs_note_life(r, key("l4", "a"), &died, NOW);
+    backoffs_forget(r,
+                    &(struct backoffs_forgotten){.auth = true, .lives = true});
+    assert_non_null(find(r, "t4", "a", NOW + 1));
+    assert_non_null(find(r, "l4", "a", NOW + 1));
+    assert_null(find(r, "v100", "a", NOW + 1)); /* its provider's */
+    backoffs_forget(r, &(struct backoffs_forgotten){0});
+    assert_null(find(r, "t4", "a", NOW + 1));
+    assert_non_null(find(r, "l4", "a", NOW + 1));
+    backoffs_forget(
+        r, &(struct backoffs_forgotten){.provider = "other", .lives = true});
+    assert_non_null(find(r, "l4", "a", NOW + 1));
+    backoffs_forget(r, &(struct backoffs_forgotten){.lives = true});
+    assert_null(find(r, "l4", "a", NOW + 1));
+    backoffs_free(r);
+}
+
 static const struct backoff *asked(struct backoffs *r, uint32_t n, uint32_t got,
                                    int64_t now)
 {
@@ -357,6 +409,7 @@ int main(void)
         cmocka_unit_test(test_yes_and_no),    cmocka_unit_test(test_failed),
         cmocka_unit_test(test_together),      cmocka_unit_test(test_throttled),
         cmocka_unit_test(test_quota_room),    cmocka_unit_test(test_each),
+        cmocka_unit_test(test_lives),         cmocka_unit_test(test_forgetting),
         cmocka_unit_test(test_many)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

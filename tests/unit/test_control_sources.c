@@ -229,6 +229,48 @@ static void test_failed_read_changes_no_machine(void **state)
     assert_non_null(rig.sources.all[0].view);
 }
 
+/* Names come back: a node that was dead when a machine was launched says nothing of
+ * that machine's raylet. */
+static void test_old_death(void **state)
+{
+    struct source_node n[2] = {node("i-1", "old", SOURCE_DEAD),
+                               node("i-1", "new", SOURCE_DEAD)};
+    struct machine *m;
+
+    (void)state;
+    viewed(0, "s", n, 0);
+    viewed(0, "s", n, 1);
+    rig_pass(1000);
+    m = rig_machine("m", STATE_STARTING, "i-1");
+    viewed(0, "s", n, 1);
+    assert_int_equal(m->state, STATE_STARTING);
+    assert_int_equal(m->why, REASON_NONE);
+    rig_pass(1000);
+    viewed(0, "s", n + 1, 1); /* its own */
+    assert_int_equal(m->state, STATE_STOPPING);
+    assert_int_equal(m->why, REASON_END_FAILED);
+}
+
+/* A machine that is to end, and has never joined, waits for the next view: that brings
+ * a step, though all in it is as it was. */
+static void test_view_that_is_waited_for(void **state)
+{
+    struct machine *m = rig_machine("m", STATE_STARTING, "i-1");
+
+    (void)state;
+    viewed(0, "s", NULL, 0);
+    rig_pass(1000);
+    rig.env.news = false;
+    viewed(0, "s", NULL, 0);
+    assert_false(rig.env.news);
+    rig_pass(1000);
+    machine_to(&rig.ledger, m, STATE_DRAINING);
+    source_drain(&rig.sources, m, false);
+    assert_int_equal(m->state, STATE_DRAINING);
+    viewed(0, "s", NULL, 0);
+    assert_true(rig.env.news);
+}
+
 static struct source_job *drain_asked(struct machine *m)
 {
     if (m->state != STATE_DRAINING)
@@ -674,6 +716,8 @@ int main(void)
         TEST(test_dies, start_ray),
         TEST(test_unknown_is_not_dead, start_ray),
         TEST(test_failed_read_changes_no_machine, start_ray),
+        TEST(test_old_death, start_ray),
+        TEST(test_view_that_is_waited_for, start_ray),
         TEST(test_drain_accepted, start_ray),
         TEST(test_drain_refused, start_ray),
         TEST(test_drain_of_an_earlier_raylet, start_ray),

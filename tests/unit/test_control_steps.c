@@ -64,6 +64,74 @@ static void test_late_machine(void **state)
         backoffs_find(rig.ledger.backoffs, machine_offer(m), rig.env.now_ms));
 }
 
+static int64_t step_of(struct call_machine *cm)
+{
+    struct machine *m = fleet_by_id(&rig.ledger.fleet, "m");
+
+    rig_pass(1000);
+    machine_seen(&rig.providers, rig_site(), cm, true);
+    return rig.env.now_ms - m->progress_ms;
+}
+
+/* A zone, an address: each counts once.  Another text, or another address, is no step. */
+static void test_each_step_counts_once(void **state)
+{
+    struct call_machine cm = {.id = "i-1",
+                              .request_id = "",
+                              .type = "t",
+                              .zone = "",
+                              .address = "",
+                              .detail = "",
+                              .unit = "",
+                              .held = "",
+                              .phase = DAVIT_STARTING};
+
+    (void)state;
+    rig_machine("m", STATE_STARTING, "i-1");
+    cm.detail = "1 s";
+    assert_int_equal(step_of(&cm), 1000);
+    cm.detail = "2 s";
+    assert_int_equal(step_of(&cm), 2000);
+    cm.address = "10.0.0.1";
+    assert_int_equal(step_of(&cm), 0);
+    cm.address = "10.0.0.2";
+    assert_int_equal(step_of(&cm), 1000);
+    cm.address = "10.0.0.1";
+    assert_int_equal(step_of(&cm), 2000);
+    cm.zone = "a";
+    assert_int_equal(step_of(&cm), 0);
+    cm.zone = "b";
+    assert_int_equal(step_of(&cm), 1000);
+}
+
+/* However it moves: four start_timeouts are all there is, as far as it could be seen. */
+static void test_the_way_has_an_end(void **state)
+{
+    struct machine *m = rig_machine("m", STATE_STARTING, "i-1");
+
+    (void)state;
+    for (int i = 0; i < 7; i++) {
+        rig_site()->list_begun_ms = rig.env.now_ms;
+        rig_site()->list_failures = i == 3 ? 1
+                                           : 0; /* five minutes do not count */
+        observe_deadlines(&observe);
+        assert_int_equal(m->why, REASON_NONE);
+        rig_pass(300000);
+        m->progress_ms = rig.env.now_ms;
+    }
+    rig_site()->list_begun_ms = rig.env.now_ms;
+    observe_deadlines(&observe);
+    rig_pass(600000 - 1);
+    m->progress_ms = rig_site()->list_begun_ms = rig.env.now_ms;
+    observe_deadlines(&observe);
+    assert_int_equal(m->why, REASON_NONE);
+    rig_pass(1);
+    rig_site()->list_begun_ms = rig.env.now_ms;
+    observe_deadlines(&observe);
+    assert_int_equal(m->why, REASON_END_FAILED);
+    assert_non_null(strstr(m->detail, "4 times limits.start_timeout"));
+}
+
 /* What cannot be seen is not late. */
 static void test_unseen_is_not_late(void **state)
 {
@@ -409,9 +477,53 @@ static void test_unplaced(void **state)
     rig_pass(2000);
     unplaced_emit(&u, &page);
     assert_true(rig_emitted("demand.waits"));
+    /* A view that lacks it for a moment is no end. */
     planned.waiting = 0;
     unplaced_emit(&u, &page);
+    rig_pass(3000);
+    planned.waiting = 1;
+    unplaced_emit(&u, &page);
+    rig_pass(3000);
+    planned.waiting = 0;
+    unplaced_emit(&u, &page);
+    assert_false(rig_emitted("demand.placed"));
+    rig_pass(5000);
+    unplaced_emit(&u, &page);
     assert_true(rig_emitted("demand.placed"));
+}
+
+/* That a second look follows is no obstacle, and yet it waits. */
+static void test_unconfirmed_is_not_told(void **state)
+{
+    static struct unplaced u;
+    const char *str[] = {"", "me"};
+    const struct pb_demand demand = {.owner = 1};
+    const struct pb_bundle bundle = {.count = 1};
+    struct plan_refusal why = {.why = REASON_MAX_TYPE};
+    struct plan_bundle planned = {.waiting = 1, .n_refusals = 1};
+    struct problem now = {.str = str,
+                          .demands = &demand,
+                          .n_demands = 1,
+                          .bundles = &bundle,
+                          .n_bundles = 1};
+    struct plan plan = {.bundles = &planned, .refusals = &why};
+    struct status_page page = {.now = &now, .plan = &plan};
+
+    (void)state;
+    u = (struct unplaced){.env = &rig.env};
+    unplaced_emit(&u, &page);
+    rig_pass(2000);
+    unplaced_emit(&u, &page);
+    assert_true(rig_emitted("demand.waits"));
+    why.why = REASON_UNCONFIRMED;
+    for (int i = 0; i < 4; i++) {
+        unplaced_emit(&u, &page);
+        rig_pass(3000);
+    }
+    assert_false(rig_emitted("demand.placed"));
+    for (uint32_t i = 0; i < u.n; i++)
+        assert_true(u.notes[i].why != REASON_UNCONFIRMED ||
+                    !u.notes[i].emitted);
 }
 
 int main(void)
@@ -419,6 +531,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
         TEST(test_late_machine),
+        TEST(test_each_step_counts_once),
+        TEST(test_the_way_has_an_end),
         TEST(test_unseen_is_not_late),
         TEST(test_unsent_intent),
         TEST(test_unanswered_and_unsent),
@@ -434,6 +548,7 @@ int main(void)
         TEST(test_request_is_refused),
         TEST(test_fallback),
         TEST(test_unplaced),
+        TEST(test_unconfirmed_is_not_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

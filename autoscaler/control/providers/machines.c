@@ -178,30 +178,42 @@ static void type_seen(struct providers *p, struct machine *m,
     fleet_touch(&p->ledger->fleet, m);
 }
 
-static void progress_seen(struct providers *p, struct machine *m,
-                          const struct call_machine *cm)
+/* Has it come further than ever before?  Each step counts once: it has a zone, it
+ * has an address, it runs.  Another text, another address is no step: what goes
+ * round and round would be waited for for ever. */
+static bool stepped_on(struct machine *m, const struct call_machine *cm)
 {
+    bool runs = cm->phase == DAVIT_RUNNING && !m->maybe.runs;
+
+    m->maybe.runs = m->maybe.runs || runs;
+    return runs || (*cm->zone && !*m->zone) || (*cm->address && !*m->address);
+}
+
+static void way_seen(struct providers *p, struct machine *m,
+                     const struct call_machine *cm)
+{
+    bool step = stepped_on(m, cm);
     bool moved = *cm->zone && strcmp(m->zone, cm->zone) != 0;
+    bool told = m->state < STATE_READY && !m->maybe.lacks &&
+                machine_detail(m, cm->detail);
 
     if (strcmp(m->host_group, cm->unit) != 0) {
         snprintf(m->host_group, sizeof m->host_group, "%s", cm->unit);
         p->env->news = true;
     }
-    if (strcmp(m->address, cm->address) == 0 && !moved &&
-        !(m->state < STATE_READY && !m->maybe.lacks &&
-          machine_detail(m, cm->detail)))
+    if (!step && !moved && !told && strcmp(m->address, cm->address) == 0)
         return;
     if (moved)
         snprintf(m->zone, sizeof m->zone, "%s", cm->zone);
     snprintf(m->address, sizeof m->address, "%s", cm->address);
     if (!m->maybe.lacks)
         machine_detail(m, cm->detail);
-    m->progress_ms = p->env->now_ms;
+    if (step)
+        m->progress_ms = p->env->now_ms;
     fleet_touch(&p->ledger->fleet, m);
 }
 
-/* One that had joined tells nothing about the next launch, and may still have
- * work: it goes the way of all others. */
+/* One that had joined may still have work: it goes the way of all others. */
 static void failure_seen(struct providers *p, struct machine *m,
                          const struct call_machine *cm)
 {
@@ -210,10 +222,7 @@ static void failure_seen(struct providers *p, struct machine *m,
     if (m->why == REASON_END_FAILED)
         return; /* told; what it leads to is ends.h's */
     snprintf(e.text, sizeof e.text, "%s", cm->detail);
-    if (m->state < STATE_READY)
-        machine_fail_life(p->ledger, m, &e);
-    else
-        machine_fail(p->ledger, m, e.status, cm->detail);
+    machine_died(p->ledger, m, &e);
 }
 
 /* Somebody else ends it: a person, or the cloud that wants it back. */
@@ -271,7 +280,7 @@ void machine_seen(struct providers *p, const struct provider_state *s,
     launch_seen(p, m, cm);
     type_seen(p, m, cm);
     held_seen(p, m, cm);
-    progress_seen(p, m, cm);
+    way_seen(p, m, cm);
     /* Also one that is ending already: its launch did work, and it is on the
      * bill until a list lacks it. */
     if (m->state < STATE_STARTING)
@@ -292,6 +301,8 @@ void machine_seen(struct providers *p, const struct provider_state *s,
 
 static void machine_absent(struct providers *p, struct machine *m)
 {
+    struct err e;
+
     switch (standing_of(m)) {
     case STANDING_ASKED:
     case STANDING_ACCEPTED:
@@ -302,6 +313,8 @@ static void machine_absent(struct providers *p, struct machine *m)
         interrupted_note(p->ledger, m);
         if (m->maybe.taken)
             break;
+        err_set(&e, ST_RETRY, "its cloud no longer has it");
+        machine_short_life(p->ledger, m, &e);
         atomic_fetch_add(&p->env->metrics.lost, 1);
         figure_count(&p->env->metrics.figures, FIGURE_LOST, 1,
                      FIGURE_LABELS_(m->type, m->provider));

@@ -64,6 +64,24 @@ uint32_t offer_room(const struct providers *p, const struct known_offer *o)
     return all < UNLIMITED ? (uint32_t)all : UNLIMITED;
 }
 
+/* Those that its provider does not tell of any more go. */
+static void offers_begin(struct providers *p, const char *provider)
+{
+    for (uint32_t i = 0; i < p->offers.n; i++)
+        if (strcmp(p->offers.v[i].provider, provider) == 0)
+            p->offers.v[i].told = false;
+}
+
+static void offers_end(struct providers *p)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < p->offers.n; i++)
+        if (p->offers.v[i].told)
+            p->offers.v[kept++] = p->offers.v[i];
+    p->offers.n = kept;
+}
+
 /* Of an offer that comes twice the later one counts. */
 static void known_put(struct providers *p, const char *provider,
                       const struct call_offer *o, struct taints taints,
@@ -79,7 +97,9 @@ static void known_put(struct providers *p, const char *provider,
         snprintf(k->zone, sizeof k->zone, "%s", o->zone);
     }
     k->available = o->available;
+    k->told = true;
     k->price_micros_hour = o->price_micros_hour;
+    price_past_note(&k->past, o->price_micros_hour, p->env->mono_ms);
     k->taints = taints;
     k->note = note;
     k->most = o->most;
@@ -260,7 +280,7 @@ void provider_offered(struct providers *p, struct provider_state *s,
     for (uint32_t i = 0; i < call->offers.n; i++)
         closed_tell(p, s, &call->offers.v[i]);
     before = known_hash(p, s);
-    offers_drop(p, name);
+    offers_begin(p, name);
     arena_reset(&s->offered);
     compare(p, s, call, &s->offered);
     for (uint32_t i = 0; i < call->offers.n; i++) {
@@ -272,6 +292,7 @@ void provider_offered(struct providers *p, struct provider_state *s,
                     : (struct taints){0},
                   arena_strdup(&s->offered, o->note));
     }
+    offers_end(p);
     quotas_take(p, s, call);
     prices_settle(p);
     if (known_hash(p, s) != before)

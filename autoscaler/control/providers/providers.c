@@ -145,7 +145,29 @@ static void goes_on(struct providers *p, struct provider_state **was,
     offers_soon(s);
 }
 
-void providers_replace(struct providers *p, struct provider_set *set)
+static void backoffs_over(struct providers *p, enum forgetting how)
+{
+    if (how == FORGETS_ALL)
+        backoffs_forget_all(p->ledger->backoffs);
+    else
+        backoffs_forget(
+            p->ledger->backoffs,
+            &(struct backoffs_forgotten){.auth = how == FORGETS_NOTHING,
+                                         .lives = how == FORGETS_NOTHING});
+    if (how != FORGETS_NOTHING)
+        p->ledger->unhelped.n = 0;
+}
+
+/* It is another one from now on. */
+static void provider_over(struct providers *p, const char *name)
+{
+    offers_drop(p, name);
+    backoffs_forget(p->ledger->backoffs, &(struct backoffs_forgotten){
+                                             .provider = name, .lives = true});
+}
+
+void providers_replace(struct providers *p, struct provider_set *set,
+                       enum forgetting how)
 {
     struct provider_set old = {p->all.v, p->all.n};
 
@@ -155,13 +177,12 @@ void providers_replace(struct providers *p, struct provider_set *set)
         if (now)
             goes_on(p, &old.v[i], now);
         else
-            offers_drop(p, old.v[i]->conf->name);
+            provider_over(p, old.v[i]->conf->name);
     }
     set_close(p, &old);
     p->all.v = set->v;
     p->all.n = p->all.cap = set->n;
-    backoffs_forget_all(p->ledger->backoffs);
-    p->ledger->unhelped.n = 0;
+    backoffs_over(p, how);
 }
 
 /* ---- closing */

@@ -17,6 +17,7 @@
 #include "../configuration.h"
 #include "../ledger.h"
 #include "../ours.h"
+#include "../prices/past.h"
 
 /* What the cloud lets one have of several offers of a provider together. */
 struct known_quota {
@@ -66,11 +67,13 @@ enum { SHORT_MS = 600000 }; /* so long a list that lacks many is doubted */
 struct known_offer {
     char provider[32], type[64], zone[48];
     bool spot, available;
+    bool told; /* in the answer that is being read */
     int64_t price_micros_hour;
-    struct taints taints; /* more than the type's */
-    const char *note;     /* what goes on there, or "" */
-    uint32_t most;        /* more that may be launched, UNLIMITED: not known; */
-    uint32_t counted;     /* there were so many of it when that was said */
+    struct price_past past; /* what it was before */
+    struct taints taints;   /* more than the type's */
+    const char *note;       /* what goes on there, or "" */
+    uint32_t most;    /* more that may be launched, UNLIMITED: not known; */
+    uint32_t counted; /* there were so many of it when that was said */
     const struct known_takes *takes; /* of its provider's quotas */
     uint32_t n_takes;
 };
@@ -113,9 +116,17 @@ struct provider_set {
 /* Opens all that the configuration names, or none; errors one a line. */
 enum status providers_open(struct providers *p, const struct config *conf,
                            struct provider_set *ret, struct buf *errors);
+/* What a load of the configuration ends (docs/ledger.md). */
+enum forgetting {
+    FORGETS_NOTHING, /* the same text again: but for refused credentials */
+    FORGETS_CALLS,   /* another text: not the machines that were of no use, of
+                      * providers that go on */
+    FORGETS_ALL,     /* a person asked for it */
+};
 /* Takes the set over in place of those there are, which go on where they are the
- * same, and forgets all back-offs. */
-void providers_replace(struct providers *p, struct provider_set *set);
+ * same. */
+void providers_replace(struct providers *p, struct provider_set *set,
+                       enum forgetting how);
 /* Closes a set that is not taken over. */
 void providers_drop(struct providers *p, struct provider_set *set);
 /* Closes those of earlier generations whose last call is back: on a worker, as a

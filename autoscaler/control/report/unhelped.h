@@ -4,8 +4,8 @@
  * A machine is bought for some demand, joins, and its node will not have that
  * demand: it has a taint, or lacks a label or a resource, that nobody told us
  * of.  To buy another for it would be to buy without end.  So the type is left
- * alone for bundles of that shape: 10 minutes, doubling to 4 hours; a reload of
- * the configuration forgets it.  Owned by the control thread.
+ * alone for bundles of that shape: 10 minutes, doubling to 4 hours; another
+ * configuration forgets it.  Owned by the control thread.
  */
 #ifndef CONTROL_UNHELPED_H
 #define CONTROL_UNHELPED_H

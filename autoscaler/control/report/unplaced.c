@@ -8,7 +8,12 @@
 
 #include "../../model/amount.h"
 
-enum { GRACE_MS = 2000, AGAIN_MS = 60000, EARLY_MS = 30000 };
+enum {
+    GRACE_MS = 2000,
+    OVER_MS = 5000, /* longer than work may be in doubt (sources/lately.h) */
+    AGAIN_MS = 60000,
+    EARLY_MS = 30000
+};
 
 /* Something of the node type itself: it does not explain a wait when another
  * offer has something else in the way. */
@@ -138,9 +143,10 @@ static void note_emit(struct unplaced *u, const struct status_page *page,
     int64_t now = u->env->mono_ms;
     struct buf b;
 
+    n->over_ms = 0;
     if (n->since_ms == 0)
         n->since_ms = now;
-    if (n->emitted)
+    if (n->emitted || n->why == REASON_UNCONFIRMED)
         return;
     if (n->emitted_ms && now - n->emitted_ms < AGAIN_MS) {
         env_wake_mono(u->env, n->emitted_ms + AGAIN_MS);
@@ -158,6 +164,20 @@ static void note_emit(struct unplaced *u, const struct status_page *page,
          reason_code(n->why), "%u bundle%s: %s", n->count,
          n->count == 1 ? "" : "s", b.s);
     buf_done(&b);
+}
+
+/* Has it been over for long enough to say so?  One that nobody was told of is over at
+ * once. */
+static bool is_over(struct unplaced *u, struct unplaced_note *n)
+{
+    int64_t now = u->env->mono_ms;
+
+    if (!n->over_ms)
+        n->over_ms = now;
+    if (!n->emitted || now - n->over_ms >= OVER_MS)
+        return true;
+    env_wake_mono(u->env, n->over_ms + OVER_MS);
+    return false;
 }
 
 static bool owner_waits(const struct unplaced *u, const char *owner)
@@ -180,6 +200,8 @@ void unplaced_emit(struct unplaced *u, const struct status_page *page)
             note_emit(u, page, n);
             continue;
         }
+        if (!is_over(u, n))
+            continue;
         n->since_ms = 0;
         if (n->emitted && !owner_waits(u, n->owner))
             emit(u->env, "demand.placed", n->owner, "",
@@ -187,7 +209,7 @@ void unplaced_emit(struct unplaced *u, const struct status_page *page)
         n->emitted = false;
     }
     for (uint32_t i = 0; i < u->n; i++)
-        if (u->notes[i].count > 0 ||
+        if (u->notes[i].count > 0 || u->notes[i].emitted ||
             (u->notes[i].emitted_ms &&
              u->env->mono_ms - u->notes[i].emitted_ms < AGAIN_MS))
             u->notes[kept++] = u->notes[i];

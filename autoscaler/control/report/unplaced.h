@@ -3,7 +3,9 @@
  *
  * A note is one owner and one reason, however many bundles.  It is emitted when it
  * has lasted for a moment, and not again within a minute, so that demand that
- * flickers does not push everything else out of the ring.  There is a ceiling
+ * flickers does not push everything else out of the ring; its end when it has lasted,
+ * too: a view that lacks it may be one between two places.  That a second look
+ * follows is no obstacle, and is not told.  There is a ceiling
  * on notes; beyond it the API and the metrics still show all.  Reads the page of
  * this step, changes nothing but its notes.  Control thread only.
  */
@@ -19,6 +21,7 @@ struct unplaced_note {
     enum reason why;
     uint32_t count, bundle;       /* in this step; the first of them */
     int64_t since_ms, emitted_ms; /* mono; 0: not now, never */
+    int64_t over_ms; /* mono: nothing of it waits since; 0: it does */
 };
 enum { UNPLACED_NOTES = 64 };
 

@@ -196,7 +196,9 @@ static void look_first(struct sources *s, struct source *h, struct machine *m)
 
     if (!source_is_fresh(s, h) || h->began_ms < m->drain_since_ms) {
         sources_hurry(s);
-        return; /* the view brings another step */
+        s->looks_first =
+            true; /* the view brings another step, whatever is in it */
+        return;
     }
     if (n && n->status != SOURCE_DEAD)
         return; /* joins.c */

@@ -69,6 +69,11 @@ void source_taken_clear(struct source *h);
  * was asked for: such an answer tells how it was before. */
 int64_t source_age_ms(const struct sources *s, const struct source *h);
 void source_index(struct source *h);
+/* Before `next` is the view: since when its dead are, as views told. */
+void source_deaths(struct source *h, struct source_view *next, int64_t now_ms);
+/* Of a dead node of the view, wall; 0: it was dead in the first view. */
+int64_t source_died_ms(const struct source *h, const struct source_node *n);
+
 struct source *source_for_machines(struct sources *s); /* to change it */
 
 /* ---- joins.c: after a good view */

@@ -48,13 +48,16 @@ static void machine_unknown(struct sources *s, struct machine *m)
 
 static void machine_dead(struct sources *s, struct machine *m, bool unknown)
 {
+    struct err e;
+
     if (m->state == STATE_DRAINING && (m->drain_accepted || !unknown)) {
         machine_to(s->ledger, m, STATE_STOPPING);
         atomic_fetch_add(&s->env->metrics.ends, 1);
     } else if (unknown) {
         machine_unknown(s, m);
     } else {
-        machine_fail(s->ledger, m, ST_BROKEN, "its raylet died");
+        err_set(&e, ST_BROKEN, "its raylet died");
+        machine_died(s->ledger, m, &e);
         machine_to(s->ledger, m, STATE_STOPPING);
     }
 }
@@ -90,10 +93,13 @@ static void drain_resume(struct sources *s, const struct source *h,
 static void machine_registered(struct sources *s, struct machine *m,
                                const struct source_node *n)
 {
+    bool first = !*m->ray_id;
+
     if (strcmp(n->node_id, m->ray_id) == 0)
         return;
     snprintf(m->ray_id, sizeof m->ray_id, "%s", n->node_id);
-    m->progress_ms = s->env->now_ms;
+    if (first) /* one that begins again and again comes no further */
+        m->progress_ms = s->env->now_ms;
     fleet_touch(&s->ledger->fleet, m);
 }
 
@@ -127,20 +133,27 @@ static void lacking_tell(struct sources *s, struct machine *m,
     m->maybe.lacks = true;
 }
 
+static int64_t launched_ms(const struct machine *m)
+{
+    return m->maybe.sent_ms ? m->maybe.sent_ms : m->created_ms;
+}
+
 static void coming_seen(struct sources *s, const struct source *h,
                         struct machine *m, const struct source_node *n)
 {
     bool another = n && strcmp(n->node_id, m->ray_id) != 0;
     const struct qty *lacks;
+    struct err e;
 
     if (!n)
         return;
     lacks = h->ops->late_devices ? NULL
                                  : lacking(type_find(s->conf->now, m->type), n);
     if (n->status == SOURCE_DEAD) {
-        if (!another)
-            return;
-        machine_fail(s->ledger, m, ST_BROKEN, "its raylet died while joining");
+        if (!another || source_died_ms(h, n) < launched_ms(m))
+            return; /* of another life under that name */
+        err_set(&e, ST_BROKEN, "its raylet died while joining");
+        machine_fail_life(s->ledger, m, &e);
         m->maybe.given_up = !*m->cloud_id; /* a list tells what there is */
         if (*m->cloud_id)
             machine_to(s->ledger, m, STATE_STOPPING);

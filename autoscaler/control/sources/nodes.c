@@ -48,6 +48,49 @@ void source_index(struct source *h)
     source_taken_clear(h);
 }
 
+/* ---- those that are dead: since when, as far as this process saw */
+
+struct death {
+    const char *id;
+    int64_t since_ms;
+};
+
+static const struct death *death_of(const struct source *h, const char *id)
+{
+    const struct death *d;
+
+    for (uint32_t at = 0; (d = hash_next(&h->deaths, hash_name(id), &at));)
+        if (strcmp(d->id, id) == 0)
+            return d;
+    return NULL;
+}
+
+void source_deaths(struct source *h, struct source_view *next, int64_t now_ms)
+{
+    struct death *v = ARENA_ARRAY(&next->arena, struct death, next->n_nodes);
+    struct hash deaths;
+    uint32_t n = 0;
+
+    hash_init(&deaths, &next->arena, next->n_nodes);
+    for (uint32_t i = 0; i < next->n_nodes; i++) {
+        const char *id = next->nodes[i].node_id;
+        const struct death *was = h->view ? death_of(h, id) : NULL;
+
+        if (next->nodes[i].status != SOURCE_DEAD)
+            continue;
+        v[n] = (struct death){id, was ? was->since_ms : h->view ? now_ms : 0};
+        hash_add(&deaths, hash_name(id), &v[n++]);
+    }
+    h->deaths = deaths;
+}
+
+int64_t source_died_ms(const struct source *h, const struct source_node *n)
+{
+    const struct death *d = death_of(h, n->node_id);
+
+    return d ? d->since_ms : 0;
+}
+
 const struct source_node *source_node_named(const struct source *h,
                                             const char *id)
 {

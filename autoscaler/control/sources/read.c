@@ -123,7 +123,8 @@ static void view_taken(struct sources *s, struct source *h,
     bool restarted = h->view && strcmp(h->view->session, j->view->session) != 0;
 
     s->env->news = s->env->news || !h->view || h->failures > 0 ||
-                   !source_view_same(h->view, j->view);
+                   s->looks_first || !source_view_same(h->view, j->view);
+    s->looks_first = false;
     if (h->failures >= FAILURES_EMITTED || !h->view || *h->problem)
         emit(s->env, "source.up", h->address, "", "session %s, %u nodes",
              j->view->session, j->view->n_nodes);
@@ -134,6 +135,7 @@ static void view_taken(struct sources *s, struct source *h,
              "request_resources from us, and `ray status` stays empty");
     }
     crowd_tell(s, h, j->view);
+    source_deaths(h, j->view, s->env->now_ms);
     source_view_unref(h->view);
     h->view = source_view_ref(j->view);
     h->view_ms = s->env->now_ms;

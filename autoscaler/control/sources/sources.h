@@ -38,6 +38,7 @@ struct source {
     struct source_view *before; /* the one before it, likewise: two_looks */
     struct lately lately;       /* what work took there: two_looks */
     struct hash names; /* its nodes by name, in the view's arena: see nodes.c */
+    struct hash deaths;         /* its dead nodes by id, likewise */
     struct source_taken *taken; /* for each of its nodes, likewise: claims.c */
     int64_t read_ms;            /* wall, of the last good one */
     int64_t asked_ms;           /* wall, when the read under way began */
@@ -63,6 +64,7 @@ struct sources {
     const struct configuration *conf;
     struct source all[SOURCES]; /* the Ray head first */
     uint32_t n;
+    bool looks_first; /* something that is to end waits for a view */
 };
 
 /* ---- sources.c: opening, and the call that fits an answer */

@@ -15,6 +15,7 @@
 #include "../limits.h"
 #include "../order.h"
 #include "../pace.h"
+#include "pays.h"
 #include "running_load.h"
 #include "without.h"
 
@@ -336,6 +337,14 @@ static void try_without(struct attempt *a, uint32_t first, uint32_t other,
     mark(a, other, true);
     if (without(a, &d) && worth(a, price, cost = cost_of(a, &d)) &&
         comparable(a, first, other, &d) &&
+        move_pays(
+            &(struct move){.groups = &a->host_groups,
+                           .d = &d,
+                           .first = first,
+                           .other = other,
+                           .busy = any_busy(a, first) || any_busy(a, other),
+                           .price = price,
+                           .gain = a->cost - cost}) &&
         (!best->found || cost < best->cost)) {
         bool buys = d.bought_cost > 0 || !settled(&d);
 

@@ -1,0 +1,57 @@
+/*
+ * pays.c - see pays.h.
+ */
+#include "pays.h"
+
+/* What a move costs: both machines while the new one comes and the work of the old
+ * one has its time, and the new one while work begins again. */
+enum { OVERLAP_S = 600, DRAINED_S = 3600, RESTART_S = 900, HOUR_S = 3600 };
+
+/* Of a mean that differs from the price, so much more an hour. */
+static int64_t past_more(const struct pb_offer *o, int64_t *over_ms)
+{
+    if (o->mean_ms < *over_ms)
+        *over_ms = o->mean_ms;
+    return o->mean_micros_hour - pb_offer_bill(o);
+}
+
+static int64_t nodes_past(const struct move *m, uint32_t first,
+                          int64_t *over_ms)
+{
+    const struct problem *s = m->d->t->s;
+    int64_t more = 0;
+
+    for (uint32_t i = first; i != NONE;
+         i = host_group_next(m->groups, first, i))
+        if (s->nodes[i].offer != NONE)
+            more += past_more(&s->offers[s->nodes[i].offer], over_ms);
+    return more;
+}
+
+/* What staying has cost more than the plan would have, by the prices of the past. */
+static int64_t regret(const struct move *m)
+{
+    const struct problem *s = m->d->t->s;
+    int64_t over_ms = PRICE_PAST_MS, gain = m->gain;
+
+    gain += nodes_past(m, m->first, &over_ms);
+    gain += nodes_past(m, m->other, &over_ms);
+    for (uint32_t o = 0; o < s->n_offers; o++)
+        if (m->d->offer_bought[o] > 0)
+            gain -= past_more(&s->offers[o], &over_ms) *
+                    (int64_t)m->d->offer_bought[o];
+    return gain / HOUR_S * (over_ms / 1000);
+}
+
+static int64_t cost_of(const struct move *m)
+{
+    if (!m->busy)
+        return m->price / HOUR_S * OVERLAP_S;
+    return m->price / HOUR_S * (OVERLAP_S + DRAINED_S) +
+           m->d->bought_cost / HOUR_S * RESTART_S;
+}
+
+bool move_pays(const struct move *m)
+{
+    return m->d->bought_cost <= 0 || regret(m) >= cost_of(m);
+}
