@@ -458,6 +458,11 @@ void ledger_copied(struct ledger *l, struct mail *mail)
     bool good = ha_fold(l->ha, l->env->journal, mail, &err);
 
     filling_tell(l);
+    if (l->ha->lacked)
+        emit(l->env, "journal.rewritten", l->path, "",
+             "somebody deleted or changed ConfigMaps of it: all of it is "
+             "written again");
+    l->ha->lacked = false;
     if (good) {
         if (!l->copy_ok)
             log_info("the copy in the cluster can be written again");

@@ -29,6 +29,7 @@ struct kube_state {
     char *space, *name, *identity;
     int64_t token;
     struct kube_maps maps;
+    bool touched;    /* a write met what somebody else had done */
     unsigned marked; /* maps that the first one's mark speaks of */
     char version[KUBE_MAPS_MOST][64]; /* "" : not known */
     json_t *stale[KUBE_MAPS_MOST]; /* keys to be taken out of it; NULL: none */
@@ -245,6 +246,7 @@ static enum status shard_put(struct kube_state *s, int shard, json_t *data,
         *ret = NULL;
         if (!conflict(st, err) && st != ST_NOT_FOUND)
             break;
+        s->touched = true; /* or our own reply was lost */
         st = look(s, shard, &seen, err);
         json_decref(seen);
         if (st != ST_OK && st != ST_NOT_FOUND)
@@ -256,6 +258,21 @@ static enum status shard_put(struct kube_state *s, int shard, json_t *data,
 }
 
 /* ---- all of it */
+
+/* Only who it is, and of which version. */
+static enum status meta_ask(struct kube_state *s, unsigned map, json_t **ret,
+                            struct err *err)
+{
+    char path[PATH_MAX_];
+    struct kube_call call = {
+        .method = "GET", .path = path, .accept = KUBE_METADATA};
+    enum status st;
+
+    path_write(s, (int)map, path);
+    st = kube_do(s->kube, &call, err);
+    *ret = call.reply;
+    return st;
+}
 
 struct rows {
     VEC(struct mirror_row) v;
@@ -464,8 +481,8 @@ static enum status maps_write(struct kube_state *s, json_t **data,
 {
     enum status st = ST_OK;
 
-    if (s->maps.n > s->marked && !data[0])
-        data[0] = json_object(); /* for its mark, which comes first */
+    if ((s->maps.n > s->marked || !*s->version[0]) && !data[0])
+        data[0] = json_object(); /* for its marks, which come first */
     for (unsigned map = 0; map < s->maps.n && st == ST_OK; map++) {
         json_t *reply = NULL;
 
@@ -505,6 +522,60 @@ enum status kube_state_write(struct kube_state *s,
         st = maps_write(s, data, err);
     for (unsigned map = 0; map < KUBE_MAPS_MOST; map++)
         json_decref(data[map]);
+    return st;
+}
+
+/* What lies there and is not ours is taken out with the next write. */
+static void others_note(struct kube_state *s, unsigned map, const json_t *now)
+{
+    const char *key;
+    json_t *v;
+
+    json_object_foreach(json_object_get(now, "data"), key, v) {
+        const struct kube_place *p = kube_maps_find(&s->maps, key);
+
+        if ((!p || p->map != map) && !json_object_get(s->stale[map], key))
+            stale_note(s, key, map, (uint32_t)json_string_length(v));
+    }
+}
+
+/* all: also where the version is the one that we know. */
+static enum status map_check(struct kube_state *s, unsigned map, bool all,
+                             bool *lacks, struct err *err)
+{
+    json_t *now = NULL;
+    enum status st = meta_ask(s, map, &now, err);
+    bool same = strcmp(text_at(now, "metadata", "resourceVersion"),
+                       s->version[map]) == 0;
+
+    json_decref(now);
+    now = NULL;
+    if (st == ST_NOT_FOUND) {
+        *lacks = *lacks || *s->version[map];
+        s->version[map][0] = '\0';
+        return ST_OK;
+    }
+    if (st != ST_OK || (same && !all))
+        return st;
+    *lacks = *lacks || !same;
+    st = look(s, (int)map, &now, err);
+    if (st == ST_OK)
+        others_note(s, map, now);
+    json_decref(now);
+    return st == ST_NOT_FOUND ? ST_OK : st;
+}
+
+enum status kube_state_check(struct kube_state *s, bool *ret_lacks,
+                             struct err *err)
+{
+    bool all = s->touched;
+    enum status st = ST_OK;
+
+    *ret_lacks = s->touched;
+    for (unsigned map = 0; map < s->marked && st == ST_OK; map++)
+        st = map_check(s, map, all, ret_lacks, err);
+    if (st == ST_OK)
+        s->touched = false;
     return st;
 }
 

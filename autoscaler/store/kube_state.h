@@ -39,6 +39,11 @@ enum status kube_state_open(struct kube_state *s, struct arena *arena,
 enum status kube_state_write(struct kube_state *s,
                              const struct mirror_row *rows, uint32_t n,
                              struct err *err);
+/* Are they as this leader left them?  Where somebody has deleted one, or changed it
+ * (pruned, edited, put an older one back): *ret_lacks, and all rows are to be written
+ * again; what he put there that is not ours goes with that.  Errors as above. */
+enum status kube_state_check(struct kube_state *s, bool *ret_lacks,
+                             struct err *err);
 /* How full they are: past 100 a row has no place. */
 unsigned kube_state_percent(const struct kube_state *s);
 

@@ -223,6 +223,22 @@ enum status mirror_written(struct journal *j, const struct mirror_row *rows,
     return st;
 }
 
+enum status mirror_all(struct journal *j, struct err *err)
+{
+    enum status st = ST_OK;
+
+    for (int k = 0; k < MIRROR_KINDS && st == ST_OK; k++) {
+        char sql[300];
+
+        snprintf(sql, sizeof sql,
+                 "INSERT INTO changed(kind, id) SELECT '%s', %s FROM main.%s "
+                 "WHERE true ON CONFLICT(kind, id) DO NOTHING",
+                 kinds[k].kind, kinds[k].key, kinds[k].kind);
+        st = sql_run(j, sql, err);
+    }
+    return st;
+}
+
 bool mirror_waits(struct journal *j, const char *kind, const char *id)
 {
     bool found;

@@ -28,6 +28,8 @@ enum status mirror_take(struct journal *j, uint32_t max, struct arena *arena,
 /* These are in the copy.  A row changed since it was taken stays noted. */
 enum status mirror_written(struct journal *j, const struct mirror_row *rows,
                            uint32_t n, struct err *err);
+/* All of them are changed: the copy may lack any. */
+enum status mirror_all(struct journal *j, struct err *err);
 /* Is this row's last change not in the copy yet? */
 bool mirror_waits(struct journal *j, const char *kind, const char *id);
 

@@ -220,3 +220,19 @@ def test_too_few_rights_are_named(plane, tmp_path):
         d.p.kill()
         d.p.wait()
     assert os.path.exists(path)
+
+
+def test_pruned_maps_are_written_again(plane, kubeconfig, tmp_path):
+    """Somebody deletes what nothing is written to just now; who is promised something after that has it, and so have the others."""
+    maps = "/api/v1/namespaces/default/configmaps"
+    with Pair(tmp_path, kubeconfig, head=NO_HEAD) as p:
+        for k in range(8):
+            p.a.post({"owner": f"o{k}", "bundles": [{"CPU": 1}]})
+        for k in range(1, 16):
+            plane.client.delete(f"{maps}/davit-demo-{k}")
+        p.a.post({"owner": "late", "bundles": [{"CPU": 1}]})
+        assert p.a.events("journal.rewritten")
+        p.a.kill()
+        p.b.until(lambda: p.b.answers("/v1/request_resources/late"), SOON)
+        for owner in ("late", *(f"o{k}" for k in range(8))):
+            assert p.b.get(f"/v1/request_resources/{owner}")[0] == 200, owner

@@ -23,6 +23,7 @@ struct lease {
     int64_t until_ms;      /* nobody else takes it before */
     struct leader *leader; /* or who led last; NULL: its process has ended */
     VEC(struct row) rows;
+    bool pruned; /* by somebody, and not seen yet */
     uint64_t faults;
 };
 
@@ -168,6 +169,25 @@ static enum status write_rows(struct ha *base, const struct mirror_row *rows,
     return answered ? ST_OK : err_set(err, ST_RETRY, "no answer");
 }
 
+static enum status check(struct ha *base, bool *ret_lacks, struct err *err)
+{
+    struct lease *l = ((struct leader *)base)->lease;
+
+    if (l->trouble == LEASE_SILENT)
+        return err_set(err, ST_RETRY, "no answer");
+    *ret_lacks = l->pruned;
+    l->pruned = false;
+    return ST_OK;
+}
+
+void lease_prune(struct lease *l)
+{
+    for (uint32_t i = l->rows.n; i-- > 0;)
+        if (player_chance(l->player, 4))
+            row_drop(l, &l->rows.v[i]);
+    l->pruned = true;
+}
+
 static unsigned percent(const struct ha *h)
 {
     (void)h;
@@ -187,7 +207,7 @@ static struct workers *worker(struct ha *h, struct mailbox *answers)
 
 /* ---- who leads */
 
-static const struct ha_ops ops = {read_rows, write_rows, percent,
+static const struct ha_ops ops = {read_rows, write_rows, check, percent,
                                   leads,     deposed,    worker};
 
 struct ha *lease_take(struct lease *l)

@@ -73,7 +73,8 @@ struct daemon *first(struct world *w);
     X(23, led_consolidation) \
     X(42, led_launch_for_two) \
     X(42, led_launch_while_others_ask) \
-    X(42, led_copy_is_full)
+    X(42, led_copy_is_full) \
+    X(46, led_copy_is_pruned)
 
 /* test_time.c: what takes its time, and the world goes on. */
 #define TIMED(X) \

@@ -123,3 +123,30 @@ const char *led_copy_is_full(void)
                      w->launched, failed);
     return NULL;
 }
+
+/* 46.  Somebody prunes the ConfigMaps; another owner is promised something; then the
+ * leader is killed.  The next one knows all that was promised, before and after. */
+const char *led_copy_is_pruned(void)
+{
+    struct world *w = leads(eight, false, 1);
+
+    world_ask(w, 0, GPUS(2));
+    world_run(w, 5 * MINUTE);
+    lease_prune(w->lease);
+    world_ask(w, 1, "{\"num_cpus\": 4}");
+    for (int i = 0; i < 60 && w->acknowledged < 2; i++)
+        world_run(w, SECOND);
+    world_run(w, 25 * SECOND); /* a write may take twenty */
+    if (alive(w) != 2 || w->acknowledged != 2)
+        return wrong("%u machines, %u answers: the test tests nothing",
+                     alive(w), w->acknowledged);
+    world_crash(w, false, 0);
+    for (int i = 0; i < 60 && !first(w)->control; i++) {
+        world_run(w, SECOND);
+        daemon_start(first(w));
+    }
+    world_run(w, 20 * MINUTE);
+    return alive(w) == 2 && !w->ended
+               ? NULL
+               : wrong("%u machines, %u were ended", alive(w), w->ended);
+}

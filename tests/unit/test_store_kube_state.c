@@ -372,6 +372,57 @@ static void whatever_fails_no_row_is_lost(void **state)
     arena_done(&a);
 }
 
+/* Somebody deletes a map, prunes another and puts a row of his own into a third: it is
+ * seen, whether a write meets it or not, and what is written then is all there is. */
+static void what_others_do_is_seen(void **state)
+{
+    struct arena a = {0};
+    struct mirror_row *rows, some[60];
+    char *expected[60] = {0};
+    struct kube_state *s;
+    struct err e;
+    bool lacks;
+    uint32_t n;
+
+    (void)state;
+    s = lead(1, &a, &rows, &n);
+    for (int i = 0; i < 60; i++) {
+        some[i] = row(&a, i, 700, 'x');
+        expected[i] = (char *)some[i].json;
+    }
+    put(s, some, 60);
+    assert_int_equal(kube_state_check(s, &lacks, &e), ST_OK);
+    assert_false(lacks);
+    for (int met = 0; met < 2; met++) {
+        const char *name;
+        json_t *map;
+        int at = 0;
+
+        json_object_foreach(maps, name, map) {
+            json_object_set_new(json_object_get(map, "metadata"),
+                                "resourceVersion",
+                                json_sprintf("%d", ++version));
+            if (at == 1)
+                json_object_clear(json_object_get(map, "data"));
+            if (at++ == 2)
+                json_object_set_new(json_object_get(map, "data"),
+                                    "machine.of-another", json_string("{}"));
+        }
+        json_object_del(maps, met ? "davit-c-0" : "davit-c-9");
+        if (met)
+            put(s, some, 60);
+        assert_int_equal(kube_state_check(s, &lacks, &e), ST_OK);
+        assert_true(lacks);
+        put(s, some, 60);
+        assert_int_equal(kube_state_check(s, &lacks, &e), ST_OK);
+        assert_false(lacks);
+        assert_int_equal(keys_of_all(), 60);
+    }
+    kube_state_free(s);
+    check(expected, 60, 2);
+    arena_done(&a);
+}
+
 /* Of two copies of a row the upper one holds, and the lower one goes. */
 static void a_move_cut_short_is_ended(void **state)
 {
@@ -499,6 +550,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(fifty_thousand_machines),
         TEST(whatever_fails_no_row_is_lost),
+        TEST(what_others_do_is_seen),
         TEST(a_move_cut_short_is_ended),
         TEST(few_rows_lie_as_in_0_1),
         TEST(a_replaced_leader_makes_no_map),

@@ -7,6 +7,7 @@
 #include "ha.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "../../base/alloc.h"
 #include "../../base/clock.h"
@@ -16,6 +17,7 @@
 
 enum {
     ROWS_AT_ONCE = 4000,
+    CHECK_MS = 50000,
     RETRY_MS = 500, /* between failed writes */
     GOODBYE_MS = 2000,
 };
@@ -26,6 +28,7 @@ struct ha_job {
     struct arena arena;
     struct mirror_row *rows;
     uint32_t n;
+    bool check, lacks; /* is it to be looked at the copy; it is not as it was */
     enum status status;
     struct err err;
 };
@@ -59,7 +62,21 @@ static void job_run(struct job *job)
 {
     struct ha_job *j = (struct ha_job *)job;
 
-    j->status = j->ha->ops->write(j->ha, j->rows, j->n, &j->err);
+    j->status = j->n ? j->ha->ops->write(j->ha, j->rows, j->n, &j->err) : ST_OK;
+    if (j->status == ST_OK && j->check)
+        j->status = j->ha->ops->check(j->ha, &j->lacks, &j->err);
+}
+
+/* Before somebody is promised something, and now and then. */
+static bool check_due(struct ha *h, const struct ha_job *job)
+{
+    bool due = clock_mono_ms() >= h->check_mono_ms;
+
+    for (uint32_t i = 0; i < job->n && !due; i++)
+        due = strcmp(job->rows[i].kind, "request") == 0;
+    if (due)
+        h->check_mono_ms = clock_mono_ms() + CHECK_MS;
+    return due;
 }
 
 bool ha_stop(struct ha *h)
@@ -97,7 +114,8 @@ int64_t ha_push(struct ha *h, struct journal *j)
         log_error("%s", err.text);
         job->n = 0;
     }
-    if (job->n == 0) {
+    job->check = check_due(h, job);
+    if (job->n == 0 && !job->check) {
         arena_done(&job->arena);
         free(job);
         return INT64_MAX;
@@ -125,6 +143,16 @@ bool ha_leads(struct ha *h)
     return h->ops->leads(h);
 }
 
+/* Where somebody changed the copy, nothing is known of what is in it. */
+static void good_fold(struct ha *h, struct journal *j, const struct ha_job *job)
+{
+    mirror_written(j, job->rows, job->n, NULL);
+    if (!job->lacks)
+        return;
+    mirror_all(j, NULL);
+    h->lacked = true;
+}
+
 bool ha_fold(struct ha *h, struct journal *j, struct mail *mail,
              struct err *err)
 {
@@ -136,7 +164,7 @@ bool ha_fold(struct ha *h, struct journal *j, struct mail *mail,
     if (job->status == ST_CANCELLED)
         h->ops->deposed(h, job->err.text);
     if (good)
-        mirror_written(j, job->rows, job->n, NULL);
+        good_fold(h, j, job);
     else
         *err = job->err;
     h->due_mono_ms = good ? 0 : clock_mono_ms() + RETRY_MS;

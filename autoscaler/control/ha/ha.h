@@ -26,6 +26,8 @@ struct ha_ops {
     /* Blocks, on a worker; one at a time. */
     enum status (*write)(struct ha *h, const struct mirror_row *rows,
                          uint32_t n, struct err *err);
+    /* Is the copy as we left it?  As kube_state_check(); on a worker. */
+    enum status (*check)(struct ha *h, bool *ret_lacks, struct err *err);
     unsigned (*percent)(const struct ha *h);
     bool (*leads)(struct ha *h); /* ha_leads() */
     /* Another one leads: this process ends.  Where it is played it may return,
@@ -41,9 +43,10 @@ struct ha {
     /* copy.c's; control thread */
     struct workers *worker;
     bool writing;
-    atomic_ullong pulse; /* so often the loop went round */
-    unsigned percent;    /* after the last write */
-    int64_t due_mono_ms;
+    atomic_ullong pulse;                /* so often the loop went round */
+    unsigned percent;                   /* after the last write */
+    int64_t due_mono_ms, check_mono_ms; /* it is looked at then */
+    bool lacked; /* somebody changed it: all is written again; not told yet */
 };
 
 /* ---- lease.c */

@@ -322,6 +322,11 @@ static enum status maps_write(struct ha *h, const struct mirror_row *rows,
     return kube_state_write(((struct kube_ha *)h)->state, rows, n, err);
 }
 
+static enum status maps_check(struct ha *h, bool *lacks, struct err *err)
+{
+    return kube_state_check(((struct kube_ha *)h)->state, lacks, err);
+}
+
 static unsigned maps_percent(const struct ha *h)
 {
     return kube_state_percent(((const struct kube_ha *)h)->state);
@@ -339,5 +344,6 @@ static struct workers *worker(struct ha *h, struct mailbox *answers)
     return workers_new(1, 0, answers);
 }
 
-static const struct ha_ops ops = {maps_read,   maps_write,   maps_percent,
-                                  leads_still, process_ends, worker};
+static const struct ha_ops ops = {maps_read,    maps_write,  maps_check,
+                                  maps_percent, leads_still, process_ends,
+                                  worker};

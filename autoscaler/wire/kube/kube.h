@@ -45,12 +45,16 @@ struct kube *kube_new(struct kube_access *a);
 void kube_free(struct kube *k);
 
 #define KUBE_JSON "application/json"
+/* Of an object its metadata alone; from who cannot, all of it. */
+#define KUBE_METADATA \
+    "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1," KUBE_JSON
 #define KUBE_MERGE_PATCH "application/merge-patch+json"
 
 struct kube_call {
     const char *method;        /* NULL: GET */
     const char *path;          /* "/api/v1/nodes/x?limit=1" */
     const char *content_type;  /* NULL: KUBE_JSON, when there is a body */
+    const char *accept;        /* NULL: KUBE_JSON */
     const char *body;          /* JSON text, NULL: none */
     int64_t deadline_mono_ms;  /* 0: 10 s from now */
     const atomic_bool *cancel; /* NULL: none */

@@ -271,11 +271,13 @@ static enum status call_once(struct kube *k, struct kube_call *c,
 
     arena_reset(&k->scratch);
     kube_exchange(k, c->path, &k->scratch, x);
+    headers = (struct davit_kv *)(uintptr_t)x->headers; /* has room for one */
+    if (c->accept)
+        headers[0].value = c->accept;
     x->method = c->method ? c->method : "GET";
     x->deadline_mono_ms = c->deadline_mono_ms;
     x->cancel = c->cancel;
     if (c->body) {
-        headers = (struct davit_kv *)(uintptr_t)x->headers; /* has room */
         headers[x->n_headers++] = (struct davit_kv){
             "Content-Type", c->content_type ? c->content_type : KUBE_JSON};
         x->body = c->body;
