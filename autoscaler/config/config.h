@@ -28,6 +28,16 @@ struct conf_provider {
     uint32_t line, column;
 };
 
+/* Capacity that is paid for anyway. */
+struct conf_reserved {
+    bool given;
+    const char *id;          /* the cloud's, "" */
+    uint32_t count;          /* machines */
+    int64_t from_ms;         /* wall; 0: it has begun */
+    int64_t until_ms;        /* wall; 0: it has no end */
+    int64_t drain_before_ms; /* its machines are left so long before that */
+};
+
 struct conf_type {
     struct snap_type fact; /* offers: zones x markets as configured */
     const char *hash;      /* 16 hex digits over what a machine is made
@@ -35,6 +45,7 @@ struct conf_type {
     const char *made;      /* likewise, whatever the provider is called */
     const struct conf_pair *options; /* options: of the type, flattened */
     uint32_t n_options;
+    struct conf_reserved reserved;
     uint32_t line, column;
 };
 

@@ -17,16 +17,20 @@ static void market_add(struct reader *r, struct raw_type *t,
     enum raw_market m = MARKET_ON_DEMAND;
     bool good = v->kind == YNODE_TEXT;
 
+    if (good && strcmp(v->text, "reserved") == 0 && strstr(where, ".market")) {
+        t->market_reserved = true;
+        return;
+    }
     if (good && (strcmp(v->text, "spot") == 0 || strcmp(v->text, "true") == 0))
         m = MARKET_SPOT;
     else
         good = good && (strcmp(v->text, "on-demand") == 0 ||
                         strcmp(v->text, "false") == 0);
     if (!good || (strchr("tf", *v->text) && strstr(where, ".market"))) {
-        diag_add(
-            r->diag, v, "%s must be %s, or a list of both, got %s", where,
-            strstr(where, ".market") ? "on-demand or spot" : "true or false",
-            ynode_shown(r->arena, v));
+        diag_add(r->diag, v, "%s must be %s, or a list, got %s", where,
+                 strstr(where, ".market") ? "on-demand, spot or reserved"
+                                          : "true or false",
+                 ynode_shown(r->arena, v));
         return;
     }
     for (uint32_t i = 0; i < t->n_markets; i++)
@@ -42,7 +46,7 @@ static void market_read(struct reader *r, const struct ynode *v,
 {
     struct raw_type *t = target;
 
-    if (t->n_markets) {
+    if (t->n_markets || t->market_reserved) {
         diag_add(r->diag, v, "%s: give market or spot, not both", where);
         return;
     }
@@ -131,7 +135,9 @@ const struct key type_keys[] = {
     {"zones", KEY_CUSTOM, .read = zones_read,
      .help = "zones it may be launched in"},
     {"market", KEY_CUSTOM, .read = market_read,
-     .help = "on-demand, spot, or a list of both"},
+     .help = "on-demand, spot, a list of both, or reserved"},
+    {"reserved", KEY_CUSTOM, .read = reserved_read,
+     .help = "of market: reserved, what is paid for anyway"},
     {"spot", KEY_CUSTOM, .read = market_read,
      .help = "short for market: true is spot"},
     {"price", KEY_MONEY, AT(price), .max = 100000, .help = "dollars an hour"},

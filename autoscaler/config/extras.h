@@ -38,6 +38,13 @@ void kubernetes_read(struct reader *r, const struct ynode *v, const char *where,
                      void *target);
 extern const struct key kubernetes_keys[];
 
+/* reserved.c */
+void reserved_read(struct reader *r, const struct ynode *v, const char *where,
+                   void *target);
+/* What it means for the type: before the type is finished. */
+void reserved_settle(struct raw *d, struct raw_type *t);
+extern const struct key reserved_keys[];
+
 /* shares.c */
 void shares_read(struct reader *r, const struct ynode *v, const char *where,
                  void *target);

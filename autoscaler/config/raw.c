@@ -2,6 +2,7 @@
  * raw.c - from the raw configuration to a generation of settings; see raw.h.
  */
 #include "raw.h"
+#include "extras.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -313,6 +314,8 @@ static void type_finish(struct raw *d, struct raw_type *t,
     const struct cat_machine m = t->found;
     struct snap_type *f = &ret->fact;
 
+    reserved_settle(d, t);
+    ret->reserved = t->reserved;
     *f = (struct snap_type){
         .name = t->name,
         .provider = t->provider,

@@ -30,6 +30,8 @@ struct raw_type {
     VEC(const char *) zones;
     enum raw_market markets[2];
     uint32_t n_markets; /* 0: on-demand */
+    bool market_reserved;
+    struct conf_reserved reserved;
     uint32_t min, max, hosts;
     int64_t idle_timeout_ms, boot_ms;
     int32_t priority;

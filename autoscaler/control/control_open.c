@@ -41,7 +41,7 @@ static void join(struct control *c)
         env, l, conf, &c->requests, &c->board, &c->providers, &c->ends, NULL};
     c->reloading = (struct reloading){conf, &c->providers, &c->sources,
                                       &c->ends, &c->known};
-    c->observe = (struct observe){env, l, conf, &c->providers, &c->sources};
+    c->observe = (struct observe){env, l, conf, &c->providers, &c->sources, 0};
     c->improvement = (struct improvement){.env = env, .conf = conf};
     c->known = (struct known){env,          l,
                               conf,         &c->providers,

@@ -234,8 +234,63 @@ static void intent_late(struct observe *o, struct machine *m)
     machine_to(o->ledger, m, STATE_GONE);
 }
 
+/* ---- reservations */
+
+static bool is_over(const struct conf_reserved *r, int64_t now_ms)
+{
+    return r->until_ms && now_ms >= r->until_ms - r->drain_before_ms;
+}
+
+/* Its cloud ends it with its reservation, or goes on at the full price: it is
+ * left in time, as one that is taken back; a later end keeps it after all. */
+static void reservation_ends(struct observe *o, struct machine *m)
+{
+    const struct conf_type *t = type_find(o->conf->now, m->type);
+    bool over = t && t->reserved.given && is_over(&t->reserved, o->env->now_ms);
+
+    if (over == m->maybe.expires || m->state >= STATE_STOPPING)
+        return;
+    m->maybe.expires = m->maybe.leaving = over;
+    m->maybe.leaves_ms = over ? t->reserved.until_ms : 0;
+    if (!over && m->state == STATE_DRAINING && !m->drain_accepted &&
+        m->why == REASON_END_TAKEN)
+        machine_to(o->ledger, m, STATE_READY);
+    fleet_touch(&o->ledger->fleet, m);
+    o->env->news = true;
+    emit(o->env, over ? "node.leaving" : "node.stays", m->id,
+         reason_code(REASON_END_TAKEN), "%s%s", m->type,
+         over ? ": its reservation ends" : ": its reservation ends later");
+}
+
+/* One that begins or is left changes what can be bought. */
+static void reservations_pass(struct observe *o)
+{
+    const struct config *c = o->conf->now;
+    int64_t now = o->env->now_ms;
+    uint32_t stages = 0;
+
+    for (uint32_t i = 0; i < c->n_types; i++) {
+        const struct conf_reserved *r = &c->types[i].reserved;
+
+        if (!r->given)
+            continue;
+        if (r->from_ms > now)
+            env_wake_wall(o->env, r->from_ms);
+        else if (r->until_ms && !is_over(r, now))
+            env_wake_wall(o->env, r->until_ms - r->drain_before_ms);
+        stages += r->from_ms <= now ? 1 : 0;
+        stages += is_over(r, now) ? 1 : 0;
+    }
+    if (stages != o->stages)
+        o->env->news = true;
+    o->stages = stages;
+    for (uint32_t i = 0; i < o->ledger->fleet.n; i++)
+        reservation_ends(o, o->ledger->fleet.v[i]);
+}
+
 void observe_deadlines(struct observe *o)
 {
+    reservations_pass(o);
     for (uint32_t i = 0; i < o->ledger->fleet.n; i++) {
         struct machine *m = o->ledger->fleet.v[i];
 

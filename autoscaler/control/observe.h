@@ -18,6 +18,7 @@ struct observe {
     const struct configuration *conf;
     const struct providers *providers;
     const struct sources *sources;
+    uint32_t stages; /* of all reservations, when they were looked at last */
 };
 
 void observe_deadlines(struct observe *o);

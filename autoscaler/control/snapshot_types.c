@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "../base/clock.h"
 #include "../wire/pods/pods.h"
 #include "report/interrupted.h"
 #include "report/unhelped.h"
@@ -189,6 +190,35 @@ static int64_t price_last(const struct fleet *f, const struct conf_type *c,
     return most;
 }
 
+/* Nothing is bought before it begins, nor what would be left at once. */
+static void reserved_take(const struct taking *t, const struct conf_type *conf,
+                          struct snap_offer *o)
+{
+    const struct conf_reserved *r = &conf->reserved;
+    int64_t now = t->k->env->now_ms, last = r->until_ms - r->drain_before_ms;
+    char from[32], until[32];
+
+    if (!r->given)
+        return;
+    clock_iso(r->from_ms, from, sizeof from);
+    clock_iso(r->until_ms, until, sizeof until);
+    if (r->from_ms > now) {
+        o->note = arena_printf(t->arena, "reserved from %s", from);
+    } else if (r->until_ms && now >= last) {
+        o->note = arena_printf(t->arena, "its reservation ends at %s", until);
+    } else {
+        if (!o->note || !*o->note)
+            o->note = r->until_ms ? arena_printf(t->arena,
+                                                 "reserved until %s, and paid "
+                                                 "for",
+                                                 until)
+                                  : "reserved, and paid for";
+        return;
+    }
+    o->closed = true;
+    o->room = 0;
+}
+
 static void type_take(const struct taking *t, const struct conf_type *conf,
                       struct snap_type *ret)
 {
@@ -213,6 +243,8 @@ static void type_take(const struct taking *t, const struct conf_type *conf,
         backoff_take(t, from, &o, &ret->unavailable);
         VEC_PUSH(t->arena, &offers.all, o);
     }
+    for (uint32_t i = 0; i < offers.all.n; i++)
+        reserved_take(t, conf, &offers.all.v[i]);
     for (uint32_t i = 0; i < offers.all.n; i++)
         if (offers.all.v[i].price_micros_hour < 0)
             offers.all.v[i].price_micros_hour = price_last(

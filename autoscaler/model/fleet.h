@@ -43,7 +43,8 @@ struct maybe {
                     * tells */
     bool unlisted; /* a list that could know of its last send lacks it */
     bool taken;    /* the cloud takes it back: its list says so */
-    bool leaving;  /* it will: its node says so */
+    bool leaving;  /* it will: its node says so, or its reservation ends */
+    bool expires;  /* that is why */
     int64_t leaves_ms; /* about then; 0: nothing is known of a time */
     bool alive;        /* the demand source's last view has its node, ready */
     bool dead;         /* it has it as dead or not ready, or lost it: a witness

@@ -265,6 +265,21 @@ static int read_disk(struct kit_reading *r, const char *rest, const char *value)
     return DAVIT_OK;
 }
 
+static int read_reservation(struct kit_reading *r, const char *rest,
+                            const char *value)
+{
+    (void)rest;
+    if (value[0] != '/')
+        return kit_error(r->error, DAVIT_INVALID, "",
+                         "a capacity reservation group is given by its id, "
+                         "/subscriptions/..., got \"%.80s\"",
+                         value);
+    node_set(target(r),
+             "properties.capacityReservation.capacityReservationGroup.id",
+             value);
+    return DAVIT_OK;
+}
+
 static int read_subnet(struct kit_reading *r, const char *rest,
                        const char *value)
 {
@@ -354,6 +369,8 @@ const struct kit_option azurevm_options[] = {
     {"types.security_group", NSG, TYPE(nsg)},
     {"types.identity", IDENTITY, TYPE(identity)},
     {"types.public_ip", PUBLIC_IP},
+    {"types.reservation", "the id of the capacity reservation group", KIT_READ,
+     .read = read_reservation},
     {"types.node_config.*", NODE_CONFIG},
     {"types.join", JOIN, TYPE(join)},
     {"types.user", USER, TYPE(user), LETTERS},

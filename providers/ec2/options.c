@@ -6,6 +6,7 @@
  * YAML's is read as it is; the short settings are the members most people need.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ec2.h"
@@ -124,6 +125,26 @@ static int read_group(struct kit_reading *r, const char *rest,
     return DAVIT_OK;
 }
 
+static int read_reservation(struct kit_reading *r, const char *rest,
+                            const char *value)
+{
+    static const char above[] =
+        "CapacityReservationSpecification.CapacityReservationTarget.";
+    bool group = strncmp(value, "arn:", 4) == 0;
+    (void)rest;
+    if (!group && strncmp(value, "cr-", 3) != 0)
+        return kit_error(r->error, DAVIT_INVALID, "",
+                         "a capacity reservation is cr-..., or the ARN of a "
+                         "resource group of them, got \"%.60s\"",
+                         value);
+    char *member = kit_print("%s%s", above,
+                             group ? "CapacityReservationResourceGroupArn"
+                                   : "CapacityReservationId");
+    params_set(r->keep, &target(r)->params, member, value);
+    free(member);
+    return DAVIT_OK;
+}
+
 static int read_subnet(struct kit_reading *r, const char *rest,
                        const char *value)
 {
@@ -176,6 +197,9 @@ const struct kit_option ec2_options[] = {
     {"types.security_groups.*", GROUPS, .read = read_group},
     {"types.instance_profile", PROFILE, .read = read_profile},
     {"types.key", KEY, .read = read_key},
+    {"types.reservation",
+     "the capacity reservation that is used: cr-..., or a group's ARN",
+     KIT_READ, .read = read_reservation},
     {"types.node_config.*", NODE_CONFIG, .read = read_node_config},
     {"types.join", JOIN, TYPE(join)},
     {"types.user", USER, KIT_NAME, TYPE(user), .allowed = "a-z A-Z 0-9 - _",

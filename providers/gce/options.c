@@ -204,6 +204,18 @@ static int read_subnet(struct kit_reading *r, const char *rest,
     return DAVIT_OK;
 }
 
+static int read_reservation(struct kit_reading *r, const char *rest,
+                            const char *value)
+{
+    (void)rest;
+    put_at(*node_of(r), "reservationAffinity.consumeReservationType",
+           "SPECIFIC_RESERVATION");
+    put_at(*node_of(r), "reservationAffinity.key",
+           "compute.googleapis.com/reservation-name");
+    put_at(*node_of(r), "reservationAffinity.values.0", value);
+    return DAVIT_OK;
+}
+
 static int read_account(struct kit_reading *r, const char *rest,
                         const char *value)
 {
@@ -252,6 +264,9 @@ const struct kit_option gce_options[] = {
     {"types.disk", DISK, .read = read_disk},
     {"types.subnet", SUBNET, .read = read_subnet},
     {"types.service_account", ACCOUNT, .read = read_account},
+    {"types.reservation",
+     "the reservation that is used: its name, or projects/P/reservations/NAME",
+     KIT_READ, .read = read_reservation},
     {"types.node_config.*", NODE_CONFIG, .read = read_node_config},
     {"types.join", JOIN, TYPE(join)},
     {"types.user", USER, TYPE(user), LETTERS},

@@ -329,6 +329,48 @@ static const char *below_least_size(void)
     return cycles((struct cloud_weather){.invalid_ends = true});
 }
 
+/* From half an hour after the beginning to four hours after it. */
+static const char block[] = CLUSTER HEAD
+    "limits: {max_nodes: 20, idle_timeout: 30m}\n" ONE_CLOUD T4(
+        "a",
+        "10") "  block: {provider: a, resources: {CPU: 8, GPU: 1}, accelerator_type: T4,"
+              " market: reserved, reserved: {count: 2, from: \"2026-09-21T15:00:00Z\","
+              " until: \"2026-09-21T18:30:00Z\", drain_before: 1h}}\n";
+
+static uint32_t alive_of(struct world *w, const char *type)
+{
+    uint32_t n = 0;
+    struct cloud_machine *m;
+    struct cloud *c;
+
+    for (uint32_t i = 0; (m = world_machine(w, i, &c)); i++)
+        n += strcmp(m->type, type) == 0;
+    return n;
+}
+
+/* 52c.  Reserved machines cost nothing: they are used first, as soon as they are
+ * to be had, and left in time, with others in their place. */
+static const char *reserved(void)
+{
+    struct world *w = calm(block, true, 1);
+
+    world_ask(w, 0, GPUS(3));
+    world_run(w, 20 * MINUTE);
+    if (alive_of(w, "block") != 0 || alive_of(w, "t4") != 3)
+        return wrong("%u reserved and %u others before it begins",
+                     alive_of(w, "block"), alive_of(w, "t4"));
+    world_ask(w, 1, GPUS(5));
+    world_run(w, 30 * MINUTE);
+    if (alive_of(w, "block") != 2)
+        return wrong("%u of 2 reserved machines are used",
+                     alive_of(w, "block"));
+    world_run(w, 150 * MINUTE); /* 3 h 20: it is to be left at 3 h */
+    if (alive_of(w, "block") != 0 || alive_of(w, "t4") < 5)
+        return wrong("%u reserved and %u others when it ends",
+                     alive_of(w, "block"), alive_of(w, "t4"));
+    return NULL;
+}
+
 static const char many[] = CLUSTER HEAD
     "limits: {max_nodes: 40, idle_timeout: 10m}\n" ONE_CLOUD T4("a", "40");
 
@@ -978,6 +1020,7 @@ static const char *type_dropped_then_found(void)
     X(17, below_least_size) \
     X(52, not_there) \
     X(52, wave) \
+    X(52, reserved) \
     X(20, journal_damaged) \
     X(21, one_bad_list) \
     X(22, stranger_never_joins) \

@@ -59,6 +59,13 @@ def test_a_capacity_block_is_used(cloud, drives):
     assert r["status"] == "STOCKOUT" and r["machines"] == [], r
 
 
+def test_a_reserved_type_names_its_reservation(cloud, drives):
+    d = drives(types=typed("key: people", ", market: reserved, reserved: {id: cr-0123, count: 2}"))
+    assert d.launch(1, R)["status"] == "OK"
+    [form] = forms(cloud, "RunInstances")
+    assert form["CapacityReservationSpecification.CapacityReservationTarget.CapacityReservationId"] == "cr-0123"
+
+
 def test_an_interruptible_reservation(cloud, drives):
     d = drives(types=typed("node_config: {InstanceMarketOptions: {MarketType: interruptible-capacity-reservation}}"))
     assert d.launch(1, R)["status"] == "OK"
@@ -104,6 +111,14 @@ def test_codes(cloud, drives, code, status):
     ("node_config: {InstanceMarketOptions: {MarketType: capacity-block}}", ", spot: true", "capacity-block"),
     ("node_config: {InstanceType: g4dn.2xlarge}", "", "g4dn.2xlarge"),
     ("node_config: {MaxCount: 5}", "", "not yours to say"),
+    ("key: k", ", market: reserved, reserved: {id: block-1, count: 2}", "cr-..."),
+    ("key: k", ", market: reserved", "go together"),
+    ("key: k", ", reserved: {count: 2}", "go together"),
+    ("key: k", ", market: [reserved, spot], reserved: {count: 2}", "a market of its own"),
+    ("key: k", ", market: reserved, reserved: {id: cr-1}", "needs count"),
+    ("key: k", ", market: reserved, price: 3, reserved: {count: 2}", "leave price out"),
+    ("key: k", ", market: reserved, reserved: {count: 2, until: tomorrow}", "must be a time"),
+    ("key: k", ", market: reserved, reserved: {count: 2, from: '2026-12-02T00:00:00Z', until: '2026-12-01T00:00:00Z'}", "not after from"),
     ("node_config: {ClientToken: mine}", "", "not yours to say"),
     ("node_config: {Placement: {AvailabilityZone: us-east-1a}}", ", zones: [us-east-1b]", "us-east-1a"),
     ("join: ray start, node_config: {UserData: '#!/bin/sh'}", "", "UserData"),
