@@ -78,6 +78,7 @@ struct config {
     struct names kube_namespaces;               /* n == 0: all */
     struct names kube_schedulers;               /* whose pods are demand */
     const char *kube_label;        /* of a node: the machine's id */
+    struct names kube_startup;     /* taints of a node's start; "prefix*" */
     int64_t kube_drain_timeout_ms; /* of a drain; then it is a refusal */
     int64_t kube_drain_grace_ms;   /* longer grace periods are cut; 0: none */
     bool kube_drain_local, kube_drain_bare; /* such pods move too */

@@ -196,8 +196,7 @@ static void spare_units(struct reader *r, const struct ynode *key,
                         struct spare_vec *to)
 {
     const char *name = key->text, *at = grammar_where(r, where, name);
-    const bool bytes = strcmp(name, "memory") == 0 ||
-                       strcmp(name, "object_store_memory") == 0;
+    const bool bytes = amount_is_bytes(name);
     const int64_t unit = bytes ? AMOUNT_ONE << 30 : AMOUNT_ONE;
     int64_t amount = 0;
     json_t *one;

@@ -88,6 +88,35 @@ static void schedulers_read(struct reader *r, const struct ynode *v,
                &c->kube_schedulers);
 }
 
+/* "example.com/agent-not-ready", or what keys begin with and a star. */
+static void startup_read(struct reader *r, const struct ynode *v,
+                         const char *where, void *target)
+{
+    struct config *c = target;
+    const struct ynode *one[] = {v};
+    const struct ynode *const *items =
+        v->kind == YNODE_LIST ? (const struct ynode *const *)v->items : one;
+    uint32_t n = v->kind == YNODE_LIST ? v->n : 1;
+    const char **names = ARENA_ARRAY(r->arena, const char *, n);
+
+    for (uint32_t i = 0; i < n; i++) {
+        const struct ynode *x = items[i];
+        size_t k = x->kind == YNODE_TEXT ? strcspn(x->text, "*:= ") : 0;
+
+        if (x->kind != YNODE_TEXT || !*x->text || strlen(x->text) > 316 ||
+            (x->text[k] && strcmp(x->text + k, "*") != 0)) {
+            diag_add(r->diag, x,
+                     "%s must be a taint's key such as "
+                     "example.com/agent-not-ready, or what such keys begin "
+                     "with and a *, got %s",
+                     where, ynode_shown(r->arena, x));
+            return;
+        }
+        names[i] = x->text;
+    }
+    c->kube_startup = (struct names){names, n};
+}
+
 static void label_read(struct reader *r, const struct ynode *v,
                        const char *where, void *target)
 {
@@ -132,6 +161,8 @@ const struct key kubernetes_keys[] = {
      .help = "pods without a controller may be evicted"},
     {"reserve", KEY_BOOL, AT(kube_reserve),
      .help = "take the system's share off types that were not seen yet"},
+    {"startup_taints", KEY_CUSTOM, .read = startup_read,
+     .help = "taints that nodes carry until all of them is up"},
     {"label", KEY_CUSTOM, .read = label_read,
      .help = "the node's label that holds the machine's id"},
     KEYS_END,

@@ -4,7 +4,8 @@
  * Their keys that we have no use for are passed over, so the misspelling of
  * one that we do use would be too: a min_worker or a rayResource that nobody
  * reads costs money, or the GPU.  A key that is nobody's and looks like one of
- * these is a mistake.  The lists hold whatever the dialects' own readers take.
+ * these is a warning, and no more: their formats grow without us, and what we
+ * know of a file counts.  The lists hold whatever the dialects' own readers take.
  */
 #include <string.h>
 
@@ -51,7 +52,8 @@ static const char *const *const lists[] = {
         "workerGroupSpecs", "headGroupSpec", "autoscalerOptions",
         "enableInTreeAutoscaling", "rayVersion", "suspend", "managedBy",
         "headServiceAnnotations", "gcsFaultToleranceOptions", "authOptions",
-        "upgradeStrategy", "networkPolicy", "podTypes", "headPodType"),
+        "tlsOptions", "upgradeStrategy", "networkPolicy", "podTypes",
+        "headPodType"),
     [KEYS_KUBERAY_GROUP] = LIST(
         "groupName", "replicas", "minReplicas", "maxReplicas", "numOfHosts",
         "idleTimeoutSeconds", "suspend", "rayStartParams", "template",
@@ -89,8 +91,9 @@ void misspelt_keys(struct raw *d, enum known_keys which,
         for (size_t j = 0; j < n; j++)
             known = known || strcmp(words[j], key->text) == 0;
         if (!known && near)
-            diag_add(d->r.diag, key, "unknown key %s%s%s; did you mean \"%s\"?",
-                     diag_quote(d->r.arena, key->text), *where ? " in " : "",
-                     where, near);
+            diag_warn(d->r.diag, key,
+                      "unknown key %s%s%s; did you mean \"%s\"?",
+                      diag_quote(d->r.arena, key->text), *where ? " in " : "",
+                      where, near);
     }
 }

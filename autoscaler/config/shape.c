@@ -38,27 +38,22 @@ void shape_set(struct raw *d, struct raw_type *t, const char *name,
     VEC_PUSH(d->r.arena, &t->resources, ((struct qty){name, amount}));
 }
 
-static bool is_memory(const char *name)
-{
-    return strcmp(name, "memory") == 0 ||
-           strcmp(name, "object_store_memory") == 0;
-}
-
 /* What is wrong with an amount of a resource, NULL nothing. */
 static const char *amount_wrong(const char *name, const char *text,
                                 int64_t *ret)
 {
     size_t n = strlen(text);
 
-    if (is_memory(name))
+    if (amount_is_bytes(name))
         return amount_parse(text, ret)
                    ? NULL
                    : "bytes such as 50Gi, 16G or 1073741824";
     if (!n ||
-        !(text[n - 1] == 'm' || (text[n - 1] >= '0' && text[n - 1] <= '9') ||
-          text[n - 1] == '.') ||
-        !amount_parse(text, ret) || *ret > MOST_HOST_GROUPS)
-        return "a number between 0 and 1000000000";
+        ((strcmp(name, "CPU") == 0 || accel_is_device(name)) &&
+         !(text[n - 1] == 'm' || (text[n - 1] >= '0' && text[n - 1] <= '9') ||
+           text[n - 1] == '.')) ||
+        !amount_parse(text, ret))
+        return "a number such as 4, 0.5 or 500m";
     if (accel_is_device(name) &&
         (*ret % AMOUNT_ONE || *ret > MOST_DEVICES * AMOUNT_ONE))
         return "a whole number of devices between 0 and 1024";
@@ -134,7 +129,7 @@ void shape_put(struct raw *d, struct raw_type *t, const struct ynode *key,
             diag_add(d->r.diag, key,
                      "%s gives %s twice: %s is another name for it", where,
                      name, diag_quote(a, key->text));
-    if (is_memory(name) && amount && amount < (AMOUNT_ONE << 20))
+    if (amount_is_bytes(name) && amount && amount < (AMOUNT_ONE << 20))
         diag_warn(d->r.diag, value, "%s.%s is %s bytes; did you mean %sGi?",
                   where, name, value->text, value->text);
     shape_set(d, t, name, amount);

@@ -41,6 +41,7 @@ static const char *fixed_changed(const struct config *a, const struct config *b)
         strcmp(a->kube_context, b->kube_context) != 0 ||
         strcmp(a->kube_label, b->kube_label) != 0 ||
         !names_equal(&a->kube_namespaces, &b->kube_namespaces) ||
+        !names_equal(&a->kube_startup, &b->kube_startup) ||
         !names_equal(&a->kube_schedulers, &b->kube_schedulers))
         return "head.kubernetes: needs a restart";
     if (strcmp(a->api_host, b->api_host) != 0 || a->api_port != b->api_port ||

@@ -65,6 +65,46 @@ static uint32_t present_like(const struct source_present *p, const char *type,
     return n;
 }
 
+/* Labels that the cloud tells of every offer of the type: what differs by offer
+ * (zone, market) is none of them. */
+static struct pairs cloud_labels(const struct taking *t,
+                                 const struct snap_type *type)
+{
+    const struct providers *p = t->k->providers;
+    const struct known_offer *first = NULL;
+    struct pair *v = NULL;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < p->offers.n; i++) {
+        const struct known_offer *x = &p->offers.v[i];
+        uint32_t kept = 0;
+
+        if (strcmp(x->type, type->name) != 0 ||
+            strcmp(x->provider, type->provider) != 0)
+            continue;
+        if (!first) {
+            first = x;
+            v = ARENA_ARRAY(t->arena, struct pair, x->labels.n);
+            for (; n < x->labels.n; n++)
+                v[n] = (struct pair){
+                    arena_strdup(t->arena, x->labels.v[n].key),
+                    arena_strdup(t->arena, x->labels.v[n].value)};
+            continue;
+        }
+        for (uint32_t k = 0; k < n; k++) {
+            bool same = false;
+
+            for (uint32_t l = 0; l < x->labels.n && !same; l++)
+                same = strcmp(x->labels.v[l].key, v[k].key) == 0 &&
+                       strcmp(x->labels.v[l].value, v[k].value) == 0;
+            if (same)
+                v[kept++] = v[k];
+        }
+        n = kept;
+    }
+    return (struct pairs){v, n};
+}
+
 /* What a node of the type leaves to pods, learned from a few of its kind. */
 static void pods_take(const struct taking *t, struct snap_type *type)
 {
@@ -88,7 +128,7 @@ static void pods_take(const struct taking *t, struct snap_type *type)
         if (x && !x->settling && x->status != SOURCE_UNREADY)
             like[n++] = x;
     }
-    pods_type_fit(h->view, like, n, t->arena, type);
+    pods_type_fit(h->view, like, n, cloud_labels(t, type), t->arena, type);
 }
 
 /* Taints known from the offer only; nobody but Kubernetes goes by them. */

@@ -9,71 +9,122 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* Kubernetes' suffixes (apimachinery, resource.Quantity); num / den. */
+/* Kubernetes' suffixes (apimachinery, resource.Quantity), and those people
+ * write besides: powers of ten and of two. */
 static const struct {
     const char *text;
-    int64_t num, den;
+    int ten, two;
 } suffixes[] = {
-    {"", 1, 1},
-    {"m", 1, 1000},
-    {"k", 1000, 1},
-    {"K", 1000, 1},
-    {"M", 1000000, 1},
-    {"G", 1000000000, 1},
-    {"T", INT64_C(1000000000000), 1},
-    {"P", INT64_C(1000000000000000), 1},
-    {"Ki", INT64_C(1) << 10, 1},
-    {"Mi", INT64_C(1) << 20, 1},
-    {"Gi", INT64_C(1) << 30, 1},
-    {"Ti", INT64_C(1) << 40, 1},
-    {"Pi", INT64_C(1) << 50, 1},
-    {"KB", 1000, 1},
-    {"MB", 1000000, 1},
-    {"GB", 1000000000, 1},
-    {"TB", INT64_C(1000000000000), 1},
-    {"KiB", INT64_C(1) << 10, 1},
-    {"MiB", INT64_C(1) << 20, 1},
-    {"GiB", INT64_C(1) << 30, 1},
-    {"TiB", INT64_C(1) << 40, 1},
+    {"", 0, 0},     {"n", -9, 0},   {"u", -6, 0},   {"m", -3, 0},
+    {"k", 3, 0},    {"K", 3, 0},    {"M", 6, 0},    {"G", 9, 0},
+    {"T", 12, 0},   {"P", 15, 0},   {"E", 18, 0},   {"Ki", 0, 10},
+    {"Mi", 0, 20},  {"Gi", 0, 30},  {"Ti", 0, 40},  {"Pi", 0, 50},
+    {"Ei", 0, 60},  {"KB", 3, 0},   {"MB", 6, 0},   {"GB", 9, 0},
+    {"TB", 12, 0},  {"KiB", 0, 10}, {"MiB", 0, 20}, {"GiB", 0, 30},
+    {"TiB", 0, 40},
 };
 
-bool amount_parse(const char *text, int64_t *ret)
+/* "e3", "E-3" or one of the suffixes. */
+static bool suffix_read(const char *s, int *ten, int *two)
 {
-    __int128 value = 0, scale = 1;
-    bool digits = false, point = false;
-    const char *p = text;
+    if ((*s == 'e' || *s == 'E') && s[1] && strcmp(s, "Ei") != 0) {
+        char *end;
+        long e = strtol(s + 1, &end, 10);
 
+        *two = 0;
+        *ten = (int)e;
+        return !*end && end > s + 1 && strchr("+-0123456789", s[1]) &&
+               e >= -18 && e <= 18;
+    }
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+        if (strcmp(s, suffixes[i].text) == 0) {
+            *ten = suffixes[i].ten;
+            *two = suffixes[i].two;
+            return true;
+        }
+    return false;
+}
+
+struct digits {
+    __int128 value; /* at most 2^100 */
+    int places;     /* behind the point */
+    bool more;      /* finer ones that were left out, not all 0 */
+};
+
+static bool digits_read(const char **at, struct digits *d)
+{
+    bool any = false, point = false;
+    const char *p = *at;
+
+    *d = (struct digits){0};
     for (; (*p >= '0' && *p <= '9') || (*p == '.' && !point); p++) {
         if (*p == '.') {
             point = true;
             continue;
         }
-        digits = true;
-        if (point && scale >= 1000000000)
+        any = true;
+        if (point && d->places == 12) {
+            d->more = d->more || *p != '0';
             continue; /* finer than anything we keep */
-        value = value * 10 + (*p - '0');
-        if (point)
-            scale *= 10;
-        if (value > ((__int128)1 << 100))
+        }
+        d->value = d->value * 10 + (*p - '0');
+        d->places += point;
+        if (d->value > ((__int128)1 << 100))
             return false;
     }
-    if (!digits)
+    *at = p;
+    return any;
+}
+
+bool amount_quantity(const char *text, enum amount_round round, int64_t *ret)
+{
+    const char *p = *text == '+' ? text + 1 : text;
+    __int128 num = 1, den = 1, left;
+    struct digits d;
+    int ten, two;
+
+    if (!digits_read(&p, &d) || !suffix_read(p, &ten, &two))
         return false;
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-        __int128 den = scale * suffixes[i].den;
-        if (strcmp(p, suffixes[i].text) != 0)
-            continue;
-        if (value > (__int128)AMOUNT_MAX * den / suffixes[i].num)
-            return false;
-        value = (value * suffixes[i].num * AMOUNT_ONE + den / 2) / den;
-        if (value > AMOUNT_MAX)
-            return false;
-        *ret = (int64_t)value;
-        return true;
+    ten -= d.places;
+    for (; ten < -18; ten++) { /* below what is kept in any case */
+        d.more = d.more || d.value % 10;
+        d.value /= 10;
     }
-    return false;
+    for (; ten < 0; ten++)
+        den *= 10;
+    for (; ten > 0; ten--)
+        num *= 10;
+    num <<= two;
+    if (d.value > (__int128)(AMOUNT_MAX / AMOUNT_ONE) * den / num)
+        return false;
+    /* within AMOUNT_MAX * 10^18 < 2^120 */
+    d.value *= num * AMOUNT_ONE;
+    left = d.value % den;
+    d.value /= den;
+    if (round == AMOUNT_UP && (left || d.more))
+        d.value++;
+    if (round == AMOUNT_NEAR && left * 2 >= den)
+        d.value++;
+    if (d.value > AMOUNT_MAX)
+        return false;
+    *ret = (int64_t)d.value;
+    return true;
+}
+
+bool amount_parse(const char *text, int64_t *ret)
+{
+    return amount_quantity(text, AMOUNT_NEAR, ret);
+}
+
+bool amount_is_bytes(const char *resource)
+{
+    return strcmp(resource, "memory") == 0 ||
+           strcmp(resource, "object_store_memory") == 0 ||
+           strcmp(resource, "ephemeral-storage") == 0 ||
+           strncmp(resource, "hugepages-", 10) == 0;
 }
 
 bool amount_from_double(double d, int64_t *ret)
@@ -110,8 +161,7 @@ char *amount_pretty(const char *resource, int64_t a, char *buf, size_t n)
     double v = amount_to_double(a);
     size_t u = 0;
 
-    if (strcmp(resource, "memory") != 0 &&
-        strcmp(resource, "object_store_memory") != 0)
+    if (!amount_is_bytes(resource))
         return amount_text(a, buf, n);
     while (v >= 1024 && u + 1 < sizeof units / sizeof *units) {
         v /= 1024;

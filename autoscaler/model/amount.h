@@ -14,9 +14,14 @@
 #define AMOUNT_ONE INT64_C(10000)
 #define AMOUNT_MAX (INT64_C(1) << 60) /* larger input is an error */
 
-/* A quantity as people write it: "4", "0.25", "500m", "50Gi", "16384M".
- * False when it is not a number, negative, NaN or above AMOUNT_MAX. */
-bool amount_parse(const char *text, int64_t *ret);
+/* A quantity by Kubernetes' whole grammar, and as people write it: "4", "0.25",
+ * "500m", "50Gi", "16384M", "12e6", "1Ei", "+2".  False when it is not a number,
+ * negative, NaN or above AMOUNT_MAX. */
+enum amount_round { AMOUNT_DOWN, AMOUNT_NEAR, AMOUNT_UP };
+bool amount_quantity(const char *text, enum amount_round round, int64_t *ret);
+bool amount_parse(const char *text, int64_t *ret); /* to the nearest */
+/* Is the resource counted in bytes (memory, ephemeral-storage, hugepages-2Mi)? */
+bool amount_is_bytes(const char *resource);
 
 /* A number from JSON or protobuf, rounded to the nearest 1/10,000.  False when
  * NaN, infinite, negative or above AMOUNT_MAX. */

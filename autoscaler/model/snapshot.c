@@ -64,13 +64,21 @@ bool taint_of_start(const char *key)
     static const char *const begins[] = {
         "startup-taint.cluster-autoscaler.kubernetes.io/",
         "ignore-taint.cluster-autoscaler.kubernetes.io/",
+        "readiness.k8s.io/",
     };
+    static const char *const ends[] = {"not-ready", "uninitialized"};
+    size_t n = strlen(key);
 
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(key, known[i]) == 0)
             return true;
     for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
         if (strncmp(key, begins[i], strlen(begins[i])) == 0)
+            return true;
+    /* as agents call it: "example.com/driver-not-ready" */
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (n > strlen(ends[i]) &&
+            strcmp(key + n - strlen(ends[i]), ends[i]) == 0)
             return true;
     return false;
 }

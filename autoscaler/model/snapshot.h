@@ -201,6 +201,8 @@ struct snap_type {
                                       * OFFERS_AWAITED */
     const struct snap_offer *offers; /* at least one */
     uint32_t n_offers;
+    struct pairs origins; /* shown: "label KEY" or the resource's name -> where
+                           * that is from */
 };
 
 struct snap_node {

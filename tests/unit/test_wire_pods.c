@@ -357,7 +357,7 @@ static void test_probes(void **state)
     assert_null(pods_value(&n2->labels, "gen > 2"));
     assert_null(pods_value(&n2->labels, "zz does not exist"));
     /* a type nobody has seen answers by its accelerator; gen is not known */
-    pods_type_fit(w.view, NULL, 0, &w.view->arena, &t);
+    pods_type_fit(w.view, NULL, 0, (struct pairs){0}, &w.view->arena, &t);
     assert_string_equal(pods_value(&t.labels, "nvidia.com/gpu.product in "
                                               "(Tesla-T4)"),
                         "true");
@@ -369,12 +369,12 @@ static void test_probes(void **state)
     /* one that was seen answers by that */
     t.resources = (struct qtys){own, 2};
     t.labels = (struct pairs){&label, 1};
-    pods_type_fit(w.view, &n1, 1, &w.view->arena, &t);
+    pods_type_fit(w.view, &n1, 1, (struct pairs){0}, &w.view->arena, &t);
     assert_string_equal(pods_value(&t.labels, "gen > 2"), "true");
     assert_int_equal(pods_amount(&t.resources, "GPU"), AMOUNT_ONE);
     t.resources = (struct qtys){own, 2};
     t.labels = (struct pairs){&label, 1};
-    pods_type_fit(w.view, &n2, 1, &w.view->arena, &t);
+    pods_type_fit(w.view, &n2, 1, (struct pairs){0}, &w.view->arena, &t);
     assert_null(pods_value(&t.labels, "nvidia.com/gpu.product in (Tesla-T4)"));
     world_end(&w);
 }
@@ -468,7 +468,7 @@ static void test_one_on_a_host(void **state)
     assert_true(amount(node_of(w.view, "taken")->available, c) == 0);
     assert_true(amount(node_of(w.view, "taken")->total, c) == 1);
     assert_true(amount(node_of(w.view, "other")->available, c) == 1);
-    pods_type_fit(w.view, NULL, 0, &w.view->arena, &t);
+    pods_type_fit(w.view, NULL, 0, (struct pairs){0}, &w.view->arena, &t);
     assert_int_equal(pods_amount(&t.resources, c), AMOUNT_ONE);
     assert_int_equal(pods_amount(&t.resources, "pods"), 110 * AMOUNT_ONE);
     world_end(&w);
@@ -906,7 +906,7 @@ static void test_types(void **state)
         "'s'}, 'spec': {'template': {'spec': {'nodeSelector': {'gpu': 'yes'}, "
         "'containers': [{'resources': {'requests': {'cpu': '1'}}}]}}}}");
     view(&w);
-    pods_type_fit(w.view, NULL, 0, &w.view->arena, &t);
+    pods_type_fit(w.view, NULL, 0, (struct pairs){0}, &w.view->arena, &t);
     /* 4 cores less 60+10+5+5 m and 300 m of daemons; 16 GiB less 1+0.8+0.8+0.1 */
     assert_true(amount(t.resources, "CPU") == 3.62);
     assert_true(amount(t.resources, "pods") == 108);
@@ -915,7 +915,7 @@ static void test_types(void **state)
     t.resources = (struct qtys){own, 2};
     t.labels = (struct pairs){0};
     t.taints = (struct taints){&taint, 1};
-    pods_type_fit(w.view, NULL, 0, &w.view->arena, &t);
+    pods_type_fit(w.view, NULL, 0, (struct pairs){0}, &w.view->arena, &t);
     assert_true(amount(t.resources, "CPU") == 3.82);
     /* a living one says it better */
     node(&w, "n", "3900m", "z1",
@@ -927,7 +927,7 @@ static void test_types(void **state)
     t.resources = (struct qtys){own, 2};
     t.labels = (struct pairs){0};
     t.taints = (struct taints){0};
-    pods_type_fit(w.view, &n, 1, &w.view->arena, &t);
+    pods_type_fit(w.view, &n, 1, (struct pairs){0}, &w.view->arena, &t);
     assert_true(amount(t.resources, "CPU") == 2.6);
     assert_string_equal(pods_value(&t.labels, "gpu"), "yes");
     assert_null(pods_value(&t.labels, "kubernetes.io/hostname"));

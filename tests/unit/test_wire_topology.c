@@ -6,6 +6,8 @@
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 #include "pods_world.h"
 
+#include <time.h>
+
 #define HOST "kubernetes.io/hostname"
 #define ZONE "topology.kubernetes.io/zone"
 #define REQUIRED "requiredDuringSchedulingIgnoredDuringExecution"
@@ -105,7 +107,7 @@ static const struct snap_demand *settle(struct world *w, struct types *t,
     }
     for (uint32_t i = 0; i < t->n; i++) {
         types[i] = t->v[i];
-        pods_type_fit(w->view, NULL, 0, a, &types[i]);
+        pods_type_fit(w->view, NULL, 0, (struct pairs){0}, a, &types[i]);
     }
     d = pods_demands_settle(w->view, a,
                             &(struct snapshot){.types = types,
@@ -169,7 +171,7 @@ static int64_t fresh(struct world *w, struct types *t, uint32_t type,
 {
     struct snap_type x = t->v[type];
 
-    pods_type_fit(w->view, NULL, 0, &w->view->arena, &x);
+    pods_type_fit(w->view, NULL, 0, (struct pairs){0}, &w->view->arena, &x);
     for (uint32_t i = 0; i < x.resources.n; i++)
         if (strstr(x.resources.v[i].name, part))
             return x.resources.v[i].amount;
@@ -572,7 +574,7 @@ static void test_daemonsets_of_a_zone(void **state)
     pods(&w, "v", 1, "1", "");
     const struct snap_demand *d = settle(&w, &t, "w");
     struct snap_type x = t.v[0];
-    pods_type_fit(w.view, NULL, 0, &w.view->arena, &x);
+    pods_type_fit(w.view, NULL, 0, (struct pairs){0}, &w.view->arena, &x);
     assert_true(amount(x.resources, "CPU") == 4);
     assert_int_equal(x.offers[0].taints.n, 1);
     assert_int_equal(x.offers[1].taints.n, 0);
@@ -581,6 +583,185 @@ static void test_daemonsets_of_a_zone(void **state)
     d = settle(&w, &t, "ReplicaSet/ns/v");
     assert_true(pods_tolerated(&d->bundles[0].alts[0].tolerations,
                                &x.offers[0].taints));
+    world_end(&w);
+}
+
+/* ---- 6: what a new node will be, and who says so */
+
+static const char *value(const struct snap_type *t, const char *key)
+{
+    const char *v = pods_value(&t->labels, key);
+
+    return v ? v : "";
+}
+
+static void test_labels_in_their_order(void **state)
+{
+    struct pair cloud[] = {{"team", "ml"},
+                           {"kubernetes.io/arch", "arm64"},
+                           {"topology.kubernetes.io/zone", "z"}};
+    struct pair own[] = {{"team", "mine"}, {"disk", "ssd"}};
+    WORLD;
+    struct snap_type *x = type(&t, "t", 4, 0.2, "us-east-1a us-east-1b");
+    pods(&w, "w", 1, "1",
+         ", 'affinity': {'nodeAffinity': {'" REQUIRED
+         "': {'nodeSelectorTerms': [{'matchExpressions': [{'key': "
+         "'kubernetes.io/hostname', 'operator': 'Exists'}]}]}}}");
+    x->labels = (struct pairs){own, 2};
+    view(&w);
+    pods_type_fit(w.view, NULL, 0, (struct pairs){cloud, 3}, &w.view->arena, x);
+    assert_string_equal(value(x, "team"), "ml");
+    assert_string_equal(value(x, "disk"), "ssd");
+    assert_string_equal(value(x, "kubernetes.io/arch"), "arm64");
+    assert_string_equal(value(x, ZONE), "");
+    assert_string_equal(value(x, "topology.kubernetes.io/region"), "us-east-1");
+    assert_string_equal(value(x, "kubernetes.io/hostname exists"), "true");
+    assert_string_equal(pods_value(&x->origins, "label team"), "its provider");
+    assert_string_equal(pods_value(&x->origins, "label disk"),
+                        "the configuration");
+    assert_string_equal(pods_value(&x->origins, "label kubernetes.io/os"),
+                        "a guess: what is usual");
+    world_end(&w);
+}
+
+static void test_architectures(void **state)
+{
+    static const char *const arm[] = {
+        "c7g.xlarge",     "m7gd.large",       "im4gn.large",
+        "g5g.xlarge",     "a1.medium",        "t2a-standard-4",
+        "c4a-standard-8", "Standard_D4ps_v5", "Standard_ND128isr_NDR_GB200_v6"};
+    static const char *const x86[] = {
+        "g5.xlarge",        "p5.48xlarge",   "c7i.large",
+        "n1-standard-8+t4", "a2-highgpu-1g", "Standard_D4s_v5",
+        "mine.big",         "g4dn.xlarge",   "Standard_NC24ads_A100_v4"};
+    struct arena a = {0};
+    (void)state;
+
+    for (size_t i = 0; i < sizeof arm / sizeof *arm; i++)
+        if (strcmp(machine_arch(arm[i]), "arm64") != 0)
+            fail_msg("%s is Arm", arm[i]);
+    for (size_t i = 0; i < sizeof x86 / sizeof *x86; i++)
+        if (*machine_arch(x86[i]))
+            fail_msg("%s is not Arm", x86[i]);
+    assert_string_equal(machine_region(&a, "us-west1-b"), "us-west1");
+    assert_string_equal(machine_region(&a, "westeurope-2"), "westeurope");
+    assert_string_equal(machine_region(&a, "eu-central-1c"), "eu-central-1");
+    assert_string_equal(machine_region(&a, "z-a"), "");
+    assert_string_equal(machine_region(&a, "rack1"), "");
+    arena_done(&a);
+}
+
+/* ---- 4: taints of a node's start */
+
+static void with_taint(struct world *w, const char *key)
+{
+    put(w, nodes_put, false,
+        "{'metadata': {'name': 'n', 'creationTimestamp': "
+        "'2100-01-01T00:00:00Z'}, 'spec': {'taints': [%s%s%s]}, 'status': "
+        "{'allocatable': {'cpu': '4', 'pods': '110'}, 'conditions': [{'type': "
+        "'Ready', 'status': 'True'}]}}",
+        *key ? "{'effect': 'NoSchedule', 'key': '" : "", key, *key ? "'}" : "");
+    view(w);
+}
+
+static void test_taints_of_a_start(void **state)
+{
+    WORLD;
+    with_taint(&w, "example.com/driver-not-ready");
+    assert_int_equal(node_of(w.view, "n")->taints.n, 0);
+    with_taint(&w, "readiness.k8s.io/network");
+    assert_int_equal(node_of(w.view, "n")->taints.n, 0);
+    with_taint(&w, "example.com/other");
+    assert_int_equal(node_of(w.view, "n")->taints.n, 1);
+    /* it has been up: what comes back is no start */
+    with_taint(&w, "");
+    with_taint(&w, "example.com/driver-not-ready");
+    assert_int_equal(node_of(w.view, "n")->taints.n, 1);
+    world_end(&w);
+}
+
+/* ---- 7 of the field: pods that are resized in place */
+
+static void test_resized(void **state)
+{
+    WORLD;
+    node(&w, "n1", "4", "z-a", "", "");
+    put(&w, pods_put, false,
+        "{'metadata': {'name': 'r', 'uid': 'r', 'namespace': 'ns'}, 'spec': "
+        "{'nodeName': 'n1', 'containers': [{'name': 'c', 'resources': "
+        "{'requests': {'cpu': '1'}}}]}, 'status': {'phase': 'Running', "
+        "'containerStatuses': [{'name': 'c', 'allocatedResources': {'cpu': "
+        "'3'}, 'resources': {'requests': {'cpu': '3'}}}]}}");
+    view(&w);
+    assert_true(amount(node_of(w.view, "n1")->available, "CPU") == 1);
+    world_end(&w);
+}
+
+/* ---- 8: Volcano */
+
+static void test_volcano(void **state)
+{
+    WORLD;
+    json_t *o = parse("{'metadata': {'name': 'pg1', 'namespace': 'ns'}, "
+                      "'spec': {'minMember': 2}}");
+    groups_put(&w.store.volcano, o, false);
+    json_decref(o);
+    for (int i = 0; i < 4; i++)
+        put(&w, pods_put, false,
+            "{'metadata': {'name': 'w%d', 'uid': 'w%d', 'namespace': 'ns', "
+            "'annotations': {'scheduling.k8s.io/group-name': 'pg1'}}, 'spec': "
+            "{'containers': [{'resources': {'requests': {'cpu': '3'}}}]}, "
+            "'status': {'phase': 'Pending', 'conditions': [{'type': "
+            "'PodScheduled', 'status': 'False', 'reason': '%s'}]}}",
+            i, i,
+            i == 0   ? "Schedulable"
+            : i == 1 ? "Undetermined"
+                     : "Unschedulable");
+    view(&w);
+    assert_int_equal(w.view->n_demands, 2);
+    assert_int_equal(w.view->demands[0].source, SOURCE_GANG);
+    assert_int_equal(w.view->demands[0].bundles[0].count, 2);
+    assert_int_equal(w.view->demands[1].bundles[0].count, 2);
+    world_end(&w);
+}
+
+static int64_t cpu_us(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return t.tv_sec * INT64_C(1000000) + t.tv_nsec / 1000;
+}
+
+/* 200 shapes, one in eight of them spread over zones, on 1,000 nodes. */
+static void test_pass_time(void **state)
+{
+    static const char *const zones[] = {"z-a", "z-b", "z-c"};
+    int64_t begun, viewed, settled;
+    char name[32], cpu[32];
+    WORLD;
+
+    type(&t, "t", 64, 0.2, "z-a z-b z-c");
+    type(&t, "u", 16, 0.1, "z-a z-b");
+    t.v[0].max = t.v[1].max = UNLIMITED;
+    for (int i = 0; i < 1000; i++) {
+        snprintf(name, sizeof name, "n%d", i);
+        node(&w, name, "8", zones[i % 3], "", "");
+    }
+    for (int i = 0; i < 200; i++) {
+        snprintf(name, sizeof name, "w%d", i);
+        snprintf(cpu, sizeof cpu, "%dm", 1000 + i);
+        pods(&w, name, 50, cpu, i % 8 ? "" : SPREAD(ZONE, "w0", "1", ""));
+    }
+    begun = cpu_us();
+    view(&w);
+    viewed = cpu_us();
+    settle(&w, &t, "w0");
+    settled = cpu_us();
+    printf("10,000 pods of 200 shapes on 1,000 nodes: view %lld us, another "
+           "and what was settled %lld us\n",
+           (long long)(viewed - begun), (long long)(settled - viewed));
+    assert_int_equal(w.view->n_demands, 200);
     world_end(&w);
 }
 
@@ -611,6 +792,12 @@ int main(void)
         cmocka_unit_test(test_an_agent_that_keeps_away),
         cmocka_unit_test(test_an_agents_host_port),
         cmocka_unit_test(test_daemonsets_of_a_zone),
+        cmocka_unit_test(test_labels_in_their_order),
+        cmocka_unit_test(test_architectures),
+        cmocka_unit_test(test_taints_of_a_start),
+        cmocka_unit_test(test_resized),
+        cmocka_unit_test(test_volcano),
+        cmocka_unit_test(test_pass_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

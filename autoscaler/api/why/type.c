@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "../../model/amount.h"
 #include "../view.h"
 
 enum { LINES_MAX = 16 };
@@ -182,6 +183,33 @@ static uint32_t instead_lines(struct out *o, struct view *v,
     return listed;
 }
 
+/* What a new node of it will have, and who says so. */
+static void origin_lines(struct out *o, struct view *v, const struct pb_type *t)
+{
+    enum { ORIGINS_MAX = 128 };
+    const struct snap_type *s = &v->snapshot->types[t->from];
+    char number[40];
+
+    for (uint32_t i = 0; i < s->origins.n && i < ORIGINS_MAX; i++) {
+        const char *what = s->origins.v[i].key, *from = s->origins.v[i].value;
+        const char *key = strncmp(what, "label ", 6) == 0 ? what + 6 : NULL;
+
+        for (uint32_t k = 0; key && k < s->labels.n; k++)
+            if (strcmp(s->labels.v[k].key, key) == 0)
+                out_strf(o, NULL, "A new node has the label %s=%s, by %s.", key,
+                         s->labels.v[k].value, from);
+        if (!key)
+            out_strf(o, NULL, "A new node has %s %s for pods, by %s.",
+                     amount_pretty(what, qtys_amount(&s->resources, what),
+                                   number, sizeof number),
+                     what, from);
+    }
+    for (uint32_t i = 0; i < s->taints.n; i++)
+        out_strf(o, NULL, "A new node has the taint %s%s%s:%s.",
+                 s->taints.v[i].key, *s->taints.v[i].value ? "=" : "",
+                 s->taints.v[i].value, effect_name(s->taints.v[i].effect));
+}
+
 void view_type_lines(struct out *o, struct view *v, const char *name)
 {
     const struct pb_type *t = type_named(v, name);
@@ -194,4 +222,5 @@ void view_type_lines(struct out *o, struct view *v, const char *name)
         out_strf(o, NULL,
                  "Nothing that waits needs it: everything asked for has its "
                  "place on nodes that are there or on their way.");
+    origin_lines(o, v, t);
 }

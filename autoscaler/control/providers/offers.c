@@ -82,10 +82,20 @@ static void offers_end(struct providers *p)
     p->offers.n = kept;
 }
 
+static struct pairs labels_keep(struct arena *a, struct pairs p)
+{
+    struct pair *v = ARENA_ARRAY(a, struct pair, p.n);
+
+    for (uint32_t i = 0; i < p.n; i++)
+        v[i] = (struct pair){arena_strdup(a, p.v[i].key),
+                             arena_strdup(a, p.v[i].value)};
+    return (struct pairs){v, p.n};
+}
+
 /* Of an offer that comes twice the later one counts. */
 static void known_put(struct providers *p, const char *provider,
                       const struct call_offer *o, struct taints taints,
-                      const char *note)
+                      struct pairs labels, const char *note)
 {
     struct known_offer *k = known_find(p, provider, o);
 
@@ -101,6 +111,7 @@ static void known_put(struct providers *p, const char *provider,
     k->price_micros_hour = o->price_micros_hour;
     price_past_note(&k->past, o->price_micros_hour, p->env->mono_ms);
     k->taints = taints;
+    k->labels = labels;
     k->note = note;
     k->most = o->most;
     k->counted = machines_of(&p->ledger->fleet, o->type, o->spot);
@@ -162,6 +173,9 @@ static uint64_t known_hash(const struct providers *p, struct provider_state *s)
             h = hash_text(h, k->taints.v[t].value);
             h = hash_number(h, k->taints.v[t].effect);
         }
+        for (uint32_t t = 0; t < k->labels.n; t++)
+            h = hash_text(hash_text(h, k->labels.v[t].key),
+                          k->labels.v[t].value);
     }
     return h;
 }
@@ -290,6 +304,7 @@ void provider_offered(struct providers *p, struct provider_state *s,
         known_put(p, name, o,
                   t ? offer_more_taints(&t->fact, o->taints, &s->offered)
                     : (struct taints){0},
+                  labels_keep(&s->offered, o->labels),
                   arena_strdup(&s->offered, o->note));
     }
     offers_end(p);

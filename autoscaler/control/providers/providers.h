@@ -71,6 +71,7 @@ struct known_offer {
     int64_t price_micros_hour;
     struct price_past past; /* what it was before */
     struct taints taints;   /* more than the type's */
+    struct pairs labels;    /* of its nodes */
     const char *note;       /* what goes on there, or "" */
     uint32_t most;    /* more that may be launched, UNLIMITED: not known; */
     uint32_t counted; /* there were so many of it when that was said */

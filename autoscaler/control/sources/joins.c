@@ -103,6 +103,18 @@ static void machine_registered(struct sources *s, struct machine *m,
     fleet_touch(&s->ledger->fleet, m);
 }
 
+/* Kubernetes' names of devices are none of Ray's (a MIG slice, a shared GPU); of a
+ * TPU slice of several hosts the first one shows its head's marker. */
+static bool ray_shows(const struct conf_type *t, const char *name)
+{
+    size_t n = strlen(name);
+
+    if (strchr(name, '/'))
+        return false;
+    return t->fact.hosts < 2 || strncmp(name, "TPU-", 4) != 0 || n < 9 ||
+           strcmp(name + n - 5, "-head") != 0;
+}
+
 /* Ready is what was promised: the first of its type's devices and resources of
  * which the node has too little, or NULL. */
 static const struct qty *lacking(const struct conf_type *t,
@@ -111,7 +123,7 @@ static const struct qty *lacking(const struct conf_type *t,
     for (uint32_t i = 0; t && i < t->fact.resources.n; i++) {
         const struct qty *q = &t->fact.resources.v[i];
 
-        if (!resource_is_rounded(q->name) &&
+        if (!resource_is_rounded(q->name) && ray_shows(t, q->name) &&
             qtys_amount(&n->total, q->name) < q->amount)
             return q;
     }

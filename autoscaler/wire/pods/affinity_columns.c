@@ -128,7 +128,7 @@ static bool tolerates(const struct pod_shape *s, const struct view_node *n)
 {
     struct taints t = n->k->taints;
 
-    if (n->passing)
+    if (n->passing && !n->k->up)
         t.n = n->k->n_lasting;
     return pods_tolerated(&s->tolerations, &t);
 }

@@ -232,6 +232,10 @@ static void gang_add(struct builder *m, struct pod **v, uint32_t n)
     const struct pod_group *g = (const struct pod_group *)records_find(
         &m->in->store->groups, v[0]->gang);
     uint32_t bound = 0, pending = 0, least = 0, need;
+
+    if (!g)
+        g = (const struct pod_group *)records_find(&m->in->store->volcano,
+                                                   v[0]->gang);
     struct bundle_vec b = {.grouped = false};
     int64_t youngest = 0;
 

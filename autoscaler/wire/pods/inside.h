@@ -145,6 +145,9 @@ void pods_shape_free(struct pod_shape *s);
 /* It cannot be served: the first reason counts. */
 void pods_refuse(struct pod_shape *s, const char *code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* resize.c: the spec with what its containers hold beyond it; a new reference,
+ * or NULL: no more than that. */
+json_t *pods_resized(const json_t *spec, const json_t *status);
 /* Fills s->needs; returns the vendor of its GPUs, NULL: it asks for none. */
 const char *pods_needs_read(struct pod_shape *s, const json_t *spec);
 bool pods_is_extended(const char *resource);
@@ -216,6 +219,7 @@ struct knode {
     struct taints taints; /* those of its start behind the others */
     uint32_t n_lasting;   /* the others */
     bool ready, unschedulable, draining;
+    bool up;             /* it was Ready without taints of its start, once */
     bool cordoned;       /* unschedulable by us, for a person */
     const char *leaving; /* what says that its cloud takes it back; "" */
     int64_t leaving_ms;  /* duration: what it gives from then on */
@@ -301,7 +305,9 @@ struct pod_volumes {
 
 struct pods_rules { /* whose pods are demand; outlives the store */
     struct names namespaces, schedulers;
-    const char *label; /* of a node: the machine's id */
+    const char *label;    /* of a node: the machine's id */
+    struct names startup; /* taints of its start: keys, or what they begin with
+                           * and a '*' */
 };
 
 struct pods_store;
@@ -327,7 +333,7 @@ struct pods_store {
     const struct pods_rules *rules;
     pthread_mutex_t lock; /* of all below */
     pthread_cond_t wake;
-    struct records pods, nodes, daemons, groups;
+    struct records pods, nodes, daemons, groups, volcano;
     struct records volumes, claims, classes, csi, spaces;
     bool hides_volumes; /* we may not read one of these kinds, or there is none */
     bool hides_spaces;       /* nor namespaces */
@@ -516,6 +522,10 @@ void untried_count(struct builder *m, uint32_t waiting);
 bool said_is_old(const struct builder *m, const struct pod_shape *s);
 /* Keeps what the condition says, for a person. */
 void said_keep(struct pod_shape *s, const char *message);
+
+/* ---- machine.c: what names tell; "" when they tell nothing */
+const char *machine_arch(const char *machine); /* "arm64" */
+const char *machine_region(struct arena *a, const char *zone);
 
 /* ---- volumes.c */
 /* Of these pods, and columns for what nodes can attach. */

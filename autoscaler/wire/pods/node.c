@@ -93,7 +93,21 @@ static bool of_cordon(const struct knode *n, const char *key)
            strcmp(key, "node.kubernetes.io/unschedulable") == 0;
 }
 
-static void taints_read(struct knode *n, const json_t *list)
+static bool of_start(const struct pods_rules *rules, const char *key)
+{
+    for (uint32_t i = 0; i < rules->startup.n; i++) {
+        const char *s = rules->startup.v[i];
+        size_t n = strlen(s);
+
+        if (n && s[n - 1] == '*' ? strncmp(s, key, n - 1) == 0
+                                 : strcmp(s, key) == 0)
+            return true;
+    }
+    return taint_of_start(key);
+}
+
+static void taints_read(struct knode *n, const json_t *list,
+                        const struct pods_rules *rules)
 {
     size_t most = json_array_size(list);
     struct taint *v;
@@ -110,7 +124,7 @@ static void taints_read(struct knode *n, const json_t *list)
             if (strcmp(key, SOURCE_DRAIN_TAINT) == 0)
                 n->draining = true;
             if (!*key || of_condition(key) || of_cordon(n, key) ||
-                taint_of_start(key) != start ||
+                of_start(rules, key) != start ||
                 !effect_from_name(pods_text(t, "effect", NULL), &x.effect))
                 continue;
             x.key = pods_clean(&n->arena, key);
@@ -240,7 +254,8 @@ struct knode *pods_node_read(const json_t *o, const struct pods_rules *rules)
         struct pair *v = (struct pair *)(uintptr_t)n->labels.v; /* has room */
         add(&n->arena, v, &n->labels.n, GPU_LABEL, vendor);
     }
-    taints_read(n, pods_at(o, "spec", "taints", NULL));
+    taints_read(n, pods_at(o, "spec", "taints", NULL), rules);
+    n->up = n->ready && n->n_lasting == n->taints.n;
     names_read(n, o, rules->label);
     n->zone = label_of(n, "topology.kubernetes.io/zone");
     if (!*n->zone)

@@ -166,6 +166,15 @@ static const char *message_of(const json_t *condition)
     return s ? s : "";
 }
 
+/* Volcano says of the members of a group that lacks room for one of them that
+ * they could be placed. */
+static bool means_unschedulable(const char *reason)
+{
+    return strcmp(reason, "Unschedulable") == 0 ||
+           strcmp(reason, "Schedulable") == 0 ||
+           strcmp(reason, "Undetermined") == 0;
+}
+
 static void waits_for(struct pod *p, const char *code, const char *text)
 {
     p->state = POD_WAITS;
@@ -198,7 +207,7 @@ static void state_of(struct pod *p, const json_t *o,
                      *scheduler ? scheduler : "default-scheduler") ||
         (rules->namespaces.n && !pods_listed(&rules->namespaces, p->space)) ||
         strcmp(pods_text(condition, "status", NULL), "False") != 0 ||
-        strcmp(pods_text(condition, "reason", NULL), "Unschedulable") != 0)
+        !means_unschedulable(pods_text(condition, "reason", NULL)))
         return;
     p->state = POD_DEMAND;
 }
@@ -257,7 +266,12 @@ struct pod *pods_pod_read(const json_t *o, const struct pods_rules *rules,
     }
     buf_done(&claims);
     if (ret->state != POD_OVER) {
-        ret->shape = pods_shape_intern(s, meta, spec);
+        json_t *held = ret->state == POD_BOUND
+                           ? pods_resized(spec, json_object_get(o, "status"))
+                           : NULL;
+
+        ret->shape = pods_shape_intern(s, meta, held ? held : spec);
+        json_decref(held);
         ret->labels = pods_labels_intern(s, json_object_get(meta, "labels"));
         if (ret->state == POD_DEMAND)
             said_keep(ret->shape, message_of(condition));

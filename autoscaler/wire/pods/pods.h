@@ -24,6 +24,7 @@ struct kube_source_opts {
                                        * each resource; n == 0: not known */
     bool no_reserve;                  /* pods get all of a type's resources:
                                        * the system keeps nothing */
+    struct names startup_taints;      /* keys, or "prefix*" */
     bool works;                       /* nodes tell what each pod takes */
 };
 
@@ -58,13 +59,15 @@ const struct snap_demand *pods_demands_settle(const struct source_view *view,
 
 /* What a new node of this type will offer pods: t is a copy in the tick's
  * arena whose resources and labels are replaced.  like: living nodes of the
- * type (none is fine): allocatable and labels are learned from them.  Taken
+ * type (none is fine): allocatable and labels are learned from them.  cloud:
+ * labels that its provider tells of all its offers.  Taken
  * off: the system's reserve and the DaemonSets that would run there; added:
  * pods, ephemeral-storage, the labels every node has, and what stands for the
  * conditions of this view's demand (columns for conditions on other pods,
  * labels for those that no term can express). */
 void pods_type_fit(const struct source_view *view,
                    const struct source_node *const *like, uint32_t n_like,
-                   struct arena *arena, struct snap_type *t);
+                   struct pairs cloud, struct arena *arena,
+                   struct snap_type *t);
 
 #endif

@@ -20,7 +20,7 @@ enum {
     GATHER_LAZY_MS = 200,
     GATHER_MOST_MS = 35, /* between two views while events come and come */
     STALE_MS = 5000,     /* how long a watch may be broken */
-    WATCHES = 9,
+    WATCHES = 10,
 };
 
 struct kube_source {
@@ -55,6 +55,8 @@ static const struct {
      offsetof(struct pods_store, daemons), daemons_put},
     {"/apis/scheduling.x-k8s.io/v1alpha1/podgroups", "podgroups", true,
      offsetof(struct pods_store, groups), groups_put},
+    {"/apis/scheduling.volcano.sh/v1beta1/podgroups", "Volcano's podgroups",
+     true, offsetof(struct pods_store, volcano), groups_put},
     {"/api/v1/persistentvolumes", "persistentvolumes", true,
      offsetof(struct pods_store, volumes), volumes_put},
     {"/api/v1/persistentvolumeclaims", "persistentvolumeclaims", true,
@@ -107,6 +109,7 @@ enum status kube_source_new(const struct kube_source_opts *o, void **ret,
         .label = o->label && *o->label ? arena_strdup(&h->arena, o->label)
                                        : "davit.io/machine",
     };
+    h->rules.startup = pods_names_copy(&h->arena, o->startup_taints);
     pods_store_init(&h->store, &h->rules);
     h->works = o->works;
     source_configure(h, o->zones, o->most, o->no_reserve);

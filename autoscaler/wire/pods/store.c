@@ -165,8 +165,12 @@ void nodes_put(void *records, const json_t *o, bool gone)
         pods_node_free(n);
     } else {
         n->touched_ms = clock_mono_ms();
-        if (old)
+        if (old) {
             n->idle_since_ms = old->idle_since_ms;
+            /* since it became Ready the last time */
+            n->up = n->up || (old->up && old->ready && n->ready &&
+                              old->changed_ms == n->changed_ms);
+        }
         if (old && old->hash == n->hash)
             n->touched_ms = old->touched_ms;
         records_put(r, &n->item);
@@ -268,7 +272,8 @@ void pods_store_init(struct pods_store *s, const struct pods_rules *rules)
                              .pods = {.store = s, .free = pod_free},
                              .nodes = {.store = s, .free = node_free},
                              .daemons = {.store = s, .free = daemon_free},
-                             .groups = {.store = s, .free = group_free}};
+                             .groups = {.store = s, .free = group_free},
+                             .volcano = {.store = s, .free = group_free}};
     struct records *objects[] = {&s->volumes, &s->claims, &s->classes, &s->csi,
                                  &s->spaces};
 

@@ -54,90 +54,16 @@ const char *pods_clean(struct arena *a, const char *s)
 
 /* ---- quantities */
 
-/* What a suffix multiplies by, as num/den; false: there is no such one. */
-static bool suffix(const char *s, __int128 *num, __int128 *den)
-{
-    static const struct {
-        const char *s;
-        int ten, two;
-    } v[] = {
-        {"", 0, 0},    {"n", -9, 0},  {"u", -6, 0},  {"m", -3, 0},
-        {"k", 3, 0},   {"M", 6, 0},   {"G", 9, 0},   {"T", 12, 0},
-        {"P", 15, 0},  {"E", 18, 0},  {"Ki", 0, 10}, {"Mi", 0, 20},
-        {"Gi", 0, 30}, {"Ti", 0, 40}, {"Pi", 0, 50}, {"Ei", 0, 60},
-    };
-    int ten = 0, two = 0;
-
-    if ((*s == 'e' || *s == 'E') && s[1] && strcmp(s, "Ei") != 0) {
-        char *end;
-        long e = strtol(s + 1, &end, 10);
-        if (*end || e < -18 || e > 18)
-            return false;
-        ten = (int)e;
-    } else {
-        size_t i = 0;
-        while (i < sizeof v / sizeof *v && strcmp(v[i].s, s) != 0)
-            i++;
-        if (i == sizeof v / sizeof *v)
-            return false;
-        ten = v[i].ten;
-        two = v[i].two;
-    }
-    *num = *den = 1;
-    for (; ten > 0; ten--)
-        *num *= 10;
-    for (; ten < 0; ten++)
-        *den *= 10;
-    *num <<= two;
-    return true;
-}
-
 bool pods_quantity(const json_t *v, bool up, int64_t *ret)
 {
     const char *s = json_string_value(v);
     char number[32];
-    __int128 digits = 0, num, den, amount;
-    int seen = 0;
-    bool point = false;
 
     if (json_is_number(v)) {
         snprintf(number, sizeof number, "%.17g", json_number_value(v));
         s = number;
     }
-    if (!s)
-        return false;
-    if (*s == '+')
-        s++;
-    __int128 below = 1; /* a point's divisor */
-    for (; (*s >= '0' && *s <= '9') || (*s == '.' && !point); s++) {
-        if (*s == '.') {
-            point = true;
-            continue;
-        }
-        if (++seen > 19)
-            return false;
-        digits = digits * 10 + (*s - '0');
-        if (point)
-            below *= 10;
-    }
-    if (!seen || !suffix(s, &num, &den))
-        return false;
-    /* digits < 10^19 < 2^64 and num <= 2^60: their product fits, then the
-     * scale of 10^4 is taken on the smaller side */
-    amount = digits * num;
-    den *= below;
-    if (amount / den > AMOUNT_MAX / AMOUNT_ONE)
-        return false;
-    if (den % AMOUNT_ONE == 0) {
-        den /= AMOUNT_ONE;
-    } else if (amount > ((__int128)1 << 110)) {
-        amount = amount / den * AMOUNT_ONE;
-        den = 1;
-    } else {
-        amount *= AMOUNT_ONE;
-    }
-    *ret = (int64_t)((amount + (up ? den - 1 : 0)) / den);
-    return *ret <= AMOUNT_MAX;
+    return s && amount_quantity(s, up ? AMOUNT_UP : AMOUNT_DOWN, ret);
 }
 
 /* ---- resources */

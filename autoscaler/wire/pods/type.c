@@ -24,7 +24,24 @@ struct fit {
     struct snap_type *t;
     VEC(struct pair) labels;
     VEC(struct qty) resources;
+    VEC(struct pair) origins; /* see snap_type.origins */
 };
+
+#define OF_NODES "living nodes of the type"
+#define OF_CLOUD "its provider"
+#define OF_FILE "the configuration"
+#define OF_MACHINE "the machine type's name"
+#define OF_USUAL "a guess: what is usual"
+
+static void origin(struct fit *f, const char *what, const char *from)
+{
+    for (uint32_t i = 0; i < f->origins.n; i++)
+        if (strcmp(f->origins.v[i].key, what) == 0) {
+            f->origins.v[i].value = from;
+            return;
+        }
+    VEC_PUSH(f->arena, &f->origins, ((struct pair){what, from}));
+}
 
 static int64_t *amount_of(struct fit *f, const char *name)
 {
@@ -46,14 +63,20 @@ static void set_amount(struct fit *f, const char *name, int64_t amount)
 }
 
 static void set_label(struct fit *f, const char *key, const char *value,
-                      bool over)
+                      bool over, const char *from)
 {
+    const char *what = arena_printf(f->arena, "label %s", key);
+
     for (uint32_t i = 0; i < f->labels.n; i++)
         if (strcmp(f->labels.v[i].key, key) == 0) {
-            if (over)
+            if (over) {
                 f->labels.v[i].value = arena_strdup(f->arena, value);
+                origin(f, what, from);
+            }
             return;
         }
+    if (from)
+        origin(f, what, from);
     VEC_PUSH(f->arena, &f->labels,
              ((struct pair){arena_strdup(f->arena, key),
                             arena_strdup(f->arena, value)}));
@@ -135,8 +158,10 @@ static void learn_resources(struct fit *f)
         /* a device that is not there yet, or is broken, will be there */
         if (own && accel_is_device(name) && *own > least)
             continue;
-        if (least > 0)
+        if (least > 0) {
             set_amount(f, name, least);
+            origin(f, name, OF_NODES);
+        }
     }
 }
 
@@ -187,51 +212,87 @@ static void learn_labels(struct fit *f)
         for (uint32_t i = 0; i < first->aliases.n && same; i++)
             same = strcmp(first->aliases.v[i], p->value) != 0;
         if (same)
-            set_label(f, p->key, p->value, strcmp(p->key, ACCEL_LABEL) != 0);
+            set_label(f, p->key, p->value, strcmp(p->key, ACCEL_LABEL) != 0,
+                      OF_NODES);
     }
 }
 
 /* ---- labels that every such node has */
 
-static void labels_begin(struct fit *f)
+static void gpu_labels(struct fit *f)
 {
-    const struct snap_type *t = f->t;
     int64_t *gpus = amount_of(f, "GPU");
-    const char *accel;
+    const char *accel = label(f, ACCEL_LABEL);
 
-    for (uint32_t i = 0; i < t->labels.n; i++)
-        set_label(f, t->labels.v[i].key, t->labels.v[i].value, true);
-    set_label(f, "kubernetes.io/os", "linux", false);
-    set_label(f, "kubernetes.io/arch", "amd64", false);
-    if (t->machine && *t->machine)
-        set_label(f, "node.kubernetes.io/instance-type",
-                  arena_strndup(f->arena, t->machine, strcspn(t->machine, "+")),
-                  false);
-    accel = label(f, ACCEL_LABEL);
     if (accel && strncmp(accel, "AMD-", 4) == 0)
-        set_label(f, GPU_LABEL, "amd.com.gpu", false);
+        set_label(f, GPU_LABEL, "amd.com.gpu", false, NULL);
     if (gpus && *gpus > 0 && !label(f, GPU_LABEL)) {
-        set_label(f, "nvidia.com/gpu.present", "true", false);
+        set_label(f, "nvidia.com/gpu.present", "true", false, OF_USUAL);
         set_label(
             f, "nvidia.com/gpu.count",
             arena_printf(f->arena, "%lld", (long long)(*gpus / AMOUNT_ONE)),
-            false);
+            false, OF_USUAL);
     }
 }
 
+/* The same for all of its offers, by the zones' names. */
+static void region_label(struct fit *f)
+{
+    const char *all = NULL;
+
+    for (uint32_t i = 0; i < f->t->n_offers; i++) {
+        const char *r = machine_region(f->arena, f->t->offers[i].zone);
+
+        if (!*r || (all && strcmp(all, r) != 0))
+            return;
+        all = r;
+    }
+    if (all)
+        set_label(f, "topology.kubernetes.io/region", all, false,
+                  "the zone's name");
+}
+
+/* In this order: its provider, the configuration, the machine type, a guess.
+ * Living nodes of the type come last and go over all of them. */
+static void labels_begin(struct fit *f, struct pairs cloud)
+{
+    const struct snap_type *t = f->t;
+    const char *arch = t->machine ? machine_arch(t->machine) : "";
+
+    for (uint32_t i = 0; i < cloud.n; i++)
+        if (!of_one_node(cloud.v[i].key))
+            set_label(f, cloud.v[i].key, cloud.v[i].value, true, OF_CLOUD);
+    for (uint32_t i = 0; i < t->labels.n; i++)
+        set_label(f, t->labels.v[i].key, t->labels.v[i].value,
+                  strcmp(t->labels.v[i].key, ACCEL_LABEL) == 0, OF_FILE);
+    if (t->machine && *t->machine)
+        set_label(f, "node.kubernetes.io/instance-type",
+                  arena_strndup(f->arena, t->machine, strcspn(t->machine, "+")),
+                  false, OF_FILE);
+    if (*arch)
+        set_label(f, "kubernetes.io/arch", arch, false, OF_MACHINE);
+    region_label(f);
+    set_label(f, "kubernetes.io/os", "linux", false, OF_USUAL);
+    set_label(f, "kubernetes.io/arch", "amd64", false, OF_USUAL);
+    gpu_labels(f);
+}
+
+/* A new node has a name, which nobody knows yet. */
 static void probes_answer(struct fit *f)
 {
     uint32_t n = f->labels.n;
     const char *zone = f->t->n_offers ? f->t->offers[0].zone : "";
-    struct pair *v = ARENA_ARRAY(f->arena, struct pair, n + 1);
+    struct pair *v = ARENA_ARRAY(f->arena, struct pair, n + 3);
     struct pairs all = {v, n};
 
     memcpy(v, f->labels.v, n * sizeof *v);
+    v[all.n++] = (struct pair){"kubernetes.io/hostname", "(new)"};
+    v[all.n++] = (struct pair){"metadata.name", "(new)"};
     if (zone && *zone)
         v[all.n++] = (struct pair){"topology.kubernetes.io/zone", zone};
     for (uint32_t i = 0; i < f->view->n_probes; i++)
         if (pods_req_holds(&f->view->probes[i].req, &all))
-            set_label(f, f->view->probes[i].name, "true", true);
+            set_label(f, f->view->probes[i].name, "true", true, NULL);
 }
 
 /* ---- DaemonSets */
@@ -384,9 +445,17 @@ static void daemons_take(struct fit *f)
             set_amount(f, w->columns[c].name, left[c]);
 }
 
+static void amount_usual(struct fit *f, const char *name, int64_t amount)
+{
+    if (amount_of(f, name))
+        return;
+    set_amount(f, name, amount);
+    origin(f, name, OF_USUAL);
+}
+
 void pods_type_fit(const struct source_view *view,
                    const struct source_node *const *like, uint32_t n_like,
-                   struct arena *arena, struct snap_type *t)
+                   struct pairs cloud, struct arena *arena, struct snap_type *t)
 {
     struct fit f = {.arena = arena,
                     .view = view->pods,
@@ -396,13 +465,15 @@ void pods_type_fit(const struct source_view *view,
 
     if (!view->pods)
         return;
-    for (uint32_t i = 0; i < t->resources.n; i++)
+    for (uint32_t i = 0; i < t->resources.n; i++) {
         set_amount(&f, t->resources.v[i].name, t->resources.v[i].amount);
-    labels_begin(&f);
-    if (!amount_of(&f, "pods"))
-        set_amount(&f, "pods", DEFAULT_PODS);
-    if (!amount_of(&f, "ephemeral-storage"))
-        set_amount(&f, "ephemeral-storage", DEFAULT_DISK);
+        origin(&f, t->resources.v[i].name,
+               t->machine && *t->machine ? "the configuration or the catalogue"
+                                         : OF_FILE);
+    }
+    labels_begin(&f, cloud);
+    amount_usual(&f, "pods", DEFAULT_PODS);
+    amount_usual(&f, "ephemeral-storage", DEFAULT_DISK);
     if (n_like) {
         learn_resources(&f);
         learn_labels(&f);
@@ -413,4 +484,5 @@ void pods_type_fit(const struct source_view *view,
     daemons_take(&f);
     t->resources = (struct qtys){f.resources.v, f.resources.n};
     t->labels = (struct pairs){f.labels.v, f.labels.n};
+    t->origins = (struct pairs){f.origins.v, f.origins.n};
 }

@@ -28,7 +28,7 @@ static bool is_passing(struct builder *m, const struct knode *k)
 {
     int64_t left = k->changed_ms + PASSING_MS - m->in->now_wall_ms;
 
-    if (left > 0 && (!k->ready || k->n_lasting < k->taints.n))
+    if (left > 0 && (!k->ready || (!k->up && k->n_lasting < k->taints.n)))
         builder_due(m, left);
     return left > 0;
 }
@@ -266,7 +266,7 @@ static struct pairs labels_make(struct builder *m, const struct knode *k)
 static struct taints taints_make(struct arena *a, const struct view_node *x)
 {
     const struct taints *t = &x->k->taints;
-    uint32_t n = x->passing ? x->k->n_lasting : t->n;
+    uint32_t n = x->passing && !x->k->up ? x->k->n_lasting : t->n;
     struct taint *v = ARENA_ARRAY(a, struct taint, n);
 
     for (uint32_t i = 0; i < n; i++)

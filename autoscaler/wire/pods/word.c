@@ -71,7 +71,7 @@ static bool is_untried(struct builder *m, const struct view_node *n,
     int64_t left = k->touched_ms + TRIED_MS + (int64_t)EACH_MS * waiting -
                    m->in->now_mono_ms;
 
-    if (!k->ready || (n->passing && k->n_lasting < k->taints.n) ||
+    if (!k->ready || (n->passing && !k->up && k->n_lasting < k->taints.n) ||
         view_node_settles(m, k))
         return true;
     if (left > 0)

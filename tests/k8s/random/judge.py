@@ -17,9 +17,9 @@ from lib.kube import ApiError, until
 from pools import Pools
 
 REST = 2.0       # so long nothing happens
-WORD = 19.0      # so long Davit believes in room that the scheduler refuses (15 s and 20 ms a pod), and a moment
+WORD = 19        # so long Davit believes in room that the scheduler refuses (15 s and 20 ms a pod), and a moment
 LONGEST = 150.0
-BRUTE = 10       # sets of machines that are tried
+BRUTE = 5        # sets of machines that are tried
 
 
 class Broken(Exception):
@@ -107,18 +107,21 @@ class Play:
         return [b for x in (owner or {}).get("demands", []) for b in x["bundles"]]
 
     def rest(self, d):
-        """Waits until nothing happens any more: for a moment when all pods run, else for as long as the scheduler's
-        word takes."""
+        """Waits until nothing happens any more; while pods wait, until the scheduler's word has been taken as well, which
+        is a matter of the daemon's own time."""
         began = since = time.monotonic()
-        last = self.state(d)
+        last, word = self.state(d), False
         while time.monotonic() - began < LONGEST:
             time.sleep(0.25)  # wait: at rest is what does not change for so long
             now = self.state(d)
             if now != last:
-                last, since = now, time.monotonic()
-            still = time.monotonic() - since
-            if still > REST and not self.unbound() or still > WORD + REST:
+                last, since, word = now, time.monotonic(), False
+            if time.monotonic() - since < REST:
+                continue
+            if word or not self.unbound():
                 return
+            d.later(WORD)
+            since, word = time.monotonic(), True
         raise Broken("rest", f"it is not at rest after {LONGEST:.0f} s")
 
     # ---- the laws

@@ -11,8 +11,8 @@
 
 #include <string.h>
 
-#include "../../model/accel.h"
-#include "../../model/amount.h"
+#include "../../../model/accel.h"
+#include "../../../model/amount.h"
 
 #define ZONE "topology.kubernetes.io/zone"
 #define MARKET "ray.io/market-type"

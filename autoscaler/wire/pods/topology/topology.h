@@ -4,8 +4,8 @@
 #ifndef WIRE_PODS_TOPOLOGY_H
 #define WIRE_PODS_TOPOLOGY_H
 
-#include "../../model/price.h"
-#include "inside.h"
+#include "../../../model/price.h"
+#include "../inside.h"
 
 #define LATER INT64_C(1000000000000) /* dearer than any offer of now */
 
