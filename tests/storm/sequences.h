@@ -95,6 +95,7 @@ struct daemon *first(struct world *w);
     X(51, type_mended) \
     X(52, failed_on_a_quiet_cluster) \
     X(53, many_flips) \
+    X(53, slow_flips) \
     X(53, one_rise)
 
 #define SEQUENCE_OF_(n, f) const char *f(void);
