@@ -19,6 +19,7 @@ BOTH = {
     "autoscaler/cloud/backoff.c": "a jitter that a replay repeats",
     "autoscaler/control/report/kube_events.c": "names of events",
     "autoscaler/wire/pods/shared.c": "ids of demands, which journals hold",
+    "autoscaler/control/providers/machines.c": "ids of machines that were found, which journals hold",
     "autoscaler/played/cloud_calls.c": "chance of a played cloud",
 }
 # Has a hash of its own: the reason.

@@ -112,7 +112,7 @@ static void answer_launch(struct providers *p, struct provider_state *s,
     uint32_t waiting;
 
     for (uint32_t i = 0; s && i < call->machines.n; i++)
-        machine_seen(p, s, &call->machines.v[i], false);
+        machine_seen(p, s, &call->machines.v[i], false, NULL);
     if (s && s->provider == call->provider)
         backoff = backoffs_note_launch(
             p->ledger->backoffs, call_offer_key(call), call->count,

@@ -245,10 +245,17 @@ static void all_missed(struct providers *p, struct provider_state *s,
 static void all_seen(struct providers *p, const struct provider_state *s,
                      const struct call *call)
 {
-    for (int known = 1; known >= 0; known--)
-        for (uint32_t i = 0; i < call->machines.n; i++)
-            if (machine_known(p, s, &call->machines.v[i]) == known)
-                machine_seen(p, s, &call->machines.v[i], true);
+    const uint32_t n = call->machines.n;
+    struct unmatched rest;
+
+    for (uint32_t i = 0; i < n; i++)
+        if (machine_known(p, s, &call->machines.v[i]))
+            machine_seen(p, s, &call->machines.v[i], true, NULL);
+    unmatched_make(p, s->conf->name, &rest);
+    for (uint32_t i = 0; i < n; i++)
+        if (!machine_known(p, s, &call->machines.v[i]))
+            machine_seen(p, s, &call->machines.v[i], true, &rest);
+    unmatched_done(&rest);
 }
 
 void provider_listed(struct providers *p, struct provider_state *s,

@@ -2,9 +2,11 @@
  * machines.c - what a provider says of a machine, into the ledger.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../../base/digest.h"
+#include "../../base/hash.h"
 #include "../report/interrupted.h"
 #include "../settle.h"
 #include "../type_names.h"
@@ -45,8 +47,7 @@ static bool place_free(const struct machine *m, bool listed, int64_t now_ms)
 
 static struct machine *machine_of_launch(const struct fleet *f,
                                          const char *provider,
-                                         const char *request_id, bool listed,
-                                         int64_t now_ms)
+                                         const char *request_id, int64_t now_ms)
 {
     struct machine *found = NULL;
 
@@ -54,8 +55,7 @@ static struct machine *machine_of_launch(const struct fleet *f,
         struct machine *m = f->v[i];
 
         if (strcmp(m->request_id, request_id) != 0 ||
-            strcmp(m->provider, provider) != 0 ||
-            !place_free(m, listed, now_ms))
+            strcmp(m->provider, provider) != 0 || !place_free(m, false, now_ms))
             continue;
         if (!*m->cloud_id)
             return m;
@@ -139,19 +139,95 @@ static struct machine *machine_renamed(struct providers *p,
     return NULL;
 }
 
+/* ---- a list of many that are not known */
+
+static uint64_t launch_hash(const char *provider, const char *request_id)
+{
+    return hash_number(hash_name(provider), hash_name(request_id));
+}
+
+void unmatched_make(struct providers *p, const char *provider,
+                    struct unmatched *ret)
+{
+    const struct fleet *f = &p->ledger->fleet;
+
+    *ret = (struct unmatched){.provider = provider};
+    for (uint32_t i = 0; i < f->n; i++) {
+        struct machine *m = f->v[i];
+        uint64_t h = launch_hash(m->provider, m->request_id);
+
+        if (m->state == STATE_GONE)
+            continue;
+        if (!provider_find(p, m->provider))
+            VEC_PUSH(NULL, &ret->orphans, m);
+        if (*m->request_id && place_free(m, true, p->env->now_ms))
+            hash_add(*m->cloud_id ? &ret->others : &ret->unbound, h, m);
+    }
+}
+
+void unmatched_done(struct unmatched *u)
+{
+    hash_done(&u->unbound);
+    hash_done(&u->others);
+    free(u->orphans.v);
+}
+
+/* Taken out, since it has a machine now. */
+static struct machine *unmatched_take(struct hash *t, const char *provider,
+                                      const char *request_id, int64_t now_ms)
+{
+    uint64_t h = launch_hash(provider, request_id);
+    struct machine *m;
+
+    for (uint32_t at = 0; (m = hash_next(t, h, &at));) {
+        bool fits = strcmp(m->request_id, request_id) == 0 &&
+                    strcmp(m->provider, provider) == 0;
+
+        if (!fits)
+            continue;
+        hash_remove(t, h, m);
+        if (place_free(m, true, now_ms))
+            return m;
+    }
+    return NULL;
+}
+
+static struct machine *unmatched_find(struct providers *p, struct unmatched *u,
+                                      const struct call_machine *cm)
+{
+    const char *id = cm->request_id;
+    struct machine *m = NULL;
+
+    for (uint32_t i = 0; i < u->orphans.n; i++)
+        if (is_that(u->orphans.v[i], cm))
+            return machine_renamed(p, u->provider, cm);
+    if (*id)
+        m = unmatched_take(&u->unbound, u->provider, id, p->env->now_ms);
+    if (*id && !m)
+        m = unmatched_take(&u->others, u->provider, id, p->env->now_ms);
+    if (m)
+        fleet_bind(&p->ledger->fleet, m, cm->id);
+    return m;
+}
+
 /* The record this machine of the cloud belongs to; adopted when there is
  * none, also one that is ending, so that nothing billed is ever unowned. */
 static struct machine *machine_of(struct providers *p, const char *provider,
-                                  const struct call_machine *cm, bool listed)
+                                  const struct call_machine *cm,
+                                  struct unmatched *rest)
 {
     struct fleet *f = &p->ledger->fleet;
     struct machine *m = fleet_by_cloud(f, provider, cm->id);
 
+    if (!m && rest) {
+        m = unmatched_find(p, rest, cm);
+        return m ? m : adopt(p, provider, cm);
+    }
     if (!m)
         m = machine_renamed(p, provider, cm);
     if (m)
         return m;
-    m = machine_of_launch(f, provider, cm->request_id, listed, p->env->now_ms);
+    m = machine_of_launch(f, provider, cm->request_id, p->env->now_ms);
     if (m)
         fleet_bind(f, m, cm->id);
     else
@@ -266,9 +342,10 @@ static void held_seen(struct providers *p, struct machine *m,
 }
 
 void machine_seen(struct providers *p, const struct provider_state *s,
-                  const struct call_machine *cm, bool listed)
+                  const struct call_machine *cm, bool listed,
+                  struct unmatched *rest)
 {
-    struct machine *m = machine_of(p, s->conf->name, cm, listed);
+    struct machine *m = machine_of(p, s->conf->name, cm, rest);
 
     if (m->state == STATE_GONE)
         return;

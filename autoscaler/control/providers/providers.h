@@ -193,8 +193,21 @@ struct known_offer *known_find(const struct providers *p, const char *provider,
                                const struct call_offer *o); /* or NULL */
 
 /* ---- machines.c: a machine of a good list, or of a launch's answer */
+/* Of a list: the records that what the ledger does not know may belong to. */
+struct unmatched {
+    const char *provider;
+    struct hash unbound,
+        others; /* by launch: without the cloud's id; missing */
+    VEC(struct machine *) orphans; /* their provider is not configured */
+};
+void unmatched_make(struct providers *p, const char *provider,
+                    struct unmatched *ret);
+void unmatched_done(struct unmatched *u);
+/* listed: by a list, not in a launch's answer.  rest: of a list, for what the
+ * ledger does not know; else NULL. */
 void machine_seen(struct providers *p, const struct provider_state *s,
-                  const struct call_machine *cm, bool listed);
+                  const struct call_machine *cm, bool listed,
+                  struct unmatched *rest);
 /* It is that provider's from now on. */
 void machine_moves(struct providers *p, struct machine *m,
                    const char *provider);
