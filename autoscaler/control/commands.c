@@ -112,9 +112,11 @@ static void apply(struct commands *c, struct command *cmd)
         emit(c->env, "config.approved", c->conf->path, "", "by %s", asker(cmd));
     if (c->conf->held)
         configuration_approve(c->conf);
+    else if (sources_another(c->sources))
+        sources_approve(c->sources, asker(cmd));
     else if (!elsewhere)
         cmd->status = err_set(&cmd->err, ST_NOT_FOUND,
-                              "no configuration is held");
+                              "no configuration is held, and no head");
 }
 
 static void adopt(struct commands *c, struct command *cmd)

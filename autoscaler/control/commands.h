@@ -21,6 +21,7 @@ struct commands {
     struct status_board *board;
     struct providers *providers;
     struct ends *ends;
+    struct sources *sources;
     struct command *waiting; /* the first; linked by mail.next */
 };
 

@@ -187,8 +187,9 @@ static bool look(struct control *c)
         c->env.news = true;
     else if (landed_alone(c))
         return false;
-    news = c->env.news || c->ledger.fleet.version != c->planned_version ||
-           c->unconfirmed || c->env.mono_ms >= c->plan_due_ms ||
+    news = c->env.news || send_may_end(&c->send) ||
+           c->ledger.fleet.version != c->planned_version || c->unconfirmed ||
+           c->env.mono_ms >= c->plan_due_ms ||
            sources_fresh_set(&c->sources) != c->fresh || RARE(PLAN_AGAIN);
     c->env.news = false;
     return news;

@@ -37,8 +37,9 @@ static void join(struct control *c)
     struct ledger *l = &c->ledger;
     struct configuration *conf = &c->configuration;
 
-    c->commands = (struct commands){
-        env, l, conf, &c->requests, &c->board, &c->providers, &c->ends, NULL};
+    c->commands = (struct commands){env,          l,           conf,
+                                    &c->requests, &c->board,   &c->providers,
+                                    &c->ends,     &c->sources, NULL};
     c->reloading = (struct reloading){conf, &c->providers, &c->sources,
                                       &c->ends, &c->known};
     c->observe = (struct observe){env, l, conf, &c->providers, &c->sources, 0};

@@ -120,19 +120,11 @@ static bool brake_lets(struct ends *e)
     return true;
 }
 
-/* Was it of use, by what this ledger saw? */
-static bool joined_once(const struct ends *e, const struct machine *m)
-{
-    return e->sources->n ? *m->ray_id != '\0' : m->ready_ms != 0;
-}
-
 static bool is_confirmed(const struct ends *e, const struct machine *m,
                          enum reason why)
 {
-    if (machine_leaves(m) || !joined_once(e, m))
-        return true;
-    if (e->sources->n && !m->ready_ms)
-        return true; /* the source is asked whether it is idle */
+    if (machine_leaves(m) || !m->ready_ms || m->maybe.let_go)
+        return true; /* it was never of use */
     switch (why) {
     case REASON_END_IDLE:
         /* a source is asked; without one the request that needed it ended */

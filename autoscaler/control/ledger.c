@@ -23,6 +23,7 @@
 enum { COMMIT_AGAIN_MS = 1000, COMMIT_MOST_MS = 5000 };
 enum { LEASE_LOOK_MS = 200 };
 enum { PROVES_MS = 300000 }; /* who lives for so long was of use */
+#define HEAD_KEY "head/session"
 
 _Static_assert((int)MAIL_COPY == (int)HA_MAIL, "ha/copy.c posts it");
 
@@ -47,8 +48,10 @@ static void machine_loaded(struct machine *m, int64_t now_ms)
     if (m->state == STATE_INTENDED)
         m->maybe.doubt = true; /* for all we know its launch has left */
     m->maybe.sent_ms = now_ms; /* lists may lag it as long from here */
-    if (m->state == STATE_STOPPING)
+    if (m->state == STATE_STOPPING) {
         m->maybe.end_doubt_ms = now_ms;
+        m->maybe.end_sent = true; /* for all we know */
+    }
     m->progress_ms = m->needed_ms = now_ms;
     if (m->created_ms > now_ms)
         m->created_ms = now_ms;
@@ -61,6 +64,25 @@ static void machine_loaded(struct machine *m, int64_t now_ms)
     if (m->drain_since_ms)
         m->drain_since_ms = now_ms;
     m->hold_until_ms = 0;
+}
+
+static void head_open(struct ledger *l)
+{
+    struct arena a = {0};
+    const char *v = "";
+
+    journal_value(l->env->journal, HEAD_KEY, &a, &v, NULL);
+    snprintf(l->head_session, sizeof l->head_session, "%s", v);
+    arena_done(&a);
+}
+
+void ledger_head_is(struct ledger *l, const char *session)
+{
+    if (strcmp(l->head_session, session) == 0)
+        return;
+    snprintf(l->head_session, sizeof l->head_session, "%s", session);
+    /* The commit tells when it fails. */
+    journal_put_value(l->env->journal, HEAD_KEY, l->head_session, NULL);
 }
 
 enum status ledger_open(struct ledger *l, struct env *env, struct ha *ha,
@@ -90,6 +112,7 @@ enum status ledger_open(struct ledger *l, struct env *env, struct ha *ha,
         machine_loaded(l->fleet.v[i], env->now_ms);
     interrupted_open(l);
     agreed_open(l);
+    head_open(l);
     return ours_open(l, err);
 }
 
@@ -106,6 +129,7 @@ void ledger_close(struct ledger *l)
     backoffs_free(l->backoffs);
     free(l->unhelped.v);
     free(l->interruptions.v);
+    free(l->ended.v);
 }
 
 /* ---- machines */
@@ -146,6 +170,33 @@ static void would_end(struct ledger *l, const struct machine *m)
          shadow_text(l->env->shadow, text, sizeof text));
 }
 
+static void ended_keep(struct ledger *l, const struct machine *m)
+{
+    struct ended_note n = {0};
+
+    if (m->state != STATE_STOPPING || !m->maybe.end_sent || !*m->request_id)
+        return;
+    snprintf(n.provider, sizeof n.provider, "%s", m->provider);
+    snprintf(n.cloud_id, sizeof n.cloud_id, "%s", m->cloud_id);
+    snprintf(n.request_id, sizeof n.request_id, "%s", m->request_id);
+    if (l->ended.n < ENDED_KEPT)
+        VEC_PUSH(NULL, &l->ended, n);
+    else
+        l->ended.v[l->n_ended % ENDED_KEPT] = n;
+    l->n_ended++;
+}
+
+bool ledger_had_ended(const struct ledger *l, const char *provider,
+                      const char *cloud_id, const char *request_id)
+{
+    for (uint32_t i = 0; *request_id && i < l->ended.n; i++)
+        if (strcmp(l->ended.v[i].provider, provider) == 0 &&
+            strcmp(l->ended.v[i].cloud_id, cloud_id) == 0 &&
+            strcmp(l->ended.v[i].request_id, request_id) == 0)
+            return true;
+    return false;
+}
+
 void machine_to(struct ledger *l, struct machine *m, enum machine_state to)
 {
     static const char *const kinds[STATE_COUNT] = {
@@ -160,6 +211,8 @@ void machine_to(struct ledger *l, struct machine *m, enum machine_state to)
 
     if (m->state == to)
         return;
+    if (to == STATE_GONE)
+        ended_keep(l, m);
     if (m->state == STATE_INTENDED)
         m->busy = false; /* whatever its launch does: it may hang for hours */
     m->tries = 0;
@@ -315,6 +368,8 @@ void ledger_rewrite(struct ledger *l)
     ours_rewrite(l);
     type_names_rewrite(l);
     agreed_rewrite(l);
+    if (*l->head_session)
+        journal_put_value(l->env->journal, HEAD_KEY, l->head_session, NULL);
     for (uint32_t i = 0; i < l->fleet.n; i++)
         machine_written(l, l->fleet.v[i], l->fleet.v[i]->state);
 }

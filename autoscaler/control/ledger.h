@@ -57,6 +57,12 @@ struct type_fact {
     int64_t micros_hour[2]; /* of one on demand, of a spot one; -1: unknown */
 };
 
+/* A machine whose end was asked for, and that a list may have again. */
+struct ended_note {
+    char provider[32], cloud_id[128], request_id[40];
+};
+enum { ENDED_KEPT = 256 };
+
 struct ledger {
     struct env *env;
     struct ha *ha;    /* NULL: we are alone */
@@ -66,10 +72,13 @@ struct ledger {
     bool limit_known; /* max_cost_per_hour of the last file in force: */
     int64_t limit_micros_hour; /* -1: none; prices/agreed.h */
     int64_t source_read_ms;    /* wall: the last good view of its machines */
+    char head_session[256];    /* of the head that they joined; "": not known */
     struct fleet fleet;
     struct backoffs *backoffs;          /* what failed launches taught */
     VEC(struct unhelped_note) unhelped; /* and those that came: unhelped.h */
     VEC(struct interruption) interruptions; /* oldest first; heap */
+    VEC(struct ended_note) ended;           /* the last ones; heap */
+    uint32_t n_ended;                       /* ever */
     struct failure_note failures[FAILURES_KEPT];
     uint32_t n_failures;    /* ever */
     struct workers *writer; /* commits, one at a time; NULL: they take no time */
@@ -124,6 +133,13 @@ int64_t launch_unneeded_since(const struct ledger *l, const struct machine *m);
 bool machine_due(const struct ledger *l, const struct machine *m);
 /* Its cloud is to be asked for its end. */
 bool machine_end_due(const struct ledger *l, const struct machine *m);
+
+/* Was its end asked for before it was gone?  Of the last few hundred. */
+bool ledger_had_ended(const struct ledger *l, const char *provider,
+                      const char *cloud_id, const char *request_id);
+
+/* The head whose nodes the machines are has that session. */
+void ledger_head_is(struct ledger *l, const char *session);
 
 /* Puts all machines into the batch again, in place of what the journal has. */
 void ledger_rewrite(struct ledger *l);

@@ -20,15 +20,28 @@ enum {
                       * step of it may */
 };
 
-/* Nobody knows what it is for: it is told, and says nothing of its offer. */
+/* What runs on it is not known, or not its launch's fault: it is told, and says
+ * nothing of its offer. */
 static bool late_stranger(struct observe *o, struct machine *m)
 {
-    if (machine_unjoined(o->sources, m) != UNJOINED_STRANGER)
+    switch (machine_unjoined(o->sources, m)) {
+    case UNJOINED_STRANGER:
+        machine_fail(o->ledger, m, ST_RETRY,
+                     "it never joined, and Davit did not launch it: it is left "
+                     "alone; `davit adopt`, or limits.end_unjoined");
+        return true;
+    case UNJOINED_MISSING:
+        machine_fail(o->ledger, m, ST_RETRY,
+                     "it was ready, and the demand source has no node of it "
+                     "any more: it is left alone; `davit drain`");
+        return true;
+    case UNJOINED_UNMATCHED:
+    case UNJOINED_NOT: break;
+    }
+    if (!m->ready_ms)
         return false;
-    machine_fail(o->ledger, m, ST_RETRY,
-                 "it never joined, and Davit did not launch it: it is left "
-                 "alone; `davit adopt`, or limits.end_unjoined");
-    return true;
+    machine_fail(o->ledger, m, ST_RETRY, "it has not joined again in time");
+    return true; /* it was of use: that says nothing of its offer */
 }
 
 /* Without a source it is the list that tells that a machine runs: one that was
@@ -141,7 +154,8 @@ static void drained_late(struct observe *o, struct machine *m)
 
     if (h && h->ops->drains_in_steps)
         return; /* its steps have a limit of their own */
-    if (!m->drain_accepted || !*m->ray_id || !sources_fresh(o->sources))
+    if (!m->drain_accepted || !*m->ray_id || !sources_fresh(o->sources) ||
+        !source_drains_still(o->sources, m))
         return;
     if (o->env->now_ms < until) {
         env_wake_wall(o->env, until);

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "last_look.h"
 #include "rare.h"
 #include "settle.h"
 
@@ -150,8 +151,10 @@ static void batch_add(struct batch *b, struct machine *m)
 static bool end_due(const struct send *s, const struct provider_state *p,
                     const struct machine *m)
 {
+    struct last_look l = {s->ledger, s->providers, s->sources};
+
     return machine_end_due(s->ledger, m) &&
-           strcmp(m->provider, p->conf->name) == 0;
+           strcmp(m->provider, p->conf->name) == 0 && !last_look(&l, m);
 }
 
 /* Which ends leave now: those that were tried so often at most, so many. */
@@ -188,10 +191,6 @@ static void terminates_send(struct send *s, struct provider_state *p)
     struct share share;
     struct batch b = {0};
 
-    /* What was to end may have a raylet again, and work, by the time its end can
-     * be asked for, or is asked for once more. */
-    if (!sources_know_work(s->sources))
-        return;
     share = share_of(s, p);
     for (uint32_t i = 0; i < s->ledger->fleet.n && share.most > 0; i++) {
         struct machine *m = s->ledger->fleet.v[i];
@@ -271,6 +270,19 @@ static void machine_send(struct send *s, struct machine *m)
     else if (m->state == STATE_DRAINING &&
              (!m->drain_accepted || drains_in_steps(s)))
         source_drain(s->sources, m, drains_work(s, m));
+}
+
+bool send_may_end(const struct send *s)
+{
+    for (uint32_t i = 0; i < s->providers->all.n; i++) {
+        const struct provider_state *p = s->providers->all.v[i];
+
+        for (uint32_t k = 0; k < s->ledger->fleet.n; k++)
+            if (s->ledger->fleet.v[k]->state == STATE_STOPPING &&
+                end_due(s, p, s->ledger->fleet.v[k]))
+                return !ends_hang(s->providers, p);
+    }
+    return false;
 }
 
 /* What is on disk, and still so by what this step has seen. */

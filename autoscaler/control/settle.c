@@ -84,8 +84,8 @@ bool settle_absent(struct machine *m, int64_t list_begun_ms, int64_t settle_ms)
         return m->maybe.given_up && !m->busy &&
                missed_twice(m, list_begun_ms, settle_ms);
     case STANDING_ENDED:
-        return list_begun_ms >= m->maybe.ended_ms ||
-               missed_twice(m, list_begun_ms, settle_ms);
+        return missed_twice(m, list_begun_ms,
+                            list_begun_ms >= m->maybe.ended_ms ? 0 : settle_ms);
     case STANDING_THERE:
     case STANDING_ENDING: return missed_twice(m, list_begun_ms, settle_ms);
     case STANDING_PLANNED:

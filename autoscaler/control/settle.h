@@ -15,8 +15,9 @@
  *               draining                             a settle time apart
  *   ENDING      stopping              yes     when   the same
  *                                             void
- *   ENDED       stopping, confirmed   yes     no     one good list begun after
- *                                                    the confirmation
+ *   ENDED       stopping, confirmed   yes     no     two good lists without it,
+ *                                                    the second begun after the
+ *                                                    confirmation
  *
  * (*) While it is sent; then, as long as its provider can be read, until a good
  * list lacks it that was begun a settle time after the last send.  Who bought in

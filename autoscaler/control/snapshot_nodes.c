@@ -174,6 +174,7 @@ static enum reason unjoined_hold(const struct known *k, const struct machine *m)
     switch (machine_unjoined(k->sources, m)) {
     case UNJOINED_STRANGER: return REASON_KEEP_UNJOINED;
     case UNJOINED_UNMATCHED: return REASON_KEEP_UNMATCHED;
+    case UNJOINED_MISSING: return REASON_KEEP_MISSING;
     case UNJOINED_NOT: break;
     }
     return REASON_NONE;

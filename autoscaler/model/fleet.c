@@ -184,8 +184,9 @@ static struct machine *index_by_cloud(const struct fleet *f,
     return gone;
 }
 
-struct machine *fleet_by_cloud(const struct fleet *f, const char *provider,
-                               const char *cloud_id)
+static struct machine *fleet_by_cloud(const struct fleet *f,
+                                      const char *provider,
+                                      const char *cloud_id)
 {
     struct machine *m;
 
@@ -204,6 +205,31 @@ struct machine *fleet_by_cloud(const struct fleet *f, const char *provider,
             return f->v[i];
         }
     return m;
+}
+
+bool launch_is_same(const char *request_id, const char *other)
+{
+    return !*request_id || !*other || strcmp(request_id, other) == 0;
+}
+
+struct machine *fleet_by_launch(const struct fleet *f, const char *provider,
+                                const char *cloud_id, const char *request_id)
+{
+    uint64_t h = hash_cloud(provider, cloud_id);
+    struct machine *m, *found = NULL;
+
+    if (!fleet_by_cloud(f, provider, cloud_id)) /* it is indexed now */
+        return NULL;
+    for (uint32_t at = 0; (m = hash_next(&f->by_cloud, h, &at));) {
+        if (!is_of_cloud(m, provider, cloud_id) ||
+            !launch_is_same(m->request_id, request_id))
+            continue;
+        if (!found || (found->state == STATE_GONE) > (m->state == STATE_GONE) ||
+            ((found->state == STATE_GONE) == (m->state == STATE_GONE) &&
+             m->created_ms >= found->created_ms))
+            found = m;
+    }
+    return found;
 }
 
 struct offer_key machine_offer(const struct machine *m)

@@ -62,6 +62,12 @@ struct maybe {
     bool proved;       /* it lived for long enough to be of use */
     int64_t blind_since_ms; /* on its way, and nobody can see it since; 0: not */
     int64_t blind_ms;       /* duration: it was so before */
+    bool let_go;       /* it may go though it was ready once: a person says so,
+                        * or its end was asked for in an earlier life */
+    uint32_t said;     /* the phase in which its cloud had it last, */
+    int64_t said_ms;   /* since then; 0: nothing was said yet */
+    int64_t agreed_ms; /* the answer came by which its source drains it */
+    int64_t undrained_ms; /* a view said first that it does not; 0: none since */
 };
 
 struct machine {
@@ -165,8 +171,13 @@ bool machine_detail(struct machine *m, const char *text);
 /* Sets the id that the provider gave it, and indexes it. */
 void fleet_bind(struct fleet *f, struct machine *m, const char *cloud_id);
 struct machine *fleet_by_id(const struct fleet *f, const char *id);
-struct machine *fleet_by_cloud(const struct fleet *f, const char *provider,
-                               const char *cloud_id);
+/* A cloud may give an id again, so a machine is its id and the launch that it came
+ * from: the one of that launch, or one of which either side does not know that,
+ * the newest; NULL: what has that id is another machine. */
+struct machine *fleet_by_launch(const struct fleet *f, const char *provider,
+                                const char *cloud_id, const char *request_id);
+/* Are both of one launch, as far as it is known? */
+bool launch_is_same(const char *request_id, const char *other);
 /* The offer it was launched from; the strings are the machine's. */
 struct offer_key machine_offer(const struct machine *m);
 /* Removes the GONE; returns how many. */

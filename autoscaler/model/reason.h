@@ -93,6 +93,8 @@
       "a node that matches no machine has joined since: it may run there") \
     X(KEEP_CONTESTED, "node_contested", \
       "several nodes say that they are it, and nothing decides between them") \
+    X(KEEP_MISSING, "missing", \
+      "it was ready, and the demand source has no node of it: it may run") \
     X(KEEP_ORPHAN, "no_provider", \
       "its provider is no longer configured: kept until `davit forget`") \
     X(KEEP_BRAKE, "too_many_ends", \

@@ -182,6 +182,32 @@ static void vm_fate(struct vm *vm)
         vm->m.node.dies_ms = 1 + player_chance(c->player, YOUNG_MS);
 }
 
+static bool is_taken(const struct cloud *c, const char *id)
+{
+    for (uint32_t i = 0; i < c->there.n; i++)
+        if (strcmp(c->there.v[i]->id, id) == 0)
+            return true;
+    return false;
+}
+
+/* One of the hosts that are free, by chance; a new one when all are in use. */
+static void vm_name(struct cloud *c, struct cloud_machine *m)
+{
+    uint32_t at, n = c->opts.hosts;
+
+    snprintf(m->id, sizeof m->id, "i-%.12s%06u", c->opts.name, c->all.n);
+    at = n ? player_chance(c->player, n) : 0;
+    for (uint32_t i = 0; i < n; i++) {
+        char host[sizeof m->id];
+
+        snprintf(host, sizeof host, "host-%.12s%u", c->opts.name, (at + i) % n);
+        if (is_taken(c, host))
+            continue;
+        memcpy(m->id, host, sizeof host);
+        return;
+    }
+}
+
 struct vm *vm_new(struct cloud *c, const struct order *o)
 {
     struct vm *vm = MEM_NEW(struct vm);
@@ -195,13 +221,13 @@ struct vm *vm_new(struct cloud *c, const struct order *o)
                                 .added = o->added,
                                 .spot = o->spot};
     VEC_PUSH(NULL, &c->all, vm);
-    VEC_PUSH(NULL, &c->there, m);
-    snprintf(m->id, sizeof m->id, "i-%.12s%06u", c->opts.name, c->all.n);
+    vm_name(c, m);
     snprintf(m->request_id, sizeof m->request_id, "%s", o->request_id);
     snprintf(m->type, sizeof m->type, "%s", o->type);
     snprintf(m->zone, sizeof m->zone, "%s", o->zone);
     snprintf(m->cluster, sizeof m->cluster, "%s", o->cluster);
     snprintf(m->owner, sizeof m->owner, "%s", o->owner);
+    VEC_PUSH(NULL, &c->there, m);
     hash_add(&c->by_id, hash_text(HASH_SEED, m->id), vm);
     vm_fate(vm);
     if (c->watch.launched)
@@ -279,7 +305,8 @@ void cloud_weather(struct cloud *c, const struct cloud_weather *w)
     bool unread = w->down || w->auth || w->broken || w->lists_fail;
     bool well = !unread && !w->auth_ends && !w->invalid_ends && !w->throttled &&
                 !w->lost_request && !w->lost_reply && !w->late_effect &&
-                !w->hangs && !w->end_hangs && !w->cut_list;
+                !w->hangs && !w->end_hangs && !w->cut_list && !w->drops &&
+                !w->lies;
 
     c->weather = *w;
     cloud_dearness(c);
@@ -293,6 +320,12 @@ void cloud_weather(struct cloud *c, const struct cloud_weather *w)
         c->unread_ms = player_now_ms(c->player);
     for (uint32_t i = 0; !w->refuses_end && i < c->there.n; i++)
         c->there.v[i]->refuses_end = false;
+}
+
+void cloud_say(struct cloud *c, enum cloud_says what, uint32_t lists)
+{
+    c->says = what;
+    c->says_lists = lists;
 }
 
 int64_t cloud_unread_ms(const struct cloud *c)
@@ -319,13 +352,15 @@ struct cloud_machine *const *cloud_machines(struct cloud *c, uint32_t *ret_n)
 
 struct cloud_machine *cloud_machine(struct cloud *c, const char *id)
 {
+    struct cloud_machine *found = NULL;
     struct vm *vm;
 
     for (uint32_t at = 0;
          (vm = hash_next(&c->by_id, hash_text(HASH_SEED, id), &at));)
-        if (strcmp(vm->m.id, id) == 0)
-            return &vm->m;
-    return NULL;
+        if (strcmp(vm->m.id, id) == 0 &&
+            (!found || vm->m.launched_ms >= found->launched_ms))
+            found = &vm->m;
+    return found;
 }
 
 uint32_t cloud_launched(const struct cloud *c)

@@ -19,6 +19,7 @@
 enum {
     CLOUDS = 8,
     ABSENT_FEW = 3,
+    LIES_APART_MS = 180000,
     CLOUD_FOUND_MS = 180000, /* lists have had a machine again for so long:
                              * everybody knows it */
 };
@@ -27,6 +28,8 @@ struct cloud_opts {
     const char *name; /* "" or NULL: the one without; borrowed */
     uint32_t boot_least_ms, boot_most_ms;
     uint32_t end_most_ms; /* from an accepted end to gone; 0: 30 s */
+    uint32_t hosts;       /* machines are hosts, so many, whose names are given
+                     * again; 0: each has an id of its own */
     struct head *head;    /* where machines join; NULL: nowhere.  Borrowed */
     void (*closes)(void *arg); /* its provider is being closed: may take time */
     void *arg;
@@ -62,11 +65,13 @@ struct cloud_machine {
                              * not answered: nobody knows what comes of it */
     int64_t end_tried_ms;  /* the last call for its end; 0 none */
     int64_t end_called_ms; /* the call whose effect its end was came in then */
-    int64_t noted_ms;      /* a watcher's own */
-    uint32_t noted;        /* likewise */
-    int64_t noted_end_ms;  /* likewise */
-    int64_t noted_life_ms; /* likewise */
-    bool noted_joined;     /* likewise */
+    int64_t lied_ms;  /* a list lacked it then, or had it in a phase that it is
+                      * not in; 0 none has */
+    int64_t noted_ms; /* a watcher's own */
+    uint32_t noted;   /* likewise */
+    int64_t noted_end_ms;     /* likewise */
+    int64_t noted_life_ms;    /* likewise */
+    bool noted_joined;        /* likewise */
     struct head_machine node; /* what it is as a node */
 };
 
@@ -78,6 +83,7 @@ void cloud_free(struct cloud *c);
 
 /* Those that are there now, being ended or not: what the bill says. */
 struct cloud_machine *const *cloud_machines(struct cloud *c, uint32_t *ret_n);
+/* Of several that had that id: the one that is there, else the last. */
 struct cloud_machine *cloud_machine(struct cloud *c, const char *id);
 uint32_t cloud_launched(const struct cloud *c); /* machines, in all its life */
 uint32_t cloud_calls(const struct cloud *c);
@@ -119,6 +125,10 @@ struct cloud_weather {
     uint32_t end_hangs;    /* likewise, terminate alone; it has no effect */
     uint32_t hang_ms;
     uint32_t cut_list;     /* OK, with half of the machines */
+    uint32_t drops, lies;  /* of 1,000 rows of a list: it lacks a machine once,
+                            * or says that it failed or is being ended, once:
+                            * not again within LIES_APART_MS */
+    bool other_ids;        /* answers of launches have ids that no list has */
     uint32_t partial;      /* a launch gives a part, and an error */
     bool async;            /* launch says OK, and nothing of its machines */
     uint32_t made_late_ms; /* launch says OK, and makes them so much later, at
@@ -137,6 +147,14 @@ struct cloud_weather {
     uint32_t dear;        /* prices, in percent of the usual; 0: 100 */
 };
 void cloud_weather(struct cloud *c, const struct cloud_weather *w);
+/* So many lists from now say that of every machine. */
+enum cloud_says {
+    CLOUD_SAYS_TRUTH,
+    CLOUD_SAYS_NOTHING, /* it lacks them */
+    CLOUD_SAYS_FAILED,
+    CLOUD_SAYS_STOPPING
+};
+void cloud_say(struct cloud *c, enum cloud_says what, uint32_t lists);
 /* Since when no list can go well, in its weather; 0: one can. */
 int64_t cloud_unread_ms(const struct cloud *c);
 /* Since when nothing befalls its calls; 0: something does. */

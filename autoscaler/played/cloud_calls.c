@@ -330,6 +330,7 @@ static int do_launch(void *self, struct davit_call *call,
     int status;
     struct asked *a;
     struct request *r;
+    char first_id[48];
 
     if (c->watch.sent)
         c->watch.sent(c->watch.arg, c, l->request_id, l->offer, l->count);
@@ -362,7 +363,9 @@ static int do_launch(void *self, struct davit_call *call,
         if (vm->m.gone_ms <= player_now_ms(c->player))
             continue;
         vm->m.told_ms = player_now_ms(c->player);
-        cloud_put_machine(c, &vm->m, sink, put);
+        snprintf(first_id, sizeof first_id, "first-%s", vm->m.id);
+        cloud_put_machine(c, &vm->m, c->meets->other_ids ? first_id : vm->m.id,
+                          -1, sink, put);
     }
     return status;
 }
@@ -375,6 +378,8 @@ static int end_comes(struct cloud *c, const char *id, int64_t called_ms)
 
     if (!m || m->gone_ms <= player_now_ms(c->player))
         return DAVIT_NOT_FOUND;
+    if (m->launched_ms > called_ms)
+        return DAVIT_NOT_FOUND; /* its id was another's then */
     m->end_called_ms = called_ms;
     vm_end((struct vm *)m);
     return DAVIT_OK;

@@ -36,8 +36,10 @@ struct cloud {
     struct cloud_watch watch;
     struct cloud_weather weather, spoil;
     const struct cloud_weather *meets; /* one of the two: of this call */
-    uint32_t spoil_at;                 /* the number of that call; 0 none */
-    struct arena arena;                /* of types */
+    enum cloud_says says;              /* in so many lists: */
+    uint32_t says_lists;
+    uint32_t spoil_at;  /* the number of that call; 0 none */
+    struct arena arena; /* of types */
     VEC(struct cloud_machine *) there;
     VEC(struct vm *) all; /* ever */
     VEC(struct request *) requests;
@@ -93,8 +95,11 @@ const struct davit_provider *cloud_provider_priced(void);
 /* ---- cloud_list.c: the provider's list() */
 int cloud_list(void *self, struct davit_call *call, struct davit_sink *sink,
                davit_put_machine *put, struct davit_error *e);
+/* Under that id; lie: DAVIT_FAILED or DAVIT_STOPPING in place of its phase, or
+ * -1. */
 void cloud_put_machine(const struct cloud *c, const struct cloud_machine *m,
-                       struct davit_sink *sink, davit_put_machine *put);
+                       const char *id, int lie, struct davit_sink *sink,
+                       davit_put_machine *put);
 /* What another daemon sees, or one before it that stood still, proves nothing to
  * the one that leads.  (It opens another handle when it reads its file.) */
 bool handle_is_newest(const struct handle *h);

@@ -8,25 +8,34 @@
 
 #include "cloud_inside.h"
 
+static uint32_t phase_of(const struct cloud_machine *m, int64_t now)
+{
+    return m->gone_ms != INT64_MAX ? DAVIT_STOPPING
+           : m->failed             ? DAVIT_FAILED
+           : m->ready_ms <= now    ? DAVIT_RUNNING
+                                   : DAVIT_STARTING;
+}
+
 void cloud_put_machine(const struct cloud *c, const struct cloud_machine *m,
-                       struct davit_sink *sink, davit_put_machine *put)
+                       const char *id, int lie, struct davit_sink *sink,
+                       davit_put_machine *put)
 {
     int64_t now = player_now_ms(c->player);
+    uint32_t phase = lie < 0 ? phase_of(m, now) : (uint32_t)lie;
     char detail[48];
+    bool named = c->opts.head && head_is_addressed(c->opts.head);
+    char address[HEAD_ADDRESS_MAX];
     struct davit_machine out = {
         .size = sizeof out,
-        .id = m->id,
+        .id = id,
         .request_id = m->request_id,
         .offer = m->type,
         .zone = m->zone,
-        .address = "",
+        .address = named ? head_address(m->id, address) : "",
         .spot = m->spot,
-        .phase = m->gone_ms != INT64_MAX ? DAVIT_STOPPING
-                 : m->failed             ? DAVIT_FAILED
-                 : m->ready_ms <= now    ? DAVIT_RUNNING
-                                         : DAVIT_STARTING,
-        .failure = m->failed ? DAVIT_STOCKOUT : DAVIT_OK,
-        .detail = m->failed ? "no capacity after all" : NULL};
+        .phase = phase,
+        .failure = phase == DAVIT_FAILED ? DAVIT_STOCKOUT : DAVIT_OK,
+        .detail = phase == DAVIT_FAILED ? "no capacity after all" : NULL};
 
     if (m->restless && !m->failed) {
         snprintf(detail, sizeof detail, "second %lld of its start",
@@ -90,7 +99,8 @@ static uint32_t staying(const struct handle *h, uint32_t shown)
 }
 
 /* A good list lacks it; few: nobody would wonder.  One of whose end who ends it
- * was told is gone then, another when lists lack it for a settle time. */
+ * was told is gone when a second one does, another when lists lack it for a settle
+ * time. */
 static void list_lacks(const struct cloud *c, struct cloud_machine *m, bool few)
 {
     int64_t now = player_now_ms(c->player);
@@ -103,8 +113,33 @@ static void list_lacks(const struct cloud *c, struct cloud_machine *m, bool few)
     if (!m->absent_ms)
         m->absent_ms = now;
     m->again_ms = 0;
-    if (few && (m->end_known_ms || now - m->absent_ms >= LIST_LAG_MOST_MS))
+    if (few && ((m->end_known_ms && m->absent_ms < now) ||
+                now - m->absent_ms >= LIST_LAG_MOST_MS))
         m->hidden_ms = now;
+}
+
+/* Does this list say of it what is not so?  Once, and then not for a while. */
+static bool row_is_bad(struct cloud *c, struct cloud_machine *m,
+                       uint32_t of_1000)
+{
+    int64_t now = player_now_ms(c->player);
+
+    if (!of_1000 || (m->lied_ms && now - m->lied_ms < LIES_APART_MS) ||
+        player_chance(c->player, 1000) >= of_1000)
+        return false;
+    m->lied_ms = now;
+    c->faults++;
+    return true;
+}
+
+static int lie_draw(struct cloud *c, struct cloud_machine *m)
+{
+    if (c->says > CLOUD_SAYS_NOTHING)
+        return c->says == CLOUD_SAYS_FAILED ? DAVIT_FAILED : DAVIT_STOPPING;
+    if (m->gone_ms != INT64_MAX || m->failed ||
+        !row_is_bad(c, m, c->meets->lies))
+        return -1;
+    return player_chance(c->player, 2) ? DAVIT_FAILED : DAVIT_STOPPING;
 }
 
 int cloud_list(void *self, struct davit_call *call, struct davit_sink *sink,
@@ -128,18 +163,23 @@ int cloud_list(void *self, struct davit_call *call, struct davit_sink *sink,
     shown = cut ? c->there.n / 2 : c->there.n;
     for (uint32_t i = 0; i < c->there.n; i++) {
         struct cloud_machine *m = c->there.v[i];
+        bool has;
 
         if (!list_has(h, m))
             continue;
-        if (i < shown)
-            cloud_put_machine(c, m, sink, put);
+        has = i < shown && c->says != CLOUD_SAYS_NOTHING &&
+              !row_is_bad(c, m, w->drops);
+        if (has)
+            cloud_put_machine(c, m, m->id, lie_draw(c, m), sink, put);
         if (m->daemon != h->daemon || !handle_is_newest(h))
             continue;
-        if (i < shown) {
+        if (has) {
             list_counts(c, m, late);
         } else {
             list_lacks(c, m, staying(h, shown) <= ABSENT_FEW);
         }
     }
+    if (c->says && --c->says_lists == 0)
+        c->says = CLOUD_SAYS_TRUTH;
     return DAVIT_OK;
 }

@@ -138,13 +138,20 @@ static struct joined *machine_find(const struct head *h, const char *id)
     return NULL;
 }
 
+static void join_later(struct joined *m);
+
 static void node_joins(void *arg)
 {
     struct joined *m = arg;
     struct head *h = m->head;
-    struct node *n = MEM_NEW(struct node);
+    struct node *n;
 
     m->join = NULL;
+    if (h->trouble == HEAD_OTHER) {
+        join_later(m); /* that one does not let it in */
+        return;
+    }
+    n = MEM_NEW(struct node);
     *n = (struct node){.head = h, .machine = m};
     snprintf(n->id, sizeof n->id, "%056llx",
              (unsigned long long)++h->nodes_ever);
@@ -181,6 +188,9 @@ void head_machine_up(struct head *h, const struct head_machine *in)
         hash_add(&h->by_id, hash_text(HASH_SEED, m->id), m);
     }
     head_machine_down(h, in->id);
+    if (m->named)
+        player_cancel(m->named);
+    m->named = NULL; /* it is another machine */
     m->head = h;
     m->up = true;
     m->dies_ms = in->dies_ms;
@@ -212,6 +222,69 @@ void head_node_restart(struct head *h, const char *machine)
         return;
     node_end(m->node, false);
     join_later(m);
+}
+
+void node_undrain(void *node)
+{
+    struct node *n = node;
+
+    if (n->state != NODE_DRAINING)
+        return;
+    player_cancel(n->end);
+    n->end = NULL;
+    n->state = NODE_ALIVE;
+    n->agreed_ms = n->deadline_ms = 0;
+    n->head->faults++;
+    node_takes_work(n);
+    head_changed(n->head);
+}
+
+void head_forget_drains(struct head *h, int64_t ms)
+{
+    h->forgets_ms = player_now_ms(h->player) + ms;
+    for (uint32_t i = 0; i < h->nodes.n; i++)
+        node_undrain(h->nodes.v[i]);
+}
+
+static void names_right(void *arg)
+{
+    struct joined *m = arg;
+
+    m->named = NULL;
+    head_changed(m->head);
+}
+
+void head_names(struct head *h, const char *machine, enum head_names how,
+                int64_t ms)
+{
+    struct joined *m = machine_find(h, machine);
+
+    if (!m || m->named || !m->node || !m->node->shown_ms)
+        return; /* of what was never shown nobody can know */
+    m->names = how;
+    m->named = player_after(h->player, ms, names_right, m);
+    h->faults++;
+    head_changed(h);
+}
+
+void head_names_right(struct head *h)
+{
+    for (uint32_t i = 0; i < h->machines.n; i++)
+        if (h->machines.v[i]->named) {
+            player_cancel(h->machines.v[i]->named);
+            names_right(h->machines.v[i]);
+        }
+}
+
+const char *head_address(const char *machine, char ret[HEAD_ADDRESS_MAX])
+{
+    snprintf(ret, HEAD_ADDRESS_MAX, "ip-%s", machine);
+    return ret;
+}
+
+bool head_is_addressed(const struct head *h)
+{
+    return h->opts.addressed;
 }
 
 /* A node that nobody remembers died nowhere: it is in no view. */
@@ -283,7 +356,7 @@ uint64_t head_faults(const struct head *h)
 void head_trouble(struct head *h, enum head_trouble t)
 {
     h->trouble = t;
-    if (head_answers(h))
+    if (head_answers(h) || t == HEAD_OTHER) /* somebody answers, well */
         h->silent_ms = 0;
     else if (!h->silent_ms)
         h->silent_ms = player_now_ms(h->player);

@@ -18,8 +18,12 @@
 
 struct head;
 
+enum { HEAD_ADDRESS_MAX = 140 };
+
 struct head_opts {
-    bool waits; /* a read returns when something changed: far fewer of them,
+    bool addressed; /* its nodes are known by their addresses alone, as those
+                     * of Kubernetes may be; see head_address() */
+    bool waits;     /* a read returns when something changed: far fewer of them,
                  * for long simulations.  Else each is answered at once, in
                  * full, as a Ray head does */
     int64_t every_ms; /* with waits: at most one view in so long */
@@ -110,6 +114,9 @@ enum head_trouble {
     HEAD_DOWN,   /* refuses connections */
     HEAD_SILENT, /* accepts them and never answers */
     HEAD_STALE,  /* repeats the answer that it gave last; drains fail */
+    HEAD_OTHER,  /* another head answers, which has none of our nodes; what
+                  * comes up meanwhile finds no head */
+    HEAD_TROUBLES
 };
 void head_trouble(struct head *h, enum head_trouble t);
 bool head_answers(const struct head *h);      /* and truly */
@@ -124,6 +131,21 @@ void head_late(struct head *h, int64_t views_ms, int64_t drains_ms);
 void head_restart(struct head *h);
 /* The machine's raylet dies and is started again on it, as another node. */
 void head_node_restart(struct head *h, const char *machine);
+/* It forgets the drains that it agreed to, and nothing else: such nodes take work
+ * again; and for so long each that it agrees to, a moment later. */
+void head_forget_drains(struct head *h, int64_t ms);
+/* For so long what names the machine's node is not what it was. */
+enum head_names {
+    NAMES_NONE,  /* it is in no view */
+    NAMES_TWICE, /* another living node has all of its names */
+    NAMES_BARE   /* it is in the views, and says none of its names */
+};
+void head_names(struct head *h, const char *machine, enum head_names how,
+                int64_t ms);
+void head_names_right(struct head *h); /* all of them, now */
+/* What a machine's address is, as its cloud tells it. */
+const char *head_address(const char *machine, char ret[HEAD_ADDRESS_MAX]);
+bool head_is_addressed(const struct head *h);
 uint64_t head_faults(const struct head *h); /* answers spoilt so far */
 /* Tasks that lost their node before they were done, each time. */
 uint32_t head_dropped(const struct head *h);

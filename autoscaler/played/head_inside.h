@@ -12,7 +12,8 @@
 enum {
     COLUMNS = 12,          /* resource names there are at most */
     DEAD_KEPT_MS = 600000, /* so long a view shows a dead node */
-    RAYLET_ENDS_MS = 800,  /* from an accepted drain without work to its end */
+    FORGETS_MS = 400,
+    RAYLET_ENDS_MS = 800, /* from an accepted drain without work to its end */
 };
 
 struct work { /* what was submitted together */
@@ -64,8 +65,9 @@ struct joined { /* a machine that is up */
     struct head *head;
     char id[128], type[64], accel[48];
     int64_t has[COLUMNS];
-    struct node *node; /* the newest, or NULL */
-    struct due *join;
+    struct node *node;        /* the newest, or NULL */
+    struct due *join, *named; /* named: its names are right from then on */
+    enum head_names names;    /* how they are until then */
     bool up;
     int64_t dies_ms; /* see struct head_machine */
 };
@@ -87,6 +89,7 @@ struct head {
     uint64_t version, nodes_ever, works_ever, faults;
     uint32_t session, waiting, running, lossy, dropped;
     int64_t late_views_ms, late_drains_ms;
+    int64_t forgets_ms; /* drains, until then */
     enum head_trouble trouble;
     int64_t silent_ms;
     int64_t round_ms;              /* the last round */
@@ -116,6 +119,7 @@ void head_work_free(struct head *h);
 /* ---- head.c */
 struct node *node_named(const struct head *h, const char *id);
 void node_end(struct node *n, bool agreed);
+void node_undrain(void *node);        /* it is forgotten that it is to go */
 void node_idle_check(struct node *n); /* a drained one without work ends */
 
 #endif

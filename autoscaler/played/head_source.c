@@ -15,6 +15,7 @@ enum {
     LATE_VIEWS = 16, /* one of so many */
     LATE_DRAINS = 2,
     LATE_MOST_MS = 15000,
+    HOUR_MS = 3600000,
 };
 
 /* ---- views */
@@ -31,18 +32,38 @@ static struct qtys amounts(const struct head *h, struct arena *a,
     return (struct qtys){q, n};
 }
 
+static bool names_are(const struct node *n, enum head_names how)
+{
+    return n->machine->named && n->machine->names == how &&
+           n->state != NODE_DEAD;
+}
+
+static struct names aliases_show(const struct head *h, struct arena *a,
+                                 const char *machine, bool bare)
+{
+    char text[HEAD_ADDRESS_MAX];
+    const char **v = ARENA_ARRAY(a, const char *, 1);
+
+    if (bare || !h->opts.addressed)
+        return (struct names){0};
+    v[0] = arena_strdup(a, head_address(machine, text));
+    return (struct names){v, 1};
+}
+
 static struct source_node node_show(const struct head *h, struct arena *a,
                                     struct node *n)
 {
     struct pair *label = ARENA_ARRAY(a, struct pair, 1);
     bool idle = !n->running && n->state == NODE_ALIVE;
+    bool bare = names_are(n, NAMES_BARE);
 
     if (!n->shown_ms)
         n->shown_ms = player_now_ms(h->player);
     label[0] = (struct pair){ACCEL_LABEL, n->machine->accel};
     return (struct source_node){
         .node_id = n->id,
-        .instance_id = n->machine->id,
+        .instance_id = bare || h->opts.addressed ? "" : n->machine->id,
+        .aliases = aliases_show(h, a, n->machine->id, bare),
         .type = n->machine->type,
         .machine = "",
         .zone = "",
@@ -60,11 +81,25 @@ static struct source_node node_show(const struct head *h, struct arena *a,
     };
 }
 
+/* Another object of the same names, which nothing runs on. */
+static struct source_node twin_show(struct arena *a,
+                                    const struct source_node *n)
+{
+    struct source_node twin = *n;
+
+    twin.node_id = arena_printf(a, "%.50s-twin", n->node_id);
+    twin.status = SOURCE_IDLE;
+    twin.idle_ms = HOUR_MS;
+    twin.activity = "";
+    twin.available = twin.total;
+    return twin;
+}
+
 static void nodes_show(struct head *h, struct source_view *v)
 {
     int64_t old = player_now_ms(h->player) - DEAD_KEPT_MS;
     struct source_node *out;
-    uint32_t kept = 0;
+    uint32_t kept = 0, shown = 0;
 
     for (uint32_t i = 0; i < h->nodes.n; i++) {
         struct node *n = h->nodes.v[i];
@@ -75,11 +110,16 @@ static void nodes_show(struct head *h, struct source_view *v)
             h->nodes.v[kept++] = n;
     }
     h->nodes.n = kept;
-    out = ARENA_ARRAY(&v->arena, struct source_node, kept);
-    for (uint32_t i = 0; i < kept; i++)
-        out[i] = node_show(h, &v->arena, h->nodes.v[i]);
+    out = ARENA_ARRAY(&v->arena, struct source_node, 2 * kept);
+    for (uint32_t i = 0; i < kept; i++) {
+        if (names_are(h->nodes.v[i], NAMES_NONE))
+            continue;
+        out[shown++] = node_show(h, &v->arena, h->nodes.v[i]);
+        if (names_are(h->nodes.v[i], NAMES_TWICE))
+            out[shown] = twin_show(&v->arena, &out[shown - 1]), shown++;
+    }
     v->nodes = out;
-    v->n_nodes = kept;
+    v->n_nodes = shown;
 }
 
 static struct snap_bundle bundle_show(const struct head *h, struct arena *a,
@@ -152,14 +192,18 @@ static void demands_show(struct head *h, struct source_view *v)
 static struct source_view *view_make(struct head *h)
 {
     struct source_view *v = source_view_new();
+    bool other = h->trouble == HEAD_OTHER;
 
     v->version = (int64_t)++h->answers;
-    v->session = arena_printf(&v->arena, "session-%u", h->session);
+    v->session = arena_printf(&v->arena, "%s-%u", other ? "other" : "session",
+                              h->session);
     v->v2 = true;
     v->read_mono_ms = clock_mono_ms();
     v->took_us = h->opts.waits ? 0 : READ_US;
-    nodes_show(h, v);
-    demands_show(h, v);
+    if (!other) {
+        nodes_show(h, v);
+        demands_show(h, v);
+    }
     source_view_unref(h->last);
     h->last = source_view_ref(v);
     return v;
@@ -170,7 +214,7 @@ static struct source_view *view_make(struct head *h)
 static enum status in_trouble(struct head *h, int64_t deadline_mono_ms,
                               struct err *err)
 {
-    if (h->trouble == HEAD_WELL)
+    if (h->trouble == HEAD_WELL || h->trouble == HEAD_OTHER)
         return ST_OK;
     h->faults++;
     if (h->trouble == HEAD_DOWN)
@@ -247,6 +291,8 @@ static void drain_begins(struct node *n, const struct source_drain *d)
     n->deadline_ms = player_now_ms(h->player) + left;
     n->end = player_after(h->player, left, deadline_came, n);
     node_idle_check(n);
+    if (player_now_ms(h->player) < h->forgets_ms)
+        player_after(h->player, FORGETS_MS, node_undrain, n);
     head_changed(h);
 }
 
@@ -258,7 +304,7 @@ static void drain_asked(struct head *h, struct source_drain *d)
 
     d->got = SOURCE_DRAIN_ACCEPTED; /* of a node that is gone, too */
     d->moved = true;
-    if (!n || n->state == NODE_DEAD)
+    if (!n || n->state == NODE_DEAD || h->trouble == HEAD_OTHER)
         return;
     if (!d->preempt && n->running) {
         d->got = SOURCE_DRAIN_REFUSED;
@@ -329,10 +375,21 @@ static const struct source_ops waiting = {
     .free = handle_free,
 };
 
+static const struct source_ops *ops_of(const struct head *h)
+{
+    static struct source_ops addressed[2];
+    struct source_ops *o = &addressed[h->opts.waits];
+
+    if (!h->opts.addressed)
+        return h->opts.waits ? &waiting : &like_ray;
+    *o = h->opts.waits ? waiting : like_ray;
+    o->by_address = true;
+    return o;
+}
+
 struct source_opened head_open(struct head *h)
 {
-    struct source_opened o = {.ops = h->opts.waits ? &waiting : &like_ray,
-                              .address = "played"};
+    struct source_opened o = {.ops = ops_of(h), .address = "played"};
     struct reader *r = MEM_NEW(struct reader), *w = MEM_NEW(struct reader);
 
     r->head = w->head = h;

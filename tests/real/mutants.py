@@ -31,7 +31,7 @@ MUTANTS = [
     ({3, 4, 5, 6}, "nothing_adopted", C + "providers/machines.c",
      "    struct machine *m = machine_of(p, s->conf->name, cm, listed);\n\n    if (m->state == STATE_GONE)",
      "    struct fleet *f = &p->ledger->fleet;\n"
-     "    struct machine *m = fleet_by_cloud(f, s->conf->name, cm->id);\n\n"
+     "    struct machine *m = fleet_by_launch(f, s->conf->name, cm->id, cm->request_id);\n\n"
      "    if (!m && machine_of_launch(f, s->conf->name, cm->request_id, listed, p->env->now_ms))\n"
      "        m = machine_of(p, s->conf->name, cm, listed);\n"
      "    if (!m || m->state == STATE_GONE)"),

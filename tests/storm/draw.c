@@ -19,6 +19,9 @@ enum { KINDS = 26 }; /* of weather */
 
 struct drawing {
     uint64_t chance;
+    uint64_t more;   /* chance of what came later: what else is drawn from a
+                      * seed stays as it is */
+    uint32_t doubts; /* a bit for each of enum doubt */
     struct script *s;
     uint32_t rates[HAPPENINGS]; /* shares of all that happens; 0: never */
     uint32_t all;
@@ -30,13 +33,34 @@ struct drawing {
     bool steady;   /* its daemon is not started again */
 };
 
-static uint64_t next(struct drawing *d)
+/* What its authors did not imagine: kinds of faults, each switched on alone. */
+enum doubt {
+    DOUBT_HOSTS = 1,   /* ids are given again */
+    DOUBT_IDS = 2,     /* answers of launches have other ids than lists */
+    DOUBT_LIES = 4,    /* a list says once that a machine failed, or ends */
+    DOUBT_DROPS = 8,   /* a list lacks a machine once */
+    DOUBT_NAMES = 16,  /* names are ambiguous, vanish, change */
+    DOUBT_HEADS = 32,  /* another head answers */
+    DOUBT_FORGETS = 64 /* the head forgets drains */
+};
+
+static uint64_t next_of(uint64_t *chance)
 {
-    uint64_t z = d->chance += 0x9e3779b97f4a7c15u; /* splitmix64 */
+    uint64_t z = *chance += 0x9e3779b97f4a7c15u; /* splitmix64 */
 
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return z ^ (z >> 31);
+}
+
+static uint64_t next(struct drawing *d)
+{
+    return next_of(&d->chance);
+}
+
+static uint32_t more_below(struct drawing *d, uint32_t n)
+{
+    return (uint32_t)(next_of(&d->more) % n);
 }
 
 static uint32_t below(struct drawing *d, uint32_t n)
@@ -180,6 +204,22 @@ static void plain_draw(struct drawing *d, struct cloud_weather *w)
     }
 }
 
+static uint32_t doubts_most = UINT32_MAX;
+
+void draw_doubts(uint32_t most)
+{
+    doubts_most = most;
+}
+
+static void doubts_draw(struct drawing *d, struct cloud_weather *w)
+{
+    if (d->doubts & DOUBT_LIES)
+        w->lies = more_below(d, 3) ? 1 + more_below(d, 100) : 0;
+    if (d->doubts & DOUBT_DROPS)
+        w->drops = more_below(d, 3) ? 1 + more_below(d, 100) : 0;
+    w->other_ids = d->doubts & DOUBT_IDS && more_below(d, 2);
+}
+
 /* One kind, sometimes two at once. */
 static struct cloud_weather weather_draw(struct drawing *d)
 {
@@ -235,6 +275,7 @@ static struct cloud_weather weather_draw(struct drawing *d)
         plain_draw(d, &w);
     if (d->told && one_in(d, 2))
         w.dear = between(d, 30, 400);
+    doubts_draw(d, &w);
     return w;
 }
 
@@ -270,7 +311,16 @@ static void happening_draw(struct drawing *d, struct happening *h)
     case HAPPENS_WEATHER:
         h->weather = one_in(d, 4) ? (struct cloud_weather){0} : weather_draw(d);
         break;
-    case HAPPENS_HEAD: h->a = one_in(d, 2) ? 0 : below(d, 4); break;
+    case HAPPENS_HEAD:
+        h->a = one_in(d, 2) ? HEAD_WELL : below(d, HEAD_OTHER);
+        if (d->doubts & DOUBT_HEADS && more_below(d, 2))
+            h->a = HEAD_OTHER;
+        break;
+    case HAPPENS_FORGETS: h->a = SECOND << more_below(d, 12); break;
+    case HAPPENS_NAMES:
+        h->b = more_below(d, 3);
+        h->c = SECOND << more_below(d, 12);
+        break;
     case HAPPENS_LOSSY: h->a = one_in(d, 2) ? 0 : between(d, 100, 1000); break;
     case HAPPENS_DIES: h->b = one_in(d, 5) ? between(d, 2, 6) : 1; break;
     case HAPPENS_TAKEN: h->b = between(d, 5 * SECOND, 2 * MINUTE); break;
@@ -321,6 +371,8 @@ static bool has_place(const struct drawing *d, enum happening_kind k)
     case HAPPENS_ADDED: return !d->s->plain;
     case HAPPENS_FILE: return d->edits;
     case HAPPENS_SPOILS: return false; /* nth.c */
+    case HAPPENS_NAMES: return d->s->world.head && d->doubts & DOUBT_NAMES;
+    case HAPPENS_FORGETS: return d->s->world.head && d->doubts & DOUBT_FORGETS;
     case HAPPENS_SECOND: return !d->s->plain;
     case HAPPENS_FULL: /* of a leader's journal there is no file */
     case HAPPENS_READONLY:
@@ -349,6 +401,11 @@ static void rates_draw(struct drawing *d)
 
         if ((k == HAPPENS_LEADER && !d->s->world.ha) || k == HAPPENS_TOUCHED)
             continue; /* what else is drawn from a seed stays as it is */
+        if (k == HAPPENS_NAMES || k == HAPPENS_FORGETS) {
+            d->rates[k] = has_place(d, k) ? 1 + more_below(d, 20) : 0;
+            d->all += d->rates[k];
+            continue;
+        }
         d->rates[k] = one_in(d, 3) ? 0 : between(d, 1, 10);
         if (demand)
             d->rates[k] = between(d, 10, 30);
@@ -426,6 +483,14 @@ void script_draw(struct script *s, uint64_t seed)
     o->clouds = s->plain ? 1 : between(&d, 1, WORLD_CLOUDS);
     d.types = s->plain ? 1 : between(&d, 1, 3);
     d.edits = !s->plain && one_in(&d, 2);
+    d.more = hash_number(hash_number(HASH_SEED, seed), 49);
+    if (more_below(&d, 2)) /* else no doubt at all */
+        d.doubts = (uint32_t)(next_of(&d.more) & next_of(&d.more));
+    d.doubts &= doubts_most;
+    o->hosts = d.doubts & DOUBT_HOSTS ? 1 + more_below(&d, 12) : 0;
+    if (d.doubts & DOUBT_IDS && more_below(&d, 2))
+        o->boot_least_ms = o->boot_most_ms = 0; /* answers have them running */
+    o->addressed = d.doubts & DOUBT_NAMES && more_below(&d, 2);
     d.unpriced = hash_number(HASH_SEED, seed) % 7 == 0;
     d.told = hash_number(HASH_SEED, seed) % 7 == 1;
     f = draft_draw(&d);

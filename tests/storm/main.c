@@ -371,6 +371,8 @@ int main(int argc, char **argv)
             r.first = a, r.last = b, i++;
         else if (strcmp(x, "--seed") == 0)
             seed = strtoull(value, NULL, 10), i++;
+        else if (strcmp(x, "--doubts") == 0)
+            draw_doubts((uint32_t)strtoul(value, NULL, 0)), i++;
         else if (strcmp(x, "--law") == 0)
             law = atoi(value), i++;
         else if (strcmp(x, "--script") == 0)

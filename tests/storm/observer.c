@@ -14,11 +14,11 @@
 #include "model/price.h"
 
 enum {
-    KNOWN_MS = 30 * SECOND,     /* who joined the head later may not be known */
-    CHECK_MS = 20 * SECOND,     /* between two looks at law 4 */
-    TAKEN_MS = 30 * SECOND,     /* a file is read by then, or held */
-    SHOWS_MS = 10 * MINUTE,     /* from a stop to /readyz */
-    GRACE_MS = 90 * SECOND,     /* from unknown to known */
+    KNOWN_MS = 30 * SECOND, /* who joined the head later may not be known */
+    CHECK_MS = 20 * SECOND, /* between two looks at law 4 */
+    TAKEN_MS = 70 * SECOND, /* a busy computer has read a file, or holds it */
+    SHOWS_MS = 10 * MINUTE, /* from a stop to /readyz */
+    GRACE_MS = 90 * SECOND, /* from unknown to known */
     END_COMES_MS = 11 * MINUTE, /* after a restart: an end that was asked for */
     ASKED_MS = 20 * MINUTE,     /* between two calls for the same end */
     SEEN_MS = 20 * SECOND, /* what is ready later is seen by the next list */
@@ -487,8 +487,9 @@ static bool is_known(const struct status_page *page,
     for (uint32_t i = 0; i < page->snapshot->n_nodes; i++) {
         const struct snap_node *n = &page->snapshot->nodes[i];
 
-        if (!n->unmanaged && strcmp(n->cloud_id, m->id) == 0)
-            return true;
+        if (!n->unmanaged && strcmp(n->cloud_id, m->id) == 0 &&
+            strcmp(n->request_id, m->request_id) == 0)
+            return true; /* that of another launch is another machine */
     }
     return false;
 }

@@ -43,6 +43,8 @@ static void to_machine(struct world *w, const struct happening *h)
         cloud_reboot(c, m, h->b);
     else if (h->kind == HAPPENS_RAYLET && w->head)
         head_node_restart(w->head, m->id);
+    else if (h->kind == HAPPENS_NAMES && w->head)
+        head_names(w->head, m->id, h->b, h->c);
     else if (h->kind == HAPPENS_ADDED)
         cloud_add(c, m, NULL);
 }
@@ -70,6 +72,7 @@ static void calm(struct world *w)
     if (w->head) {
         head_trouble(w->head, HEAD_WELL);
         head_lossy(w->head, 0);
+        head_names_right(w->head);
     }
     disk_full(w->disk, false);
     disk_readonly(w->disk, false);
@@ -143,12 +146,17 @@ static void happens(struct world *w, const struct script *s,
         if (w->head)
             head_restart(w->head);
         break;
+    case HAPPENS_FORGETS:
+        if (w->head)
+            head_forget_drains(w->head, h->a);
+        break;
     case HAPPENS_DIES:
         for (uint32_t i = 0; i < h->b; i++)
             to_machine(w, h);
         break;
     case HAPPENS_TAKEN:
     case HAPPENS_REBOOTS:
+    case HAPPENS_NAMES:
     case HAPPENS_RAYLET:
     case HAPPENS_ADDED: to_machine(w, h); break;
     case HAPPENS_ASKS: world_ask(w, h->a, h->text); break;
@@ -225,9 +233,9 @@ static const char *settles(struct world *w)
 
     while (!w->law && quiet < LOOKS && world_now(w) < until) {
         world_person(w, COMMAND_RELEASE); /* what asks is answered */
-        if (w->edits)
-            world_person(w, COMMAND_APPLY);
+        world_person(w, COMMAND_APPLY);
         world_person(w, COMMAND_ADOPT);
+        world_drain_missing(w);
         live_until(w, world_now(w) + PIECE_MS);
         open = world_unsettled(w);
         if (!open && world_changes(w) != changes)

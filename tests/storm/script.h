@@ -37,6 +37,10 @@
     X(CALM, "calm")       /* all weather, trouble and disk faults end */ \
     X(TOUCHED, \
       "touched") /* the same file is saved again: a times, each b ms */ \
+    X(FORGETS, \
+      "forgets")      /* the head forgets drains that it agreed to; a: ms: \
+                           * and will */ \
+    X(NAMES, "names") /* a: machine; b: enum head_names; c: ms */ \
     X(LEADER, \
       "leader") /* a: 0: it stands still, b ms; else enum lease_trouble \
                          * of its lease, and 1 */
@@ -87,6 +91,8 @@ void script_draw_more(struct script *s, uint64_t seed);
  * to thirty. */
 enum { SEEDS_LONG = 1000000 };
 void script_draw(struct script *s, uint64_t seed);
+/* Which kinds of draw.c's enum doubt there may be, a bit each; first: all. */
+void draw_doubts(uint32_t most);
 
 /* ---- play.c */
 struct played {

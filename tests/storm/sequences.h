@@ -85,6 +85,26 @@ struct daemon *first(struct world *w);
     X(45, closing_takes_long) \
     X(46, journal_deleted) \
     X(46, journal_deleted_and_nobody_asks)
+/* test_asked.c: what was known once, and is to be asked again. */
+#define ASKED(X) \
+    X(54, name_of_two_nodes) \
+    X(54, name_of_no_node) \
+    X(54, address_vanishes) \
+    X(54, another_head) \
+    X(54, another_head_at_a_start) \
+    X(55, host_given_again) \
+    X(55, host_given_again_with_ray) \
+    X(55, host_given_again_after_a_death) \
+    X(56, head_forgets_idle_drain) \
+    X(56, head_forgets_drain) \
+    X(57, failed_once) \
+    X(57, failed_once_with_ray) \
+    X(57, stopping_once) \
+    X(57, stopping_once_with_ray) \
+    X(57, failed_and_back) \
+    X(57, drops_off_a_list) \
+    X(57, drops_off_two_lists) \
+    X(58, other_ids)
 
 /* test_vain.c: what is waited for, or bought, in vain. */
 #define VAIN(X) \
@@ -104,6 +124,7 @@ LATE(SEQUENCE_OF_)
 LED(SEQUENCE_OF_)
 TIMED(SEQUENCE_OF_)
 VAIN(SEQUENCE_OF_)
+ASKED(SEQUENCE_OF_)
 #undef SEQUENCE_OF_
 
 #endif

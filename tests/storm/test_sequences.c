@@ -1033,7 +1033,8 @@ static const char *type_dropped_then_found(void)
     LATE(X) \
     LED(X) \
     TIMED(X) \
-    VAIN(X)
+    VAIN(X) \
+    ASKED(X)
 
 static const struct sequence {
     int number;

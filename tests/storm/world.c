@@ -493,21 +493,64 @@ static void person_done(struct command *cmd)
     free(cmd);
 }
 
+static struct command *command_new(struct world *w, enum command_kind kind)
+{
+    struct command *cmd = MEM_NEW(struct command);
+
+    cmd->mail.kind = COMMAND_MAIL;
+    cmd->kind = kind;
+    cmd->machine = "";
+    cmd->done = person_done;
+    cmd->arg = w;
+    return cmd;
+}
+
 void world_person(struct world *w, enum command_kind kind)
 {
     struct command *cmd;
 
     if (!w->daemons[0].control)
         return;
-    cmd = MEM_NEW(struct command);
-    cmd->mail.kind = COMMAND_MAIL;
-    cmd->kind = kind;
-    cmd->machine = "";
+    cmd = command_new(w, kind);
     if (kind == COMMAND_ADOPT)
         w->adopters |= UINT32_C(1) << w->daemons[0].number;
-    cmd->done = person_done;
-    cmd->arg = w;
     mailbox_post(control_mailbox(w->daemons[0].control), &cmd->mail);
+}
+
+static bool is_lost(const struct snap_node *n)
+{
+    return n->hold == REASON_KEEP_MISSING && n->state == STATE_STOPPING;
+}
+
+/* NULL: of all that have been missing for long. */
+static void drain(struct world *w, const char *cloud_id)
+{
+    struct control *c = w->daemons[0].control;
+    struct status_page *page = c ? status_get(control_board(c)) : NULL;
+
+    for (uint32_t i = 0; page && i < page->snapshot->n_nodes; i++) {
+        const struct snap_node *n = &page->snapshot->nodes[i];
+        struct command *cmd;
+
+        if (n->unmanaged ||
+            !(cloud_id ? strcmp(n->cloud_id, cloud_id) == 0 : is_lost(n)))
+            continue;
+        cmd = command_new(w, COMMAND_DRAIN);
+        cmd->machine = arena_strdup(&cmd->arena, n->id);
+        cmd->on = true;
+        mailbox_post(control_mailbox(c), &cmd->mail);
+    }
+    status_unref(page);
+}
+
+void world_drain(struct world *w, const char *cloud_id)
+{
+    drain(w, cloud_id);
+}
+
+void world_drain_missing(struct world *w)
+{
+    drain(w, NULL);
 }
 
 /* ---- what is true */
@@ -631,6 +674,7 @@ void world_begin(struct world *w, const struct world_opts *o)
     if (o->head)
         w->head = head_new(w->player,
                            &(struct head_opts){.waits = o->waits,
+                                               .addressed = o->addressed,
                                                .round_ms = 1000,
                                                .join_least_ms = 2 * SECOND,
                                                .join_most_ms = 10 * SECOND});
@@ -640,6 +684,7 @@ void world_begin(struct world *w, const struct world_opts *o)
                                             .boot_least_ms = o->boot_least_ms,
                                             .boot_most_ms = o->boot_most_ms,
                                             .end_most_ms = o->end_most_ms,
+                                            .hosts = o->hosts,
                                             .head = w->head,
                                             .closes = closing_takes,
                                             .arg = w});

@@ -153,7 +153,9 @@ struct world_opts {
     bool head;            /* there is a Ray head; else REST demand only */
     bool ha;              /* the first daemon leads by a lease */
     bool waits;           /* see head.h */
+    bool addressed;       /* see head.h */
     uint32_t boot_least_ms, boot_most_ms, end_most_ms;
+    uint32_t hosts;    /* see cloud.h */
     uint32_t clouds;   /* their names: "a", "b", "c" */
     uint32_t pause_ms; /* see control/outside.h: what waits must say so */
     uint32_t busy;     /* see player_busy() */
@@ -197,6 +199,10 @@ void world_tasks(struct world *w, const char *resource, int64_t amount,
 
 /* ---- the person who looks after it: `davit release`, `davit adopt` */
 void world_person(struct world *w, enum command_kind kind);
+/* `davit drain` of the node that is that machine of a cloud. */
+void world_drain(struct world *w, const char *cloud_id);
+/* The same of all that have been missing for long. */
+void world_drain_missing(struct world *w);
 
 /* ---- what is true */
 uint32_t world_alive(const struct world *w); /* billed machines, of all clouds */

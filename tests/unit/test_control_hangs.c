@@ -12,6 +12,7 @@ static int start(void **state)
 {
     (void)state;
     rig_start(RIG_CONFIG, NULL, 0);
+    rig_site()->list_begun_ms = rig_site()->launched_ms; /* as they are */
     rig_site()->listed_ms = rig.env.now_ms;
     sending = (struct send){&rig.env,      &rig.ledger,    &rig.conf,
                             &rig.requests, &rig.providers, &rig.sources};
@@ -80,6 +81,8 @@ static struct call *ends_sent(void)
 {
     uint32_t before = rig.n_jobs;
 
+    for (uint32_t i = 0; i < rig.ledger.fleet.n; i++)
+        rig.ledger.fleet.v[i]->seen_ms = rig.env.now_ms; /* lists have them */
     send_due(&sending);
     if (rig.n_jobs == before)
         return NULL;
@@ -239,7 +242,7 @@ static void test_hangs_on_one_machine(void **state)
             }
             good += c->n_ids;
             for (uint32_t i = 0; i < c->n_ids; i++)
-                fleet_by_cloud(&rig.ledger.fleet, "rig", c->ids[i])->state =
+                fleet_by_launch(&rig.ledger.fleet, "rig", c->ids[i], "")->state =
                     STATE_GONE;
             ended(c);
         }

@@ -67,13 +67,13 @@ static void test_adopted(void **state)
 
     (void)state;
     list((const char *[]){"i-1"}, 1);
-    m = fleet_by_cloud(&rig.ledger.fleet, "rig", "i-1");
+    m = fleet_by_launch(&rig.ledger.fleet, "rig", "i-1", "");
     assert_non_null(m);
     assert_int_equal(m->adopted, ADOPTED_NEW_JOURNAL);
     assert_int_equal(m->state, STATE_READY); /* no source says when it joins */
     assert_true(rig_emitted("node.held"));
     list((const char *[]){"i-1", "i-2"}, 2);
-    m = fleet_by_cloud(&rig.ledger.fleet, "rig", "i-2");
+    m = fleet_by_launch(&rig.ledger.fleet, "rig", "i-2", "");
     assert_int_equal(m->adopted, ADOPTED);
     assert_true(rig_emitted("node.adopted"));
 }

@@ -139,9 +139,15 @@ static void test_ended(void **state)
     m.maybe.ended_ms = T + 3000;
     assert_false(absent(&m, 2000)); /* begun before the confirmation */
     assert_true(absent(&m, 3000));
+    m.maybe.missing_ms = 0;
+    assert_false(absent(&m, 3000)); /* one list may lack it by mistake */
+    assert_false(absent(&m, 3000));
+    assert_true(absent(&m, 3001));
+    m.maybe.missing_ms = 0;
     m.seen_ms = 0; /* too new to be listed: its absence says nothing */
     assert_false(absent(&m, 3000));
-    assert_true(absent(&m, SETTLE));
+    assert_false(absent(&m, SETTLE));
+    assert_true(absent(&m, SETTLE + 1));
 }
 
 /* An end that was never sent, or is refused for sure, is no end yet. */

@@ -204,6 +204,107 @@ static void test_unknown_is_not_dead(void **state)
     assert_string_equal(m->ray_id, "");
 }
 
+/* What was ready has joined, whatever views say now: it is missing. */
+static void test_missing(void **state)
+{
+    struct machine *m = ready("m", "aa");
+    const struct source_node n = node("i-1", "bb", SOURCE_IDLE);
+
+    (void)state;
+    viewed(0, "s", NULL, 0);
+    assert_int_equal(machine_unjoined(&rig.sources, m), UNJOINED_MISSING);
+    m->asked_to_end = true; /* a person decides */
+    assert_int_equal(machine_unjoined(&rig.sources, m), UNJOINED_NOT);
+    rig_pass(1000);
+    viewed(0, "s", &n, 1);
+    assert_int_equal(m->state, STATE_READY);
+}
+
+/* A head is its session and its nodes: another one's word is no word of ours. */
+static void test_another_head(void **state)
+{
+    struct machine *m = ready("m", "aa");
+    const struct source_node n = node("i-1", "aa", SOURCE_RUNNING);
+
+    (void)state;
+    viewed(0, "s", &n, 1);
+    viewed(0, "t", NULL, 0);
+    assert_string_equal(sources_another(&rig.sources), "t");
+    assert_false(sources_fresh(&rig.sources));
+    assert_int_equal(m->state, STATE_READY);
+    viewed(0, "s", &n, 1);
+    assert_null(sources_another(&rig.sources));
+    viewed(0, "t", NULL, 0);
+    sources_approve(&rig.sources, "me");
+    viewed(0, "t", NULL, 0);
+    assert_null(sources_another(&rig.sources));
+    assert_int_equal(m->state, STATE_STARTING);
+    assert_int_equal(machine_unjoined(&rig.sources, m), UNJOINED_NOT);
+}
+
+/* One that began anew is ours as soon as one of our machines has joined it. */
+static void test_a_head_that_is_joined_is_ours(void **state)
+{
+    struct machine *m = ready("m", "aa");
+    const struct source_node was = node("i-1", "aa", SOURCE_RUNNING);
+    const struct source_node n = node("i-1", "bb", SOURCE_IDLE);
+
+    (void)state;
+    viewed(0, "s", &was, 1);
+    viewed(0, "t", NULL, 0);
+    viewed(0, "t", &n, 1);
+    assert_null(sources_another(&rig.sources));
+    assert_string_equal(m->ray_id, "bb");
+}
+
+/* What was agreed holds no more when views of a while have the node in use. */
+static void test_drain_forgotten(void **state)
+{
+    struct machine *m = ready("m", "aa");
+    const struct source_node n = node("i-1", "aa", SOURCE_RUNNING);
+    const struct source_node drains = node("i-1", "aa", SOURCE_DRAINING);
+
+    (void)state;
+    viewed(0, "s", &drains, 1);
+    assert_int_equal(m->state, STATE_DRAINING);
+    assert_true(m->drain_accepted);
+    rig_pass(1000);
+    viewed(0, "s", &n, 1); /* a raylet's word of before may come in late */
+    assert_int_equal(m->state, STATE_DRAINING);
+    assert_false(source_drains_still(&rig.sources, m));
+    rig_pass(1000);
+    viewed(0, "s", &drains, 1);
+    assert_true(source_drains_still(&rig.sources, m));
+    for (int i = 0; i < 4; i++) {
+        rig_pass(1000);
+        viewed(0, "s", &n, 1);
+    }
+    assert_int_equal(m->state, STATE_READY);
+    assert_false(m->drain_accepted);
+}
+
+/* A raylet that was there before the machine's launch is that of an earlier machine
+ * of its name, and so is its death. */
+static void test_node_of_an_earlier_life(void **state)
+{
+    const struct source_node old = node("i-1", "aa", SOURCE_RUNNING);
+    const struct source_node dead = node("i-1", "aa", SOURCE_DEAD);
+    const struct source_node nodes[] = {dead, node("i-1", "bb", SOURCE_IDLE)};
+    struct machine *m;
+
+    (void)state;
+    viewed(0, "s", &old, 1);
+    rig_pass(1000);
+    m = rig_machine("m", STATE_STARTING, "i-1");
+    viewed(0, "s", &old, 1);
+    assert_int_equal(m->state, STATE_STARTING);
+    viewed(0, "s", &dead, 1);
+    assert_int_equal(m->state, STATE_STARTING);
+    viewed(0, "s", nodes, 2);
+    assert_int_equal(m->state, STATE_READY);
+    assert_string_equal(m->ray_id, "bb");
+}
+
 static void read_fails(void)
 {
     struct source_job *j;
@@ -715,6 +816,11 @@ int main(void)
         TEST(test_end_looks_first, start_ray),
         TEST(test_dies, start_ray),
         TEST(test_unknown_is_not_dead, start_ray),
+        TEST(test_missing, start_ray),
+        TEST(test_another_head, start_ray),
+        TEST(test_a_head_that_is_joined_is_ours, start_ray),
+        TEST(test_drain_forgotten, start_ray),
+        TEST(test_node_of_an_earlier_life, start_ray),
         TEST(test_failed_read_changes_no_machine, start_ray),
         TEST(test_old_death, start_ray),
         TEST(test_view_that_is_waited_for, start_ray),

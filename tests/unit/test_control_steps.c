@@ -24,9 +24,9 @@ static int start(void **state)
                                &rig.sources, 0};
     ends = (struct ends){&rig.env, &rig.ledger, &rig.conf, &rig.sources,
                          .held = 0};
-    commands = (struct commands){&rig.env,      &rig.ledger, &rig.conf,
-                                 &rig.requests, &board,      &rig.providers,
-                                 &ends,         NULL};
+    commands = (struct commands){&rig.env,      &rig.ledger,  &rig.conf,
+                                 &rig.requests, &board,       &rig.providers,
+                                 &ends,         &rig.sources, NULL};
     reloading = (struct reloading){&rig.conf, &rig.providers, &rig.sources,
                                    &ends, &rig.known};
     providers_check_places(&rig.providers, false);

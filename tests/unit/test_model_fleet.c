@@ -47,7 +47,7 @@ static void a_life(void **state)
     (void)state;
     fleet_init(&f);
     assert_null(fleet_by_id(&f, "t4-1"));
-    assert_null(fleet_by_cloud(&f, "gke", "i-1"));
+    assert_null(fleet_by_launch(&f, "gke", "i-1", ""));
     f.on_change = note;
     f.arg = &s;
     m = fleet_add(&f, "t4-1", STATE_INTENDED, 100);
@@ -67,9 +67,9 @@ static void a_life(void **state)
     strcpy(m->provider, "gke");
     fleet_bind(&f, m, "i-1");
     assert_string_equal(s.cloud, "i-1");
-    assert_ptr_equal(fleet_by_cloud(&f, "gke", "i-1"), m);
-    assert_null(fleet_by_cloud(&f, "eks", "i-1"));
-    assert_null(fleet_by_cloud(&f, "gke", ""));
+    assert_ptr_equal(fleet_by_launch(&f, "gke", "i-1", ""), m);
+    assert_null(fleet_by_launch(&f, "eks", "i-1", ""));
+    assert_null(fleet_by_launch(&f, "gke", "", ""));
     fleet_move(&f, m, STATE_READY, 300);
     assert_int_equal(m->ready_ms, 300);
     assert_int_equal(m->drain_since_ms, 0);
@@ -85,7 +85,7 @@ static void a_life(void **state)
     assert_int_equal(fleet_sweep(&f), 1);
     assert_int_equal(f.n, 0);
     assert_null(fleet_by_id(&f, "t4-1"));
-    assert_null(fleet_by_cloud(&f, "gke", "i-1"));
+    assert_null(fleet_by_launch(&f, "gke", "i-1", ""));
     assert_int_equal(fleet_sweep(&f), 0);
     fleet_done(&f);
 }
@@ -108,11 +108,11 @@ static void records_that_were_not_bound_are_found(void **state)
         char id[16];
 
         snprintf(id, sizeof id, "c%d", i);
-        m = fleet_by_cloud(&f, "sim", id);
+        m = fleet_by_launch(&f, "sim", id, "");
         assert_non_null(m);
         assert_string_equal(m->cloud_id, id);
     }
-    assert_null(fleet_by_cloud(&f, "sim", "c200"));
+    assert_null(fleet_by_launch(&f, "sim", "c200", ""));
     fleet_done(&f);
 }
 
@@ -127,18 +127,43 @@ static void a_cloud_id_given_again_means_the_living(void **state)
     strcpy(a->provider, "p");
     fleet_bind(&f, a, "x");
     fleet_move(&f, a, STATE_GONE, 2);
-    assert_ptr_equal(fleet_by_cloud(&f, "p", "x"), a);
+    assert_ptr_equal(fleet_by_launch(&f, "p", "x", ""), a);
     b = fleet_add(&f, "b", STATE_READY, 3);
     strcpy(b->provider, "p");
     fleet_bind(&f, b, "x");
-    assert_ptr_equal(fleet_by_cloud(&f, "p", "x"), b);
+    assert_ptr_equal(fleet_by_launch(&f, "p", "x", ""), b);
     /* A changed cloud id leaves nothing behind under the old one. */
     fleet_bind(&f, b, "y");
-    assert_ptr_equal(fleet_by_cloud(&f, "p", "x"), a);
-    assert_ptr_equal(fleet_by_cloud(&f, "p", "y"), b);
+    assert_ptr_equal(fleet_by_launch(&f, "p", "x", ""), a);
+    assert_ptr_equal(fleet_by_launch(&f, "p", "y", ""), b);
     fleet_sweep(&f);
-    assert_null(fleet_by_cloud(&f, "p", "x"));
-    assert_ptr_equal(fleet_by_cloud(&f, "p", "y"), b);
+    assert_null(fleet_by_launch(&f, "p", "x", ""));
+    assert_ptr_equal(fleet_by_launch(&f, "p", "y", ""), b);
+    fleet_done(&f);
+}
+
+/* A machine is its id and its launch: an id may be given again. */
+static void an_id_given_again_is_another_machine(void **state)
+{
+    struct fleet f;
+    struct machine *a, *b;
+
+    (void)state;
+    fleet_init(&f);
+    a = fleet_add(&f, "a", STATE_STOPPING, 1);
+    strcpy(a->provider, "p");
+    strcpy(a->request_id, "first");
+    fleet_bind(&f, a, "host");
+    assert_ptr_equal(fleet_by_launch(&f, "p", "host", "first"), a);
+    assert_ptr_equal(fleet_by_launch(&f, "p", "host", ""), a);
+    assert_null(fleet_by_launch(&f, "p", "host", "second"));
+    b = fleet_add(&f, "b", STATE_STARTING, 2);
+    strcpy(b->provider, "p");
+    strcpy(b->request_id, "second");
+    fleet_bind(&f, b, "host");
+    assert_ptr_equal(fleet_by_launch(&f, "p", "host", "first"), a);
+    assert_ptr_equal(fleet_by_launch(&f, "p", "host", "second"), b);
+    assert_ptr_equal(fleet_by_launch(&f, "p", "host", ""), b); /* the newest */
     fleet_done(&f);
 }
 
@@ -171,7 +196,7 @@ static void lookups_are_those_of_a_search(void **state)
         case 2:
         case 3:
             snprintf(cloud, sizeof cloud, "c%u", (unsigned)(rnd(&x) % 4000));
-            if (m && !fleet_by_cloud(&f, m->provider, cloud))
+            if (m && !fleet_by_launch(&f, m->provider, cloud, ""))
                 fleet_bind(&f, m, cloud);
             break;
         case 4:
@@ -196,7 +221,7 @@ static void lookups_are_those_of_a_search(void **state)
                 strcmp(f.v[i]->provider, "p") == 0 &&
                 (!want || f.v[i]->state != STATE_GONE))
                 want = f.v[i];
-        m = fleet_by_cloud(&f, "p", cloud);
+        m = fleet_by_launch(&f, "p", cloud, "");
         if (want && want->state == STATE_GONE)
             assert_true(m && m->state == STATE_GONE);
         else
@@ -253,7 +278,7 @@ static void folding_a_large_list_is_quick(void **state)
         struct machine *m;
 
         snprintf(id, sizeof id, "t4-0a1b2c3d-%d", i);
-        m = fleet_by_cloud(&f, "gke", id);
+        m = fleet_by_launch(&f, "gke", id, "");
         assert_non_null(m);
         fleet_touch(&f, m);
     }
@@ -295,6 +320,7 @@ int main(void)
         cmocka_unit_test(a_life),
         cmocka_unit_test(records_that_were_not_bound_are_found),
         cmocka_unit_test(a_cloud_id_given_again_means_the_living),
+        cmocka_unit_test(an_id_given_again_is_another_machine),
         cmocka_unit_test(lookups_are_those_of_a_search),
         cmocka_unit_test(illegal_moves_assert),
         cmocka_unit_test(folding_a_large_list_is_quick),

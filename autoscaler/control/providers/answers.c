@@ -202,6 +202,8 @@ static void answer(struct providers *p, struct provider_state *s,
         answer_launch(p, s, call);
     else
         answer_terminate(p, s, call, late);
+    if (s && call->op == CALL_LAUNCH)
+        s->launched_ms = p->env->now_ms;
     if (s)
         s->list_due_ms = p->env->mono_ms + LIST_SOON_MS;
     if (s && call->status != ST_OK)

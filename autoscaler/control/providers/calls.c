@@ -137,9 +137,22 @@ void ends_pause(struct providers *p, struct provider_state *s)
 
 /* ---- those in flight */
 
+bool launch_under_way(const struct providers *p, const struct provider_state *s)
+{
+    for (uint32_t i = 0; i < p->calls.n; i++) {
+        const struct call_in_flight *f = &p->calls.v[i];
+
+        if (f->call->op == CALL_LAUNCH && !f->overdue && f->of == s)
+            return true;
+    }
+    return false;
+}
+
 void call_send(struct providers *p, struct provider_state *s, struct call *call,
                int64_t timeout_ms)
 {
+    if (call->op == CALL_LAUNCH)
+        s->launched_ms = p->env->now_ms;
     call_submit(p->env->workers, call, timeout_ms);
     VEC_PUSH(
         NULL, &p->calls,

@@ -38,11 +38,14 @@ static int64_t list_pause(const struct providers *p,
         const struct machine *m = p->ledger->fleet.v[i];
         int64_t moved = m->progress_ms > m->since_ms ? m->progress_ms
                                                      : m->since_ms;
-        int64_t still = p->env->now_ms - (m->maybe.missing_ms > moved
-                                              ? m->maybe.missing_ms
-                                              : moved);
+        int64_t still;
 
-        if ((m->state == STATE_READY && !m->maybe.missing_ms) ||
+        moved = m->maybe.missing_ms > moved ? m->maybe.missing_ms : moved;
+        moved = m->maybe.said_ms > moved ? m->maybe.said_ms : moved;
+        still = p->env->now_ms - moved;
+
+        if ((m->state == STATE_READY && !m->maybe.missing_ms &&
+             !machine_in_doubt(m)) ||
             m->state == STATE_GONE || strcmp(m->provider, s->conf->name) != 0)
             continue;
         if (still / STILL_SHARE < pause)

@@ -34,15 +34,16 @@ static void adopted_id(const struct fleet *f, const char *cloud_id, char *ret,
 
 /* Is it a place for a machine of that launch that the ledger does not know?
  * One whose id is not known yet, or one that never joined and that this list
- * no longer has: its cloud made another one in its place, or knows it by
- * another id now.  An answer to a launch may leave others out. */
+ * does not have: its cloud made another one in its place, or knows it by another
+ * id now.  One that is ready is such while only an answer had its id: lists may
+ * have another one from the first.  An answer to a launch may leave others out. */
 static bool place_free(const struct machine *m, bool listed, int64_t now_ms)
 {
     if (m->state == STATE_GONE)
         return false;
-    return !*m->cloud_id ||
-           (m->seen_ms != now_ms && !*m->ray_id && m->state < STATE_READY &&
-            (listed || m->maybe.missing_ms));
+    return !*m->cloud_id || (m->seen_ms != now_ms && !*m->ray_id &&
+                             (m->state < STATE_READY || !m->seen_ms) &&
+                             (listed || m->maybe.missing_ms));
 }
 
 static struct machine *machine_of_launch(const struct fleet *f,
@@ -78,6 +79,8 @@ static struct machine *adopt(struct providers *p, const char *provider,
     snprintf(m->request_id, sizeof m->request_id, "%s", cm->request_id);
     m->spot = cm->spot;
     m->adopted = ours_of(p->ledger, provider, cm->request_id);
+    m->maybe.let_go = ledger_had_ended(p->ledger, provider, cm->id,
+                                       cm->request_id);
     fleet_bind(f, m, cm->id);
     emit(p->env, machine_held(m) ? "node.held" : "node.adopted", m->id, "",
          "%s: found in %s, not in the ledger%s", cm->type, provider,
@@ -112,7 +115,8 @@ void machines_renamed(struct providers *p, const char *provider)
 /* Is it the machine that the list shows, or its launch? */
 static bool is_that(const struct machine *m, const struct call_machine *cm)
 {
-    return strcmp(m->cloud_id, cm->id) == 0 ||
+    return (strcmp(m->cloud_id, cm->id) == 0 &&
+            launch_is_same(m->request_id, cm->request_id)) ||
            (!*m->cloud_id && *cm->request_id &&
             strcmp(m->request_id, cm->request_id) == 0);
 }
@@ -217,7 +221,7 @@ static struct machine *machine_of(struct providers *p, const char *provider,
                                   struct unmatched *rest)
 {
     struct fleet *f = &p->ledger->fleet;
-    struct machine *m = fleet_by_cloud(f, provider, cm->id);
+    struct machine *m = fleet_by_launch(f, provider, cm->id, cm->request_id);
 
     if (!m && rest) {
         m = unmatched_find(p, rest, cm);
@@ -238,7 +242,8 @@ static struct machine *machine_of(struct providers *p, const char *provider,
 bool machine_known(const struct providers *p, const struct provider_state *s,
                    const struct call_machine *cm)
 {
-    return !!fleet_by_cloud(&p->ledger->fleet, s->conf->name, cm->id);
+    return !!fleet_by_launch(&p->ledger->fleet, s->conf->name, cm->id,
+                             cm->request_id);
 }
 
 /* The provider's word for what it is: a type may have got another name. */
@@ -295,8 +300,9 @@ static void failure_seen(struct providers *p, struct machine *m,
 {
     struct err e = {.status = cm->failure == ST_OK ? ST_RETRY : cm->failure};
 
-    if (m->why == REASON_END_FAILED)
+    if (m->maybe.failed)
         return; /* told; what it leads to is ends.h's */
+    m->maybe.failed = true;
     snprintf(e.text, sizeof e.text, "%s", cm->detail);
     machine_died(p->ledger, m, &e);
 }
@@ -306,11 +312,73 @@ static void stopping_seen(struct providers *p, struct machine *m)
 {
     if (!m->maybe.ended_ms)
         m->maybe.ended_ms = p->env->now_ms;
-    if (m->state >= STATE_STOPPING || m->maybe.taken)
+    if (m->state == STATE_STOPPING || m->maybe.taken)
         return;
     m->maybe.taken = true;
     interrupted_note(p->ledger, m);
     fleet_touch(&p->ledger->fleet, m);
+}
+
+bool machine_in_doubt(const struct machine *m)
+{
+    bool ill = m->maybe.said == DAVIT_FAILED || m->maybe.said == DAVIT_STOPPING;
+
+    return ill != (m->maybe.taken || m->maybe.failed);
+}
+
+/* A phase says more than that it goes on as before when two readings in a row have
+ * it, in both directions: rows flicker.  The second list is asked for soon. */
+static bool said_twice(struct providers *p, struct machine *m, uint32_t phase)
+{
+    bool again = m->maybe.said == phase && m->maybe.said_ms < p->env->now_ms;
+
+    if (m->maybe.said != phase)
+        m->maybe.said_ms = p->env->now_ms;
+    m->maybe.said = phase;
+    return again;
+}
+
+/* It does not fail, and is not taken back, after all. */
+static void well_again(struct providers *p, struct machine *m)
+{
+    if (m->state >= STATE_STOPPING || (!m->maybe.taken && !m->maybe.failed))
+        return;
+    if (m->why == REASON_END_FAILED || m->why == REASON_END_TAKEN) {
+        machine_take_back(p->ledger, m);
+        if (m->state < STATE_DRAINING)
+            m->why = REASON_NONE;
+    }
+    m->failure = ST_OK;
+    m->maybe.taken = m->maybe.failed = false;
+    m->maybe.ended_ms = 0;
+    fleet_touch(&p->ledger->fleet, m);
+    emit(p->env, "node.stays", m->id, "", "%s: two lists of %s have it as well",
+         m->type, m->provider);
+}
+
+static void phase_seen(struct providers *p, struct machine *m,
+                       const struct call_machine *cm)
+{
+    bool again = said_twice(p, m, cm->phase);
+
+    switch (cm->phase) {
+    case DAVIT_RUNNING:
+    case DAVIT_STARTING:
+        if (again)
+            well_again(p, m);
+        if (cm->phase == DAVIT_RUNNING && !p->join_elsewhere &&
+            m->state == STATE_STARTING)
+            machine_to(p->ledger, m, STATE_READY);
+        break;
+    case DAVIT_STOPPING:
+        if (again || m->maybe.end_sent)
+            stopping_seen(p, m);
+        break;
+    case DAVIT_FAILED:
+        if (again && m->state < STATE_STOPPING)
+            failure_seen(p, m, cm);
+        break;
+    }
 }
 
 /* Whose launch it is of may be told late: a cloud first has the machine, then
@@ -353,7 +421,6 @@ void machine_seen(struct providers *p, const struct provider_state *s,
         m->seen_ms = p->env->now_ms;
     m->maybe.missing_ms = 0;
     m->maybe.given_up = m->maybe.doubt = false;
-    m->maybe.failed = cm->phase == DAVIT_FAILED;
     launch_seen(p, m, cm);
     type_seen(p, m, cm);
     held_seen(p, m, cm);
@@ -362,18 +429,7 @@ void machine_seen(struct providers *p, const struct provider_state *s,
      * bill until a list lacks it. */
     if (m->state < STATE_STARTING)
         machine_to(p->ledger, m, STATE_STARTING);
-    switch (cm->phase) {
-    case DAVIT_STARTING: break;
-    case DAVIT_RUNNING:
-        if (!p->join_elsewhere && m->state == STATE_STARTING)
-            machine_to(p->ledger, m, STATE_READY);
-        break;
-    case DAVIT_STOPPING: stopping_seen(p, m); break;
-    case DAVIT_FAILED:
-        if (m->state < STATE_STOPPING)
-            failure_seen(p, m, cm);
-        break;
-    }
+    phase_seen(p, m, cm);
 }
 
 static void machine_absent(struct providers *p, struct machine *m)

@@ -86,6 +86,7 @@ enum status providers_open(struct providers *p, const struct config *conf,
         enum status st;
 
         s->conf = &conf->providers[i];
+        s->launched_ms = p->env->now_ms;
         st = provider_try(p, conf, s, errors);
         if (st == ST_OK) {
             offers_await(p, s);

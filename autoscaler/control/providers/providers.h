@@ -46,6 +46,9 @@ struct provider_state {
     uint32_t held;          /* machines that the last list holds */
     int64_t listed_ms;      /* wall, last good list; 0 never */
     int64_t list_begun_ms;  /* wall, when that was asked for */
+    int64_t launched_ms;    /* wall: its last launch left, or was answered; at
+                             * first, when it was opened: there may have been
+                             * one before */
     uint32_t machines;      /* in that list */
     int64_t short_since_ms; /* wall: its lists lack many at once; 0 */
     uint32_t short_by;      /* how many, without what a witness confirms */
@@ -208,6 +211,8 @@ void unmatched_done(struct unmatched *u);
 void machine_seen(struct providers *p, const struct provider_state *s,
                   const struct call_machine *cm, bool listed,
                   struct unmatched *rest);
+/* Did the last list say otherwise of it than is believed? */
+bool machine_in_doubt(const struct machine *m);
 /* It is that provider's from now on. */
 void machine_moves(struct providers *p, struct machine *m,
                    const char *provider);
@@ -222,6 +227,9 @@ void machine_missed(struct providers *p, struct machine *m,
                     int64_t list_begun_ms, int64_t settle_ms);
 
 /* ---- calls.c: the calls in flight */
+/* Is a launch under way there that does not hang? */
+bool launch_under_way(const struct providers *p,
+                      const struct provider_state *s);
 void call_send(struct providers *p, struct provider_state *s, struct call *call,
                int64_t timeout_ms);
 /* It is none of them any more; what it was. */

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "../last_look.h"
 #include "../settle.h"
 
 enum {
@@ -137,8 +138,10 @@ static void list_stops(struct stops *s)
 
 struct sums {
     uint32_t unanswered, ending, waiting, held, orphans;
-    uint32_t strangers, unmatched;         /* that did not join in time */
-    const struct machine *stuck, *doubted; /* one of them */
+    uint32_t strangers, unmatched; /* that did not join in time */
+    uint32_t missing;
+    const struct machine *lost;                    /* one of those */
+    const struct machine *stuck, *doubted, *waits; /* one of them */
 };
 
 static bool end_is_stuck(const struct machine *m)
@@ -147,12 +150,33 @@ static bool end_is_stuck(const struct machine *m)
            (m->maybe.told || m->tries >= END_TRIES);
 }
 
-/* It would be asked for, if it were known that no work came back. */
+static const char *looked(const struct stops *s, const struct machine *m)
+{
+    struct last_look l = {s->k->ledger, s->k->providers, s->k->sources};
+
+    return last_look(&l, m);
+}
+
+/* It would be asked for, if the last look let it. */
 static bool end_waits(const struct stops *s, const struct machine *m)
 {
     return machine_end_due(s->k->ledger, m) &&
-           s->k->env->now_ms - m->since_ms > END_WAITS_MS &&
-           !sources_know_work(s->k->sources);
+           s->k->env->now_ms - m->since_ms > END_WAITS_MS && looked(s, m);
+}
+
+static void unjoined_add(const struct stops *s, const struct machine *m,
+                         struct sums *r)
+{
+    enum unjoined u = machine_unjoined(s->k->sources, m);
+
+    if (m->why != REASON_END_FAILED)
+        return; /* told when it is late */
+    r->strangers += u == UNJOINED_STRANGER;
+    r->unmatched += u == UNJOINED_UNMATCHED;
+    if (u == UNJOINED_MISSING) {
+        r->missing++;
+        r->lost = m;
+    }
 }
 
 static struct sums sums_of(const struct stops *s, const char *provider)
@@ -167,31 +191,41 @@ static struct sums sums_of(const struct stops *s, const char *provider)
             continue;
         r.orphans += !provider_find(s->k->providers, provider);
         r.held += machine_held(m);
-        if (m->why == REASON_END_FAILED) {
-            enum unjoined u = machine_unjoined(s->k->sources, m);
-
-            r.strangers += u == UNJOINED_STRANGER;
-            r.unmatched += u == UNJOINED_UNMATCHED;
-        }
+        unjoined_add(s, m, &r);
         if (standing_lost_sight(m) && ++r.unanswered)
             r.doubted = m;
         if (end_is_stuck(m) && ++r.ending)
             r.stuck = m;
-        r.waiting += end_waits(s, m);
+        if (end_waits(s, m)) {
+            r.waiting++;
+            r.waits = m;
+        }
     }
     return r;
 }
 
-static void waiting_stop(struct stops *s, const char *provider, uint32_t n)
+static void waiting_stop(struct stops *s, const char *provider,
+                         const struct sums *r)
 {
     const struct source *h = source_of_machines(s->k->sources);
 
     STOP(s, "ends_wait", false, provider,
-         "%u machines of provider %s are to be ended, and wait: the last good "
-         "answer of %s was asked for %lld s ago, so work that came back would "
-         "not be seen",
-         n, provider, h->address,
-         (long long)(s->k->env->now_ms - h->began_ms) / 1000);
+         "%u machines of provider %s are to be ended, and wait; %s: %s%s%s",
+         r->waiting, provider, r->waits->id, looked(s, r->waits),
+         h ? "; the last good answer is of " : "", h ? h->address : "");
+}
+
+static void missing_stop(struct stops *s, const char *provider,
+                         const struct sums *r)
+{
+    STOP(
+        s, "machines_missing", false, provider,
+        "%u machines of provider %s are there and were ready, but the demand "
+        "source has no node of them now, %s (%s) for one: what runs on them is "
+        "not known. They count, nothing is placed on them, and they are not "
+        "ended before it has one again, their cloud has them no more, or "
+        "`davit drain`",
+        r->missing, provider, r->lost->id, r->lost->cloud_id);
 }
 
 static void machine_stops(struct stops *s, const char *provider)
@@ -210,7 +244,7 @@ static void machine_stops(struct stops *s, const char *provider)
              r.ending, provider, r.stuck->failure ? ": " : "",
              r.stuck->failure ? status_name(r.stuck->failure) : "");
     if (r.waiting)
-        waiting_stop(s, provider, r.waiting);
+        waiting_stop(s, provider, &r);
     if (r.held)
         STOP(s, "machines_held", false, provider,
              "%u machines of provider %s may belong to another journal or "
@@ -228,6 +262,8 @@ static void machine_stops(struct stops *s, const char *provider)
              "nodes that are no machine: were they started without "
              "RAY_CLOUD_INSTANCE_ID? They are not ended before `davit drain`",
              r.unmatched, provider);
+    if (r.missing)
+        missing_stop(s, provider, &r);
     if (r.orphans)
         STOP(s, "provider_gone", false, provider,
              "%u machines are of provider %s, which is no longer configured: "
@@ -338,6 +374,13 @@ void stops_show(const struct known *k, const struct ends *e,
     claim_stops(&s);
     aside_stops(&s);
     crowd_stops(&s);
+    if (sources_another(k->sources))
+        STOP(&s, "another_head", true, source_of_machines(k->sources)->address,
+             "another head answers at %s, of session %s, and has none of our "
+             "machines: nothing is bought or ended by what it says, until one "
+             "joins it, ours answers again, or `davit apply`",
+             source_of_machines(k->sources)->address,
+             sources_another(k->sources));
     if (e->shut)
         STOP(&s, "ends_held", false, k->conf->now->cluster,
              "%u machines would be ended, more than limits.max_ends lets go at "

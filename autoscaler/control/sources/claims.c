@@ -8,6 +8,8 @@
  * - The node that a machine is known as stays it, as long as it lives and says so.
  * - A machine that has not joined is the one node for which more stands than for
  *   the others; a node that is another machine of ours for good is not this one.
+ * - A raylet that was there before a machine's launch is none of its nodes, though it
+ *   has its name: that of a host that is launched again, say.
  * - Else there is no answer, and nothing happens to the machine before there is.
  */
 #include <stdio.h>
@@ -67,6 +69,23 @@ static bool is_known_as(const struct machine *m, const struct source_node *n)
     return *m->ray_id && strcmp(m->ray_id, n->node_id) == 0;
 }
 
+/* What was in a view before then is not it.  Each raylet has an id of its own; a
+ * Kubernetes node is there while its machine is not. */
+static int64_t since_of(const struct source *h, const struct machine *m)
+{
+    if (h->ops->by_address)
+        return INT64_MIN;
+    if (m->ready_ms) /* it is missing since then */
+        return m->state == STATE_STARTING ? m->since_ms : INT64_MIN;
+    return m->adopted ? INT64_MIN : m->created_ms;
+}
+
+static bool was_before(const struct source *h, const struct machine *m,
+                       const struct source_node *n)
+{
+    return h->first_ms && h->first_ms[n - h->view->nodes] < since_of(h, m);
+}
+
 /* For which machine the most stands that this node is it, in the last view. */
 struct source_taken {
     char id[sizeof(((struct machine *)0)->id)]; /* "": for none */
@@ -105,7 +124,9 @@ static void meet(struct contest *c, const struct machine *m,
     int d;
 
     if (n->status == SOURCE_DEAD) {
-        if (!c->dead || strcmp(n->node_id, c->dead->node_id) < 0)
+        if (!c->dead || is_known_as(m, n) ||
+            (!is_known_as(m, c->dead) &&
+             strcmp(n->node_id, c->dead->node_id) < 0))
             c->dead = n;
         return;
     }
@@ -168,12 +189,37 @@ struct source_claims source_claims(const struct sources *s,
              *names.v[i] && (n = hash_next(&h->names, key, &at));) {
             enum claim by = claim_on(n, &names);
 
-            if (by != CLAIM_NONE &&
+            if (by != CLAIM_NONE && !was_before(h, m, n) &&
                 (is_known_as(m, n) || !is_another(h, m, n, by)))
                 meet(&c, m, n, by);
         }
     }
     return decide(&c, m);
+}
+
+bool source_has_any(const struct sources *s, const struct source *h,
+                    struct source_view *view)
+{
+    struct source with = *h;
+    const struct source_node *n;
+    bool any = false;
+
+    with.view = source_view_ref(view);
+    source_index(&with);
+    for (uint32_t i = 0; i < s->ledger->fleet.n && !any; i++) {
+        struct machine_names names = names_of(&with, s->ledger->fleet.v[i]);
+
+        for (uint32_t k = 0; k < names.n && !any; k++) {
+            uint64_t key = *names.v[k] ? hash_name(names.v[k]) : 0;
+
+            for (uint32_t at = 0;
+                 !any && *names.v[k] && (n = hash_next(&with.names, key, &at));)
+                any = n->status != SOURCE_DEAD &&
+                      claim_to(n, names.v[k]) != CLAIM_NONE;
+        }
+    }
+    source_view_unref(with.view);
+    return any;
 }
 
 /* ---- after each good view */
@@ -197,7 +243,8 @@ static void machine_takes(struct source *h, const struct machine *m)
             struct source_taken *t = &h->taken[n - h->view->nodes];
             int by = is_known_as(m, n) ? -1 : (int)claim_on(n, &names);
 
-            if (by == CLAIM_NONE || (*t->id && t->by <= by))
+            if (by == CLAIM_NONE || was_before(h, m, n) ||
+                (*t->id && t->by <= by))
                 continue;
             snprintf(t->id, sizeof t->id, "%s", m->id);
             t->by = by;

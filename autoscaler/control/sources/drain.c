@@ -200,7 +200,7 @@ static void look_first(struct sources *s, struct source *h, struct machine *m)
             true; /* the view brings another step, whatever is in it */
         return;
     }
-    if (n && n->status != SOURCE_DEAD)
+    if (source_claims(s, m).contested || (n && n->status != SOURCE_DEAD))
         return; /* joins.c */
     machine_to(s->ledger, m, STATE_STOPPING);
     atomic_fetch_add(&s->env->metrics.ends, 1);
@@ -257,6 +257,8 @@ static void drain_answered(struct sources *s, struct machine *m,
     }
     switch (d->got) {
     case SOURCE_DRAIN_ACCEPTED:
+        m->maybe.agreed_ms = s->env->now_ms;
+        m->maybe.undrained_ms = 0;
         m->maybe.deadline_ms = s->env->now_ms + DRAIN_DEADLINE_MS;
         j->source->read_due_ms = 0;
         if (hosted)
@@ -294,6 +296,8 @@ void source_drain_folded(struct sources *s, struct source_job *j)
         /* taken back while the question was under way, and the head agreed */
         machine_to(s->ledger, m, STATE_DRAINING);
         m->drain_accepted = true;
+        m->maybe.agreed_ms = s->env->now_ms;
+        m->maybe.deadline_ms = s->env->now_ms + DRAIN_DEADLINE_MS;
         fleet_touch(&s->ledger->fleet, m);
     }
 }

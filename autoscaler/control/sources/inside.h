@@ -63,21 +63,28 @@ enum claim claim_to(const struct source_node *n, const char *name);
 void source_claims_tell(struct sources *s);
 void source_claims_note(struct sources *s); /* after they have joined */
 void source_taken_clear(struct source *h);
+/* Does a machine of ours have a living node in that view? */
+bool source_has_any(const struct sources *s, const struct source *h,
+                    struct source_view *view);
 
 /* ---- nodes.c */
 /* Since its last good answer came, and as much more as the computer slept since that
  * was asked for: such an answer tells how it was before. */
 int64_t source_age_ms(const struct sources *s, const struct source *h);
 void source_index(struct source *h);
-/* Before `next` is the view: since when its dead are, as views told. */
-void source_deaths(struct source *h, struct source_view *next, int64_t now_ms);
-/* Of a dead node of the view, wall; 0: it was dead in the first view. */
-int64_t source_died_ms(const struct source *h, const struct source_node *n);
-
+/* Since when each node is there, by the earlier view, which this one follows. */
+void source_firsts(struct source *h, const struct source_view *before,
+                   int64_t now_ms);
 struct source *source_for_machines(struct sources *s); /* to change it */
 
 /* ---- joins.c: after a good view */
 void source_joins(struct sources *s, struct source *h, bool restarted);
+
+/* ---- another.c */
+/* Is it the view of another head than the one that our machines joined?  Remembers
+ * which it is, for a person; else that this is ours. */
+bool source_is_another(struct sources *s, struct source *h,
+                       struct source_view *view);
 
 /* ---- unjoined.c: after a good view */
 void source_foreign(struct sources *s, struct source *h);

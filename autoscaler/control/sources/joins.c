@@ -8,6 +8,8 @@
 #include "../report/interrupted.h"
 #include "inside.h"
 
+enum { FORGOTTEN_MS = 3000 }; /* a raylet's word of before may come in late */
+
 static void machine_joined(struct sources *s, struct machine *m,
                            const struct source_node *n)
 {
@@ -18,7 +20,7 @@ static void machine_joined(struct sources *s, struct machine *m,
     if (m->state == STATE_DRAINING || m->why == REASON_END_FAILED)
         m->why = REASON_NONE; /* late, and well after all */
     m->failure = ST_OK;
-    m->maybe.lacks = false;
+    m->maybe.lacks = m->maybe.let_go = false;
     if (m->state < STATE_STARTING)
         machine_to(s->ledger, m, STATE_STARTING);
     machine_to(s->ledger, m, STATE_READY);
@@ -34,23 +36,28 @@ static void machine_rejoined(struct sources *s, struct machine *m,
 }
 
 /* A head that lists its dead and does not know this node at all began anew,
- * perhaps together with us: its nodes join it again, or start_timeout ends
- * them.  Taking that for death would end a whole fleet at once. */
+ * perhaps together with us: its nodes join it again, or they are missing
+ * (unjoined.c).  Taking that for death would end a whole fleet at once. */
 static void machine_unknown(struct sources *s, struct machine *m)
 {
     if (m->state == STATE_DRAINING)
         machine_to(s->ledger, m, STATE_READY);
     m->ray_id[0] = '\0';
+    m->drain_accepted = false;
     m->busy = false; /* a question about that node is not waited for */
     m->why = REASON_NONE;
     machine_to(s->ledger, m, STATE_STARTING);
 }
 
-static void machine_dead(struct sources *s, struct machine *m, bool unknown)
+static void machine_dead(struct sources *s, struct machine *m, bool unknown,
+                         bool restarted)
 {
     struct err e;
 
-    if (m->state == STATE_DRAINING && (m->drain_accepted || !unknown)) {
+    if (m->state == STATE_DRAINING && m->drain_accepted && unknown &&
+        !restarted)
+        return; /* observe.c: its work has had its time then */
+    if (m->state == STATE_DRAINING && !unknown) {
         machine_to(s->ledger, m, STATE_STOPPING);
         atomic_fetch_add(&s->env->metrics.ends, 1);
     } else if (unknown) {
@@ -60,6 +67,43 @@ static void machine_dead(struct sources *s, struct machine *m, bool unknown)
         machine_died(s->ledger, m, &e);
         machine_to(s->ledger, m, STATE_STOPPING);
     }
+}
+
+/* Does its source say that the node is in use, in views that were begun since it
+ * agreed to drain it, and for a while? */
+static bool is_undrained(struct sources *s, const struct source *h,
+                         struct machine *m, const struct source_node *n)
+{
+    int64_t now = s->env->now_ms;
+
+    if (n->status == SOURCE_DRAINING || n->status == SOURCE_UNREADY ||
+        h->began_ms <= m->maybe.agreed_ms) {
+        m->maybe.undrained_ms = 0;
+        return false;
+    }
+    if (!m->maybe.undrained_ms)
+        m->maybe.undrained_ms = now;
+    if (now - m->maybe.undrained_ms < FORGOTTEN_MS) {
+        env_wake_wall(s->env, m->maybe.undrained_ms + FORGOTTEN_MS);
+        return false;
+    }
+    m->maybe.undrained_ms = 0;
+    return true;
+}
+
+/* The head agreed to drain it, and has forgotten: what was agreed holds no more. */
+static bool drain_forgotten(struct sources *s, const struct source *h,
+                            struct machine *m, const struct source_node *n)
+{
+    if (!m->drain_accepted || h->ops->drains_in_steps ||
+        !is_undrained(s, h, m, n))
+        return false;
+    m->why = REASON_NONE;
+    emit(s->env, "drain.forgotten", m->id, "",
+         "the head agreed to drain it, and does not drain it any more: it is "
+         "in use again");
+    machine_to(s->ledger, m, STATE_READY);
+    return true;
 }
 
 /* The head drains it: our drain, whose answer was lost, or somebody else's. */
@@ -74,6 +118,7 @@ static void drain_seen(struct sources *s, const struct source *h,
         machine_to(s->ledger, m, STATE_DRAINING);
     }
     m->drain_accepted = true;
+    m->maybe.agreed_ms = s->env->now_ms;
     m->maybe.deadline_ms = s->env->now_ms + DRAIN_DEADLINE_MS;
     fleet_touch(&s->ledger->fleet, m);
 }
@@ -100,6 +145,10 @@ static void machine_registered(struct sources *s, struct machine *m,
     snprintf(m->ray_id, sizeof m->ray_id, "%s", n->node_id);
     if (first) /* one that begins again and again comes no further */
         m->progress_ms = s->env->now_ms;
+    if (m->ready_ms && m->why == REASON_END_FAILED && !m->maybe.failed) {
+        m->why = REASON_NONE; /* it was missing */
+        m->failure = ST_OK;
+    }
     fleet_touch(&s->ledger->fleet, m);
 }
 
@@ -145,11 +194,6 @@ static void lacking_tell(struct sources *s, struct machine *m,
     m->maybe.lacks = true;
 }
 
-static int64_t launched_ms(const struct machine *m)
-{
-    return m->maybe.sent_ms ? m->maybe.sent_ms : m->created_ms;
-}
-
 static void coming_seen(struct sources *s, const struct source *h,
                         struct machine *m, const struct source_node *n)
 {
@@ -162,8 +206,8 @@ static void coming_seen(struct sources *s, const struct source *h,
     lacks = h->ops->late_devices ? NULL
                                  : lacking(type_find(s->conf->now, m->type), n);
     if (n->status == SOURCE_DEAD) {
-        if (!another || source_died_ms(h, n) < launched_ms(m))
-            return; /* of another life under that name */
+        if (!another)
+            return;
         err_set(&e, ST_BROKEN, "its raylet died while joining");
         machine_fail_life(s->ledger, m, &e);
         m->maybe.given_up = !*m->cloud_id; /* a list tells what there is */
@@ -210,22 +254,30 @@ static void present_seen(struct sources *s, const struct source *h,
 {
     bool alive = n && n->status != SOURCE_DEAD;
 
-    if (alive && strcmp(n->node_id, m->ray_id) == 0)
-        drain_seen(s, h, m, n);
-    else if (alive)
+    if (alive && strcmp(n->node_id, m->ray_id) == 0) {
+        if (!drain_forgotten(s, h, m, n))
+            drain_seen(s, h, m, n);
+    } else if (alive) {
         machine_rejoined(s, m, n);
-    else
-        machine_dead(s, m, !n || restarted);
+    } else {
+        /* the death of another raylet of that name is not this one's */
+        bool known = n && !restarted && strcmp(n->node_id, m->ray_id) == 0;
+
+        machine_dead(s, m, !known, restarted);
+    }
 }
 
-/* Its raylet had died, and there is another one: it may have work, so it goes the
- * way of all others.  When its end was asked for already it has to go, and the
+/* Its raylet had died, and there is another one, or its node is not drained any
+ * more: it may have work, so it goes the way of all others.  When its end was asked for already it has to go, and the
  * source is asked before its cloud is asked again. */
 static void revived(struct sources *s, const struct source *h,
                     struct machine *m, const struct source_node *n)
 {
-    if (!m->maybe.alive || m->maybe.taken || h->ops->by_address ||
-        strcmp(n->node_id, m->ray_id) == 0)
+    if (!m->maybe.alive || m->maybe.taken)
+        return;
+    if (h->ops->by_address && m->maybe.ended_ms)
+        return; /* its address may be another machine's by now */
+    if (strcmp(n->node_id, m->ray_id) == 0 && !is_undrained(s, h, m, n))
         return;
     if (!m->maybe.end_sent) {
         machine_rejoined(s, m, n);

@@ -48,47 +48,28 @@ void source_index(struct source *h)
     source_taken_clear(h);
 }
 
-/* ---- those that are dead: since when, as far as this process saw */
-
-struct death {
-    const char *id;
-    int64_t since_ms;
-};
-
-static const struct death *death_of(const struct source *h, const char *id)
+void source_firsts(struct source *h, const struct source_view *before,
+                   int64_t now_ms)
 {
-    const struct death *d;
+    const struct source_view *v = h->view;
+    int64_t *first = ARENA_ARRAY(&h->view->arena, int64_t, v->n_nodes);
+    const int64_t *was = before ? h->first_ms : NULL;
+    struct hash by_node;
 
-    for (uint32_t at = 0; (d = hash_next(&h->deaths, hash_name(id), &at));)
-        if (strcmp(d->id, id) == 0)
-            return d;
-    return NULL;
-}
+    hash_init(&by_node, &h->view->arena, v->n_nodes);
+    for (uint32_t i = 0; i < v->n_nodes; i++) {
+        uint64_t key = hash_name(v->nodes[i].node_id);
+        uint32_t k, at = 0;
 
-void source_deaths(struct source *h, struct source_view *next, int64_t now_ms)
-{
-    struct death *v = ARENA_ARRAY(&next->arena, struct death, next->n_nodes);
-    struct hash deaths;
-    uint32_t n = 0;
-
-    hash_init(&deaths, &next->arena, next->n_nodes);
-    for (uint32_t i = 0; i < next->n_nodes; i++) {
-        const char *id = next->nodes[i].node_id;
-        const struct death *was = h->view ? death_of(h, id) : NULL;
-
-        if (next->nodes[i].status != SOURCE_DEAD)
-            continue;
-        v[n] = (struct death){id, was ? was->since_ms : h->view ? now_ms : 0};
-        hash_add(&deaths, hash_name(id), &v[n++]);
+        hash_add_index(&by_node, key, i);
+        /* of the dead of the first view nobody knows */
+        first[i] = before || v->nodes[i].status != SOURCE_DEAD ? now_ms : 0;
+        while (was && (k = hash_next_index(&h->by_node, key, &at)) != HASH_NONE)
+            if (strcmp(before->nodes[k].node_id, v->nodes[i].node_id) == 0)
+                first[i] = was[k];
     }
-    h->deaths = deaths;
-}
-
-int64_t source_died_ms(const struct source *h, const struct source_node *n)
-{
-    const struct death *d = death_of(h, n->node_id);
-
-    return d ? d->since_ms : 0;
+    h->by_node = by_node;
+    h->first_ms = first;
 }
 
 const struct source_node *source_node_named(const struct source *h,
@@ -125,6 +106,26 @@ const struct source_node *source_node_of(const struct sources *s,
                                          const struct machine *m)
 {
     return source_claims(s, m).node;
+}
+
+bool sources_seen_since(const struct sources *s, int64_t since_ms)
+{
+    const struct source *h = source_of_machines(s);
+
+    return !h ||
+           (h->ops->waits ? h->read_ms > since_ms : h->began_ms >= since_ms);
+}
+
+bool source_drains_still(const struct sources *s, const struct machine *m)
+{
+    struct source_claims c = source_claims(s, m);
+    const struct source_node *n = c.node;
+
+    if (c.contested)
+        return false;
+    return !n || n->status == SOURCE_DEAD ||
+           ((n->status == SOURCE_DRAINING || n->status == SOURCE_UNREADY) &&
+            strcmp(n->node_id, m->ray_id) == 0);
 }
 
 int64_t source_age_ms(const struct sources *s, const struct source *h)

@@ -121,6 +121,7 @@ static void view_taken(struct sources *s, struct source *h,
                        struct source_job *j)
 {
     bool restarted = h->view && strcmp(h->view->session, j->view->session) != 0;
+    struct source_view *before;
 
     s->env->news = s->env->news || !h->view || h->failures > 0 ||
                    s->looks_first || !source_view_same(h->view, j->view);
@@ -135,10 +136,11 @@ static void view_taken(struct sources *s, struct source *h,
              "request_resources from us, and `ray status` stays empty");
     }
     crowd_tell(s, h, j->view);
-    source_deaths(h, j->view, s->env->now_ms);
-    source_view_unref(h->view);
+    before = h->view;
     h->view = source_view_ref(j->view);
     h->view_ms = s->env->now_ms;
+    source_firsts(h, before, s->env->now_ms);
+    source_view_unref(before);
     if (h->ops->two_looks)
         lately_look(&h->lately, restarted ? NULL : h->before, h->view,
                     s->env->mono_ms);
@@ -188,10 +190,26 @@ static void before_keep(struct source *h)
     h->before = h->view ? source_view_ref(h->view) : NULL;
 }
 
+/* Is a machine to end that had not joined, and is looked for in this view?  That
+ * it says nothing new is what was waited for. */
+static bool first_look_due(const struct sources *s, const struct source *h)
+{
+    for (uint32_t i = 0; i < s->ledger->fleet.n; i++) {
+        const struct machine *m = s->ledger->fleet.v[i];
+
+        if (m->state == STATE_DRAINING && !*m->ray_id &&
+            h->asked_ms >= m->drain_since_ms)
+            return true;
+    }
+    return false;
+}
+
 void source_read_folded(struct sources *s, struct source_job *j)
 {
     struct source *h = j->source;
 
+    if (j->status == ST_OK && !j->view && h->refused)
+        j->view = source_view_ref(h->refused); /* it is as it was */
     if (j->status == ST_OK && !j->view && !h->view)
         j->status = err_set(&j->err, ST_BROKEN, "the head reported nothing");
     if (view_is_repeated(h, j->view))
@@ -200,6 +218,12 @@ void source_read_folded(struct sources *s, struct source_job *j)
             "it repeats an old answer (number %lld came before): nothing is "
             "known of it since",
             (long long)j->view->version);
+    if (j->status == ST_OK && source_is_another(s, h, j->view))
+        j->status = err_set(
+            &j->err, ST_RETRY,
+            "another head answers (session %.80s): none of our machines is a "
+            "node of it; `davit apply` says that it is ours",
+            j->view->session);
     if (j->status != ST_OK) {
         read_failed(s, h, j);
         s->env->news = true;
@@ -213,7 +237,7 @@ void source_read_folded(struct sources *s, struct source_job *j)
     else
         source_joins(s, h, false); /* of machines that are known since */
     source_foreign(s, h);
-    s->env->news = s->env->news || h->failures > 0;
+    s->env->news = s->env->news || h->failures > 0 || first_look_due(s, h);
     h->failures = 0;
     h->problem[0] = '\0';
     h->read_ms = s->env->now_ms;

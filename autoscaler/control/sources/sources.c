@@ -172,6 +172,7 @@ void sources_close(struct sources *s)
         source_free(h->ops, h->reader, h->writers);
         source_view_unref(h->view);
         source_view_unref(h->before);
+        source_view_unref(h->refused);
         lately_done(&h->lately);
         free(h->gone.v);
         free(h->foreign.v);

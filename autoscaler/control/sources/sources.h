@@ -38,11 +38,13 @@ struct source {
     struct source_view *before; /* the one before it, likewise: two_looks */
     struct lately lately;       /* what work took there: two_looks */
     struct hash names; /* its nodes by name, in the view's arena: see nodes.c */
-    struct hash deaths;         /* its dead nodes by id, likewise */
     struct source_taken *taken; /* for each of its nodes, likewise: claims.c */
-    int64_t read_ms;            /* wall, of the last good one */
-    int64_t asked_ms;           /* wall, when the read under way began */
-    int64_t began_ms;           /* wall, when the last good one began */
+    struct hash by_node;        /* and by their ids, likewise */
+    const int64_t *first_ms; /* wall: each was in a view first, likewise; NULL:
+                                 * that is not known */
+    int64_t read_ms;         /* wall, of the last good one */
+    int64_t asked_ms;        /* wall, when the read under way began */
+    int64_t began_ms;        /* wall, when the last good one began */
     int64_t asked_slept_ms, began_slept_ms; /* env's slept_ms then */
     int64_t view_ms;                        /* wall, when view was new */
     uint32_t failures;                      /* in a row */
@@ -54,6 +56,9 @@ struct source {
     foreign;            /* heap: its living nodes, but for the head, that are
                             * no machine of ours, by hash of their id */
     int64_t foreign_ms; /* wall, when one of them was seen first */
+    char other[256];    /* another head's session, which answered last in its
+                         * place: see another.c; "" */
+    struct source_view *refused; /* and its view; a reference, or NULL */
 };
 /* So long a node may be drained while there is work on it. */
 enum { DRAIN_DEADLINE_MS = 3600000 };
@@ -103,6 +108,11 @@ struct source_claims source_claims(const struct sources *s,
 /* The second one's name, for people; also of one that has gone. */
 const char *claims_other(const struct source_claims *c,
                          const struct machine *m);
+/* Is the last view one that says how it was after that moment?  (wall) */
+bool sources_seen_since(const struct sources *s, int64_t since_ms);
+/* By the last view: is it drained still, as was agreed?  A node that is in no view
+ * any more has not come back to use. */
+bool source_drains_still(const struct sources *s, const struct machine *m);
 const struct source_node *source_node_named(const struct source *h,
                                             const char *name);
 
@@ -112,9 +122,16 @@ enum unjoined {
     UNJOINED_STRANGER,  /* no launch of ours, whoever made it */
     UNJOINED_UNMATCHED, /* the Ray head has a node since its launch that says
                          * of no machine that it runs there */
+    UNJOINED_MISSING,   /* it was ready, and no node is found that is it */
 };
 enum unjoined machine_unjoined(const struct sources *s,
                                const struct machine *m);
+
+/* ---- another.c: another head answers at the address */
+/* Its session, while one is not believed; or NULL. */
+const char *sources_another(const struct sources *s);
+/* A person says that it is ours: machines that do not join it may go. */
+void sources_approve(struct sources *s, const char *by);
 
 /* ---- read.c */
 void sources_poll(struct sources *s);

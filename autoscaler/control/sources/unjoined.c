@@ -1,10 +1,12 @@
 /*
- * unjoined.c - machines that never joined, and yet may have work.
+ * unjoined.c - machines that have not joined, and yet may have work.
  *
  * A machine joins a Ray head by RAY_CLOUD_INSTANCE_ID.  One that nobody started
  * so never joins: somebody else's in a pool that is shared, or one of ours whose
  * raylet calls itself by another name (a pod's, under KubeRay).  To end these at
- * start_timeout would end work that nobody was asked about.
+ * start_timeout would end work that nobody was asked about.  Nor has one never
+ * joined that was ready, though its node is in no view any more.  It is missing,
+ * until a view has it, its cloud has it no more, or a person decides.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -69,9 +71,12 @@ enum unjoined machine_unjoined(const struct sources *s, const struct machine *m)
 {
     const struct source *h = source_of_machines(s);
 
-    if (!h || m->state > STATE_STARTING || m->ready_ms || !*m->cloud_id ||
-        m->asked_to_end || machine_leaves(m) || m->maybe.failed)
+    if (!h || m->state > STATE_STARTING || !*m->cloud_id || m->asked_to_end ||
+        machine_leaves(m) || m->maybe.failed)
         return UNJOINED_NOT;
+    if (m->ready_ms)
+        return m->maybe.let_go || source_node_of(s, m) ? UNJOINED_NOT
+                                                       : UNJOINED_MISSING;
     if (machine_stranger(m) && !s->conf->now->end_unjoined)
         return UNJOINED_STRANGER;
     if (!h->ops->by_address && !*m->ray_id && h->foreign.n > 0 &&

@@ -1,0 +1,67 @@
+/*
+ * last_look.c - see last_look.h.
+ */
+#include "last_look.h"
+
+#include <string.h>
+
+/* Its cloud may give an id again while an earlier machine's record waits for a list. */
+static bool id_is_its_own(const struct last_look *l, const struct machine *m)
+{
+    const struct fleet *f = &l->ledger->fleet;
+
+    for (uint32_t i = 0; i < f->n; i++)
+        if (f->v[i] != m && f->v[i]->state != STATE_GONE &&
+            strcmp(f->v[i]->cloud_id, m->cloud_id) == 0 &&
+            strcmp(f->v[i]->provider, m->provider) == 0)
+            return false;
+    return true;
+}
+
+static bool is_still_that(const struct last_look *l, const struct machine *m)
+{
+    const struct provider_state *p = provider_find(l->providers, m->provider);
+
+    if (!p || (!m->maybe.end_sent && m->why != REASON_END_FAILED))
+        return true; /* nobody has ended it */
+    return !launch_under_way(l->providers, p) &&
+           p->list_begun_ms >= p->launched_ms && m->seen_ms >= p->listed_ms;
+}
+
+static bool work_is_known(const struct last_look *l, const struct machine *m)
+{
+    (void)m;
+    return sources_know_work(l->sources);
+}
+
+static bool no_work_came(const struct last_look *l, const struct machine *m)
+{
+    if (l->sources->n == 0 || m->maybe.taken)
+        return true;
+    return sources_seen_since(l->sources, m->since_ms) &&
+           source_drains_still(l->sources, m);
+}
+
+static const struct {
+    const char *else_waits;
+    bool (*so)(const struct last_look *l, const struct machine *m);
+} rules[] = {
+    {"its id is another machine's, too: a list tells which is there",
+     id_is_its_own},
+    {"a list has to say that its id was not given to another machine since",
+     is_still_that},
+    {"its demand source gives no recent answer: work that came back would not "
+     "be seen",
+     work_is_known},
+    {"its demand source's view is from before, or has a living node of it that "
+     "it does not drain",
+     no_work_came},
+};
+
+const char *last_look(const struct last_look *l, const struct machine *m)
+{
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (!rules[i].so(l, m))
+            return rules[i].else_waits;
+    return NULL;
+}

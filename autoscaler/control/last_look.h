@@ -1,0 +1,36 @@
+/*
+ * last_look.h - what is looked up before the call that ends a machine leaves.
+ *
+ * Every end passes it, whatever the cause, each time that it is asked for: what
+ * made the end right when it was decided may not be so any more.  It is looked up
+ * when the call leaves, in a reading that began after the last thing that could
+ * have changed it.
+ *
+ *   what must be so                          where that is looked up
+ *   its id is no other machine's, too        the ledger
+ *   asked for before, or failed: its cloud   a good list that was begun since the
+ *   has it still                             last launch there, which may have
+ *                                            been given its id
+ *   whoever knows its work can be asked      a view that is recent
+ *   no work can have come since              that view, begun since it was to end:
+ *                                            it has no living node, or its node
+ *                                            is drained, as was agreed
+ *
+ * Pure; control thread only.
+ */
+#ifndef CONTROL_LAST_LOOK_H
+#define CONTROL_LAST_LOOK_H
+
+#include "providers/providers.h"
+#include "sources/sources.h"
+
+struct last_look {
+    const struct ledger *ledger;
+    const struct providers *providers;
+    const struct sources *sources;
+};
+
+/* NULL: its end may leave now; else what it waits for, for a person. */
+const char *last_look(const struct last_look *l, const struct machine *m);
+
+#endif

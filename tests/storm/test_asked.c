@@ -1,0 +1,386 @@
+/*
+ * test_asked.c - bad days on which what was known once is not so any more, or is
+ * said otherwise for a moment; part of test_sequences.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "observer.h"
+#include "sequences.h"
+
+#define LIMITS(max, idle) \
+    "limits: {max_nodes: " max ", idle_timeout: " idle ", start_timeout: 5m}\n"
+
+static const char with_ray[] = CLUSTER HEAD LIMITS("6", "10m")
+    ONE_CLOUD T4("a", "6");
+static const char rest[] = CLUSTER LIMITS("6", "1m") ONE_CLOUD T4("a", "6");
+
+static struct world *world_of(const char *settings, bool head, bool addressed,
+                              uint32_t hosts)
+{
+    struct world *w = begin(&(struct world_opts){.seed = 5,
+                                                 .settings = settings,
+                                                 .head = head,
+                                                 .addressed = addressed,
+                                                 .hosts = hosts,
+                                                 .boot_least_ms = 10 * SECOND,
+                                                 .boot_most_ms = 20 * SECOND,
+                                                 .end_most_ms = 2 * SECOND,
+                                                 .clouds = 1});
+    world_run(w, MINUTE);
+    return w;
+}
+
+/* Machines run as soon as they are made. */
+static struct world *at_once(const char *settings)
+{
+    struct world *w = begin(&(struct world_opts){.seed = 5,
+                                                 .settings = settings,
+                                                 .end_most_ms = 2 * SECOND,
+                                                 .clouds = 1});
+    world_run(w, MINUTE);
+    return w;
+}
+
+/* So many machines that work for hours. */
+static struct world *busy(bool addressed, uint32_t n)
+{
+    struct world *w = world_of(with_ray, true, addressed, 0);
+
+    world_tasks(w, "GPU", 1, n, false, 4 * HOUR);
+    world_run(w, 5 * MINUTE);
+    return w;
+}
+
+static const char *work_goes_on(const struct world *w, uint32_t n)
+{
+    if (w->ended || head_running(w->head) != n)
+        return wrong("%u machines were ended, %u of %u tasks run", w->ended,
+                     head_running(w->head), n);
+    return NULL;
+}
+
+static bool is_stopped(struct world *w, const char *kind)
+{
+    struct status_page *page = status_get(control_board(w->daemons[0].control));
+    bool any = false;
+
+    for (uint32_t i = 0; page && i < page->n_stops; i++)
+        any = any || strcmp(page->stops[i].kind, kind) == 0;
+    status_unref(page);
+    return any;
+}
+
+/* Told while it lasts, and over afterwards. */
+static const char *told_meanwhile(struct world *w, const char *kind, uint32_t n,
+                                  int64_t ms)
+{
+    world_run(w, ms / 2);
+    if (!is_stopped(w, kind))
+        return wrong("no stop %s says so (%u machines were ended)", kind,
+                     w->ended);
+    world_run(w, ms / 2 + 2 * MINUTE);
+    if (is_stopped(w, kind))
+        return wrong("the stop %s stays", kind);
+    world_run(w, HOUR);
+    if (w->launched > n)
+        return wrong("%u machines were bought, not %u", w->launched, n);
+    return work_goes_on(w, n);
+}
+
+/* ---- not found is not "never joined" */
+
+static const char *named(bool addressed, enum head_names how, const char *stop)
+{
+    struct world *w = busy(addressed, 2);
+    struct cloud *c;
+
+    head_names(w->head, world_machine(w, 0, &c)->id, how, 30 * MINUTE);
+    return told_meanwhile(w, stop, 2, 30 * MINUTE);
+}
+
+/* 54.  Another node object has the busy machine's names too. */
+const char *name_of_two_nodes(void)
+{
+    return named(true, NAMES_TWICE, "node_claimed");
+}
+
+/* 54.  Its node is in no view for half an hour. */
+const char *name_of_no_node(void)
+{
+    return named(false, NAMES_NONE, "machines_missing");
+}
+
+/* 54.  Its node has no address for half an hour. */
+const char *address_vanishes(void)
+{
+    return named(true, NAMES_BARE, "machines_missing");
+}
+
+/* 54.  Another head answers at the address for half an hour. */
+const char *another_head(void)
+{
+    struct world *w = busy(false, 6);
+
+    head_trouble(w->head, HEAD_OTHER);
+    world_run(w, 30 * MINUTE);
+    if (w->ended || !is_stopped(w, "another_head"))
+        return wrong("%u of 6 busy machines were ended, told: %d", w->ended,
+                     is_stopped(w, "another_head"));
+    head_trouble(w->head, HEAD_WELL);
+    world_run(w, HOUR);
+    return work_goes_on(w, 6);
+}
+
+/* 54.  The same, and the daemon is started again meanwhile. */
+const char *another_head_at_a_start(void)
+{
+    struct world *w = busy(false, 6);
+
+    daemon_stop(first(w));
+    head_trouble(w->head, HEAD_OTHER);
+    if (!daemon_start(first(w)))
+        return "it does not start";
+    world_run(w, 30 * MINUTE);
+    if (w->ended || !is_stopped(w, "another_head"))
+        return wrong("%u of 6 busy machines were ended, told: %d", w->ended,
+                     is_stopped(w, "another_head"));
+    head_trouble(w->head, HEAD_WELL);
+    world_run(w, HOUR);
+    return work_goes_on(w, 6);
+}
+
+/* ---- an id is not one machine for ever */
+
+/* One machine, of one host that there is, that works. */
+static struct world *busy_on_hosts(void)
+{
+    struct world *w = world_of(with_ray, true, false, 1);
+
+    world_tasks(w, "GPU", 1, 1, false, HOUR);
+    world_run(w, 5 * MINUTE);
+    return w;
+}
+
+/* 55.  The host that was just ended is launched again, before a list lacks it. */
+const char *host_given_again(void)
+{
+    struct world *w = world_of(rest, false, false, 1);
+
+    world_ask(w, 0, GPUS(1));
+    world_run(w, 2 * MINUTE);
+    world_ask(w, 0, "{\"bundles\": []}");
+    for (int i = 0; i < 10 * 600 && !w->ended; i++)
+        world_run(w, 100);
+    for (int i = 0; i < 40 && alive(w); i++) {
+        weather(w, 0, (struct cloud_weather){.lists_fail = true});
+        world_run(w, 100);
+    }
+    world_ask(w, 1, GPUS(1));
+    weather(w, 0, (struct cloud_weather){0});
+    world_run(w, 20 * MINUTE);
+    if (w->ended != 1 || w->launched != 2)
+        return wrong("%u ends, %u launches, not 1 and 2", w->ended,
+                     w->launched);
+    return NULL;
+}
+
+/* 55.  The same with work on a Ray head. */
+const char *host_given_again_with_ray(void)
+{
+    struct world *w = world_of(
+        CLUSTER HEAD LIMITS("6", "1m") ONE_CLOUD T4("a", "6"), true, false, 1);
+
+    world_tasks(w, "GPU", 1, 1, false, MINUTE);
+    for (int i = 0; i < 10 * 600 && !w->ended; i++)
+        world_run(w, 100);
+    for (int i = 0; i < 40 && alive(w); i++) {
+        weather(w, 0, (struct cloud_weather){.lists_fail = true});
+        world_run(w, 100);
+    }
+    world_tasks(w, "GPU", 1, 1, true, 4 * HOUR);
+    weather(w, 0, (struct cloud_weather){0});
+    world_run(w, HOUR);
+    if (w->ended != 1 || w->launched != 2 || head_running(w->head) != 1)
+        return wrong("%u ends, %u launches, %u tasks run", w->ended,
+                     w->launched, head_running(w->head));
+    return NULL;
+}
+
+/* 55.  A host dies, and its name is given to the next launch, while lists fail: what
+ * its first machine's raylet says is no word of the second. */
+const char *host_given_again_after_a_death(void)
+{
+    struct world *w = busy_on_hosts();
+    struct cloud *c;
+
+    weather(w, 0, (struct cloud_weather){.lists_fail = true});
+    cloud_kill(w->clouds[0], world_machine(w, 0, &c));
+    world_run(w, 10 * SECOND);
+    weather(w, 0, (struct cloud_weather){0});
+    world_tasks(w, "GPU", 1, 1, true, 4 * HOUR);
+    world_run(w, HOUR);
+    return work_goes_on(w, 1);
+}
+
+/* ---- what was agreed is looked up */
+
+static bool until_agreed(struct world *w, struct head_node *n)
+{
+    struct cloud_machine *m;
+    struct cloud *c;
+
+    for (int i = 0; i < 10 * 1200; i++) {
+        world_run(w, 100);
+        m = world_machine(w, 0, &c);
+        if (m && head_node_of(w->head, m->id, n) && n->agreed_ms)
+            return true;
+    }
+    return false;
+}
+
+/* 56.  The head agrees that an idle node goes, and forgets it; work comes. */
+const char *head_forgets_idle_drain(void)
+{
+    struct world *w = world_of(
+        CLUSTER HEAD LIMITS("6", "1m") ONE_CLOUD T4("a", "6"), true, false, 0);
+    struct head_node n;
+
+    world_tasks(w, "GPU", 1, 1, false, MINUTE);
+    if (!until_agreed(w, &n))
+        return "no drain was agreed to";
+    head_forget_drains(w->head, 0);
+    world_tasks(w, "GPU", 1, 1, true, 4 * HOUR);
+    world_run(w, 3 * HOUR);
+    if (w->launched != 1)
+        return wrong("%u machines were bought, not 1", w->launched);
+    return work_goes_on(w, 1);
+}
+
+/* 56.  A person drains a busy node; the head agrees, gives it an hour, and forgets
+ * it: it is asked again, so its work has an hour from then. */
+const char *head_forgets_drain(void)
+{
+    struct world *w = busy(false, 1);
+    struct cloud *c;
+    struct head_node n;
+
+    world_drain(w, world_machine(w, 0, &c)->id);
+    if (!until_agreed(w, &n))
+        return "no drain was agreed to";
+    world_run(w, MINUTE);
+    head_forget_drains(w->head, 0);
+    world_run(w, 2 * MINUTE);
+    if (!world_machine(w, 0, &c) ||
+        !head_node_of(w->head, world_machine(w, 0, &c)->id, &n) || !n.agreed_ms)
+        return "it was not asked again";
+    world_run(w, 3 * HOUR);
+    return NULL; /* the observer sees what is ended */
+}
+
+/* ---- one reading is not final */
+
+static struct world *needed(uint32_t n)
+{
+    struct world *w = world_of(rest, false, false, 0);
+    char text[120];
+
+    snprintf(text, sizeof text,
+             "{\"bundles\": [{\"resources\": {\"GPU\": 1}, \"count\": %u}]}",
+             n);
+    world_ask(w, 0, text);
+    world_run(w, 5 * MINUTE);
+    return w;
+}
+
+/* One list says it of all machines. */
+static const char *said_once(struct world *w, int phase, uint32_t n)
+{
+    cloud_say(w->clouds[0], phase, 1);
+    world_run(w, 30 * MINUTE);
+    if (w->ended || w->launched != n)
+        return wrong("%u of %u needed machines were ended, %u were bought",
+                     w->ended, n, w->launched);
+    return w->head ? work_goes_on(w, n) : NULL;
+}
+
+/* 57.  One list says of three needed machines that they failed. */
+const char *failed_once(void)
+{
+    return said_once(needed(3), CLOUD_SAYS_FAILED, 3);
+}
+
+const char *failed_once_with_ray(void)
+{
+    return said_once(busy(false, 3), CLOUD_SAYS_FAILED, 3);
+}
+
+/* 57.  One list says that they are being ended. */
+const char *stopping_once(void)
+{
+    return said_once(needed(3), CLOUD_SAYS_STOPPING, 3);
+}
+
+const char *stopping_once_with_ray(void)
+{
+    return said_once(busy(false, 3), CLOUD_SAYS_STOPPING, 3);
+}
+
+/* 57.  Two lists say so, and no other: they failed after all, and do not.  What the
+ * brake let go is gone; the rest is of use again. */
+const char *failed_and_back(void)
+{
+    struct world *w = needed(3);
+
+    cloud_say(w->clouds[0], CLOUD_SAYS_FAILED, 2);
+    world_run(w, 30 * MINUTE);
+    if (alive(w) != 3 || w->ended > 3 || is_stopped(w, "ends_held"))
+        return wrong("%u machines are there, %u were ended", alive(w),
+                     w->ended);
+    return NULL;
+}
+
+/* 57.  Six machines whose end was accepted are in so many lists no more, and run
+ * on. */
+static const char *dropped(uint32_t lists)
+{
+    struct world *w = needed(6);
+    struct cloud *c;
+
+    weather(w, 0, (struct cloud_weather){.refuses_end = 1000});
+    for (uint32_t i = 0; i < 6; i++)
+        world_machine(w, i, &c)->refuses_end = true;
+    world_ask(w, 0, "{\"bundles\": []}");
+    world_run(w, 3 * MINUTE);
+    cloud_say(w->clouds[0], CLOUD_SAYS_NOTHING, lists);
+    world_run(w, 2 * MINUTE);
+    weather(w, 0, (struct cloud_weather){0});
+    world_run(w, 30 * MINUTE);
+    return alive(w) ? wrong("%u of 6 machines stay", alive(w)) : NULL;
+}
+
+const char *drops_off_a_list(void)
+{
+    return dropped(1);
+}
+
+const char *drops_off_two_lists(void)
+{
+    return dropped(3);
+}
+
+/* ---- other ids */
+
+/* 58.  Answers of launches have ids, and machines that run, that no list has. */
+const char *other_ids(void)
+{
+    struct world *w = at_once(CLUSTER LIMITS("6", "1m") ONE_CLOUD T4("a", "2"));
+
+    weather(w, 0, (struct cloud_weather){.other_ids = true});
+    world_ask(w, 0, GPUS(2));
+    world_run(w, 30 * MINUTE);
+    if (w->ended || w->launched != 2)
+        return wrong("%u machines were ended, %u bought for 2", w->ended,
+                     w->launched);
+    return NULL;
+}
