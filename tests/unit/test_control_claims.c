@@ -107,8 +107,11 @@ static bool told_of(const char *one, const char *other)
 
 static void later(int64_t ms)
 {
-    struct observe o = {&rig.env, &rig.ledger, &rig.conf, &rig.providers,
-                        &rig.sources};
+    struct observe o = {.env = &rig.env,
+                        .ledger = &rig.ledger,
+                        .conf = &rig.conf,
+                        .providers = &rig.providers,
+                        .sources = &rig.sources};
 
     rig_pass(ms);
     observe_deadlines(&o);
