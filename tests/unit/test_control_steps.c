@@ -20,8 +20,8 @@ static int start(void **state)
     (void)state;
     rig_start(RIG_CONFIG, NULL, 0);
     rig_site()->listed_ms = rig.env.now_ms;
-    observe = (struct observe){&rig.env, &rig.ledger, &rig.conf, &rig.providers,
-                               &rig.sources, 0};
+    observe = (struct observe){&rig.env,       &rig.ledger,  &rig.conf,
+                               &rig.providers, &rig.sources, 0};
     ends = (struct ends){&rig.env, &rig.ledger, &rig.conf, &rig.sources,
                          .held = 0};
     commands = (struct commands){&rig.env,      &rig.ledger,  &rig.conf,

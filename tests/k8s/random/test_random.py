@@ -11,7 +11,7 @@ import world as worlds
 from judge import judge
 
 FOUND = sorted(pathlib.Path(__file__).with_name("found").glob("*.json"))
-SEEDS = range(1, 11)
+SEEDS = range(1, 6)  # three minutes; `make storm-k8s` plays more
 
 
 @pytest.mark.parametrize("seed", SEEDS)
