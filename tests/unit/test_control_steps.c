@@ -69,7 +69,7 @@ static int64_t step_of(struct call_machine *cm)
     struct machine *m = fleet_by_id(&rig.ledger.fleet, "m");
 
     rig_pass(1000);
-    machine_seen(&rig.providers, rig_site(), cm, true);
+    machine_seen(&rig.providers, rig_site(), cm, true, NULL);
     return rig.env.now_ms - m->progress_ms;
 }
 
