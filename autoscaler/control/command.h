@@ -48,8 +48,8 @@ struct command {
     uint32_t count; /* ADOPT, FORGET, RELEASE: machines */
     enum status status;
     struct err err;
-    struct status_page *seen; /* the status whose plan has taken it into
-                               * account; a reference, NULL on error */
+    struct status_page *seen; /* the first status whose plan has taken it
+                               * into account; a reference, NULL on error */
     void (*done)(struct command *);
     void *arg;
 };

@@ -196,6 +196,7 @@ void commands_fold(struct commands *c, struct mail *mail)
     struct command *cmd = (struct command *)mail;
 
     cmd->status = ST_OK;
+    cmd->seen = NULL;
     cmd->batch = c->ledger->batch;
     switch (cmd->kind) {
     case COMMAND_REQUEST_PUT:
@@ -271,6 +272,9 @@ void commands_answer(struct commands *c, bool planned)
     c->waiting = NULL;
     for (; cmd; cmd = next) {
         next = (struct command *)cmd->mail.next;
+        /* The next plan shows what is left to do, not what was done for it. */
+        if (planned && !cmd->seen)
+            cmd->seen = status_get(c->board);
         if (is_written_now(c, cmd) ||
             (cmd->status == ST_OK && !c->env->stopping && must_wait(c, cmd))) {
             append(c, cmd);
@@ -280,7 +284,10 @@ void commands_answer(struct commands *c, bool planned)
         if (cmd->status == ST_OK ||
             (cmd->status == ST_NOT_FOUND && !c->ledger->journal_ok))
             cmd->status = outcome(c, cmd, planned, &cmd->err);
-        cmd->seen = cmd->status == ST_OK ? status_get(c->board) : NULL;
+        if (cmd->status != ST_OK) {
+            status_unref(cmd->seen);
+            cmd->seen = NULL;
+        }
         cmd->done(cmd);
     }
 }

@@ -82,6 +82,7 @@ struct daemon *first(struct world *w);
     X(44, log_stalls_as_it_is_late) \
     X(44, log_stalls_for_long) \
     X(44, sync_stalls_for_long) \
+    X(44, answer_after_a_sync_tells_its_plan) \
     X(45, closing_takes_long) \
     X(46, journal_deleted) \
     X(46, journal_deleted_and_nobody_asks)

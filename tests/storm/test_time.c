@@ -154,6 +154,24 @@ const char *sync_stalls_for_long(void)
     return NULL;
 }
 
+/* 44.  A sync takes ten seconds, and the loop goes round meanwhile: who asked is told
+ * what was launched for it, not what is left to do. */
+const char *answer_after_a_sync_tells_its_plan(void)
+{
+    struct world *w = boots_for(MINUTE);
+
+    w->stall_ms = 10 * SECOND;
+    w->stall_sync = 1;
+    world_ask(w, 0, GPUS(2));
+    world_run(w, 5 * SECOND);
+    world_tasks(w, "GPU", 1, 1, false, 2 * HOUR);
+    world_run(w, 10 * SECOND);
+    return w->acknowledged == 1 && w->told > 0
+               ? NULL
+               : wrong("%u answers, %u launches told", w->acknowledged,
+                       w->told);
+}
+
 /* 45.  A file is saved, and the earlier plug-in takes a minute to close, as an exec
  * program may that ignores its end.  The loop goes round meanwhile. */
 const char *closing_takes_long(void)

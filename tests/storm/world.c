@@ -423,6 +423,7 @@ static void ask_done(struct command *cmd)
             o->refused_more = false;
             o->refused_most = 0;
             w->acknowledged++;
+            w->told += cmd->seen ? cmd->seen->plan->n_launches : 0;
         } else {
             ask_refused(o);
         }

@@ -127,6 +127,7 @@ struct world {
     uint32_t edits;    /* files that were saved */
     uint64_t faults;   /* beside those of clouds and head */
     uint32_t acknowledged, ended, tasks_lost, launched;
+    uint32_t told; /* launches of the plans that answers showed */
     VEC(struct life_in_vain) vain; /* vain.c */
     VEC(struct life_of_use) of_use;
     uint32_t adopters; /* daemons whose person adopted all: bits */
