@@ -86,7 +86,7 @@ static void *worker_main(void *arg)
 
     pthread_mutex_lock(&w->lock);
     while (!s->orphan) {
-        struct job *job = w->closing ? NULL : queue_pop(w);
+        struct job *job = queue_pop(w); /* closing: what must run */
         if (!job) {
             if (w->closing)
                 break;
@@ -134,14 +134,25 @@ static bool pool_free(struct workers *workers, int64_t wait_ms)
 {
     struct pool *w = (struct pool *)workers;
     struct timespec until = clock_wait_until(wait_ms);
+    struct mail *all;
     struct job *job;
     unsigned left;
 
     pthread_mutex_lock(&w->lock);
     w->closing = true;
-    while ((job = queue_pop(w))) {
-        job->abandoned = true;
-        mailbox_post(w->answers, &job->mail);
+    all = w->first;
+    w->first = NULL;
+    w->last = &w->first;
+    while ((job = (struct job *)all)) {
+        all = all->next;
+        job->mail.next = NULL;
+        if (job->must) {
+            *w->last = &job->mail;
+            w->last = &job->mail.next;
+        } else {
+            job->abandoned = true;
+            mailbox_post(w->answers, &job->mail);
+        }
     }
     pthread_cond_broadcast(&w->work);
     while (w->alive && pthread_cond_timedwait(&w->ended, &w->lock, &until) == 0)

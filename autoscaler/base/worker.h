@@ -22,6 +22,7 @@ struct job {
     void (*run)(struct job *);
     int64_t deadline_mono_ms; /* 0: none */
     bool abandoned;           /* set by the pool, read after it is posted */
+    bool must;                /* it runs although its pool ends meanwhile */
     bool brief; /* for who plays it: it takes no time but what it calls does */
 };
 
@@ -43,7 +44,8 @@ struct workers *workers_new(unsigned n_threads, unsigned max_stuck,
 /* For a job that only computes, in a pool of its own: from now on its thread has
  * the lowest priority of the process, where the system lets it. */
 void workers_yield(void);
-/* Queued jobs are posted abandoned, running ones are waited for.  False when
+/* Queued jobs are posted abandoned but for those that must run; these and
+ * running ones are waited for.  False when
  * some still run after wait_ms: then the pool stays as it is, and only the end
  * of the process ends them. */
 bool workers_free(struct workers *w, int64_t wait_ms);

@@ -321,9 +321,12 @@ static void show(struct control *c, struct status_page *page)
     history_see(&c->history, page);
     certificate_show(&c->certificate, page);
     publish(&c->known, &c->board, page); /* the API reads this, nothing else */
-    spending_page(&c->spending, page);
-    if (c->env.shadow)
-        shadow_look(c, page);
+    /* Both write to the journal, which is the writer's until its batch lands. */
+    if (!c->ledger.committing) {
+        spending_page(&c->spending, page);
+        if (c->env.shadow)
+            shadow_look(c, page);
+    }
     if (c->record)
         record_put(c->record, page);
     sources_report(&c->sources, page);

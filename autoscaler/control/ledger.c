@@ -442,6 +442,7 @@ void ledger_commit_begin(struct ledger *l)
     c->job.run = commit_run;
     c->job.mail.kind = MAIL_JOURNAL;
     c->job.brief = true;
+    c->job.must = true;
     c->journal = l->env->journal;
     c->batch = l->batch++;
     c->status = err_set(&c->err, ST_RETRY, "its commit was never begun");

@@ -98,9 +98,10 @@ bool amount_quantity(const char *text, enum amount_round round, int64_t *ret)
     for (; ten > 0; ten--)
         num *= 10;
     num <<= two;
-    if (d.value > (__int128)(AMOUNT_MAX / AMOUNT_ONE) * den / num)
+    /* rough, so that nothing below overflows: exact at the end */
+    if (d.value > (__int128)(AMOUNT_MAX / AMOUNT_ONE + 1) * den / num)
         return false;
-    /* within AMOUNT_MAX * 10^18 < 2^120 */
+    /* within (AMOUNT_MAX + AMOUNT_ONE) * 10^18 < 2^121 */
     d.value *= num * AMOUNT_ONE;
     left = d.value % den;
     d.value /= den;

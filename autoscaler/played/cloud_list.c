@@ -41,7 +41,8 @@ void cloud_put_machine(const struct cloud *c, const struct cloud_machine *m,
         snprintf(detail, sizeof detail, "second %lld of its start",
                  (long long)(now - m->launched_ms) / 1000);
         out.detail = detail;
-        out.address = now / 1000 % 2 ? "10.0.0.1" : "10.0.0.2";
+        if (!named) /* else its node would have no name */
+            out.address = now / 1000 % 2 ? "10.0.0.1" : "10.0.0.2";
     }
     put(sink, &out);
 }

@@ -277,7 +277,9 @@ enum status db_connect(struct journal *j, struct err *err)
 
     if (sqlite3_open_v2(
             j->path, &j->db,
-            SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+            /* A worker commits: what the loop writes down meanwhile waits for
+             * that, and never meets it within SQLite. */
+            SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX,
             j->vfs) != SQLITE_OK)
         return db_fail(j, "cannot be opened", err);
     db_settle(j->db);

@@ -581,6 +581,8 @@ static void test_daemonsets_of_a_zone(void **state)
     assert_false(pods_tolerated(&d->bundles[0].alts[0].tolerations,
                                 &x.offers[0].taints));
     d = settle(&w, &t, "ReplicaSet/ns/v");
+    x = t.v[0]; /* the taints are the view's that is there now */
+    pods_type_fit(w.view, NULL, 0, (struct pairs){0}, &w.view->arena, &x);
     assert_true(pods_tolerated(&d->bundles[0].alts[0].tolerations,
                                &x.offers[0].taints));
     world_end(&w);
