@@ -128,12 +128,12 @@ def test_sees_what_changes(api, probe_bin):
         unschedulable(api, "first")
         v = p.until(lambda v: v["pending"] == 1)
         assert v["demands"][0]["id"] == "Pod/default/first" and v["demands"][0]["source"] == "pod"
-        assert v["demands"][0]["bundles"][0]["alts"][0]["resources"] == {"CPU": 2, "GPU": 1, "memory": 2**26, "pods": 1}
+        assert v["demands"][0]["bundles"][0]["alts"][0]["resources"] == {"CPU": 2, "GPU": 1, "memory": 2**26, "pods": 1, "davit.io/untried": 0.0001}
         api.client.post("/api/v1/nodes", node("n1", **{"topology.kubernetes.io/zone": "z1"}))
         v = p.until(lambda v: v["n_nodes"] == 1)
         n = v["nodes"]["n1"]
         assert (n["status"], n["instance"], n["zone"]) == ("idle", "n1", "z1")
-        assert n["available"] == {"CPU": 8, "GPU": 1, "memory": 2**35, "pods": 110}
+        assert n["available"] == {"CPU": 8, "GPU": 1, "memory": 2**35, "pods": 110, "davit.io/untried": 1}  # nobody has tried it yet
         bind(api, "first", "n1")
         v = p.until(lambda v: v["pending"] == 0 and v["nodes"]["n1"]["status"] == "running")
         assert v["nodes"]["n1"]["available"] == {"CPU": 6, "GPU": 0, "memory": 2**35 - 2**26, "pods": 109}
