@@ -149,8 +149,8 @@ def where(tmp_path_factory):
     metrics = free_port()
     ca, here, there = (tmp_path_factory.mktemp(n) for n in ("ca", "s", "t"))
     put(Authority(ca).make("one"), there)
-    with Daemon(here, CONFIG.replace("API", f', socket: s, metrics: "127.0.0.1:{metrics}"')) as d, \
-            Daemon(there, CONFIG.replace("API", ", tls: {cert: cert.pem, key: key.pem}"), start=False) as tls:
+    with Daemon(here, CONFIG.replace("API", f', anonymous: admin, socket: s, metrics: "127.0.0.1:{metrics}"')) as d, \
+            Daemon(there, CONFIG.replace("API", ", anonymous: admin, tls: {cert: cert.pem, key: key.pem}"), start=False) as tls:
         tls.start(wait=None)
         d.until(lambda: d.answers("/readyz"))
         d.post({"owner": "victim", "bundles": [{"CPU": 1}]})

@@ -16,6 +16,7 @@ def test_day():
     assert got["waiting"] == 0
     # its journal lies in memory, and keeps the newest events, history and decisions only: not yet full.  After 24,
     # 48, 72 and 96 hours it was 2.0, 2.4, 2.5 and 2.5 MiB.
-    assert got["heap_growth_a_day_mib"] < 0.9, p.stderr
+    # 1.2 once the prices of the last day and ended machines are kept, too; both have a ceiling.
+    assert got["heap_growth_a_day_mib"] < 1.6, p.stderr
     assert 1 <= got["cost_over_bound"] < 1.35
     assert got["tick_p99_ms"] < 20
