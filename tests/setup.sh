@@ -67,19 +67,8 @@ environment() {
         # scripts name their interpreter by its path: written for the new place
         sed -i "1s|$venv.new|$venv|" "$venv"/bin/* 2>/dev/null || true
     fi
-    patient_ray "$venv"
+    "$venv/bin/python" tests/patient_ray.py "$venv"/lib/python3*/site-packages
     echo "$venv"
-}
-
-# Ray gives a raylet 30 s to start, a number in its code (node.py).  Suites side by side
-# on two slow cores need more now and then.  Nothing else of Ray is changed.
-patient_ray() {
-    for node in "$1"/lib/python3*/site-packages/ray/_private/node.py; do
-        [ -f "$node" ] || continue
-        sed 's/^\( *raylet_start_wait_time_s = \)30$/\1150/' "$node" >"$node.$$"
-        if cmp -s "$node" "$node.$$"; then rm "$node.$$"; else mv "$node.$$" "$node"; fi
-        grep -q 'raylet_start_wait_time_s = 150$' "$node" || echo "setup: how long Ray waits for a raylet is not where it was in $node" >&2
-    done
 }
 
 # One file of one version: what npm brings is compared with this digest.

@@ -2,6 +2,7 @@
 import concurrent.futures
 import json
 import os
+import pathlib
 import random
 import signal
 import stat
@@ -53,6 +54,28 @@ def test_a_node_that_does_not_know_the_job_yet():
                 assert len(d.logged("node.starting")) == 1, d.story()
                 ray.end(worker)
                 d.until_nodes({})
+
+
+def agent_of(ray, worker):
+    """The process of its dashboard agent, once there is one."""
+    for pid in ray.family(worker.process.pid):
+        try:
+            words = pathlib.Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+        except OSError:
+            continue
+        if any(w.endswith("dashboard/agent.py") for w in words[:6]):
+            return pid
+
+
+def test_a_machine_whose_agents_are_slow_joins(ray):
+    """As on a busy machine: a raylet would end itself after 15 s (tests/patient_ray.py), and the machine be bought anew."""
+    ray.add_worker("slow", wait=False)
+    agent = until(lambda: agent_of(ray, ray.workers["slow"]), every=0.002)
+    os.kill(agent, signal.SIGSTOP)
+    try:
+        until(lambda: ray.node("i-slow"))
+    finally:
+        ray.kill_worker("slow")
 
 
 class Proxy:

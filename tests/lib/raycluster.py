@@ -368,7 +368,7 @@ class RayCluster:
         """The head and its children, at once; the workers stay as they are."""
         if self.head is None:
             return
-        mine = self._family(self.head.pid)
+        mine = self.family(self.head.pid)
         for pid in mine:
             try:
                 os.kill(pid, sig)
@@ -435,7 +435,7 @@ class RayCluster:
         """SIGKILL ends the raylet and all below it at once (the head notices
         after some 13 s); SIGTERM lets `ray start` end it in order."""
         worker = self.workers.pop(name)
-        mine = self._family(worker.process.pid)
+        mine = self.family(worker.process.pid)
         if sig == signal.SIGTERM:
             worker.process.terminate()
         else:
@@ -583,12 +583,12 @@ class RayCluster:
         return p
 
     def _process(self, above, name):
-        for pid in self._family(above):
+        for pid in self.family(above):
             if _comm(pid) == name:
                 return pid
         raise RuntimeError(f"there is no {name} below process {above}")
 
-    def _family(self, pid):
+    def family(self, pid):
         """pid and what it started, however far down."""
         children = {}
         for p in _marked(self.mark, self.sessions):
