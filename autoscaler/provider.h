@@ -236,7 +236,9 @@ struct davit_provider {
     /* Asynchronous clouds return OK once accepted; list() shows the rest
      * (learn.microsoft.com/azure/azure-resource-manager/management/
      * async-operations).
-     * Partial success: put() what exists, then return the error. */
+     * Partial success: put() what exists, then return the error.  An error other
+     * than RETRY, BROKEN and CANCELLED is sure: what was not put() was not made.
+     * What was accepted and cannot be followed, throttled say, is RETRY. */
     int (*launch)(void *self, struct davit_call *, const struct davit_launch *,
                   struct davit_sink *, davit_put_machine *,
                   struct davit_error *);

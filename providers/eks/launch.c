@@ -146,6 +146,8 @@ struct launch {
     struct view view;   /* the newest look at the group */
     bool short_of_room; /* the group's MaxSize */
     uint32_t granted;
+    bool partly; /* LaunchInstances made so many, and refused the rest */
+    uint32_t made;
 };
 
 static int launch_check(struct launch *la)
@@ -236,7 +238,8 @@ static int full(struct launch *la, const struct group *g)
 
 /* LaunchInstances: synchronous, in the zone that was asked for, and the cloud
  * itself keeps it from happening twice by the token. */
-static int by_instances(struct launch *la, struct group *g, struct record *r)
+static int by_instances(struct launch *la, const struct group *g,
+                        const struct record *r)
 {
     struct op *op = &la->op;
     struct kit_str f = {0};
@@ -264,24 +267,53 @@ static int by_instances(struct launch *la, struct group *g, struct record *r)
         snprintf(text, sizeof text, "%.200s", xml_text(e, "ErrorMessage"));
         st = aws_status(code, text);
         kit_error(op->a.error, (enum davit_status)st, code, "%s", text);
-        uint32_t made = 0;
         for (const struct xml *i = xml_at(x, "LaunchInstancesResult/Instances/"
                                              "member");
              i; i = xml_again(i))
             for (const struct xml *id = xml_at(i, "InstanceIds/member"); id;
                  id = xml_again(id))
-                made++;
-        if (st != DAVIT_RETRY && st != DAVIT_THROTTLED) {
-            /* For sure: the request is closed at what it got. */
-            r->want = made;
-            r->changed = true;
-            int saved = ledger_save(op, g);
-            if (saved != DAVIT_OK)
-                st = saved;
-        }
+                la->made++;
+        la->partly = st != DAVIT_RETRY && st != DAVIT_THROTTLED;
+        if (st == DAVIT_THROTTLED)
+            st = DAVIT_RETRY; /* some may be made */
     }
     xml_free(doc);
     return st;
+}
+
+/* What LaunchInstances did not make is refused for sure, and the request closed at
+ * what it got, when all of that is known: a refusal is final for what was not
+ * shown with it.  Until then the same token has the same answer. */
+static int close_at_made(struct launch *la, bool looked, int refused)
+{
+    struct group *g = &la->view.groups[0];
+    char hash[17];
+    ledger_hash(la->l->request_id, hash);
+    struct record *r = looked ? ledger_find(g, hash) : NULL;
+    uint32_t got = r ? r->want - record_open(g, r) : 0;
+    if (!r || got < la->made)
+        return kit_error(la->op.a.error, DAVIT_RETRY, "NotDescribed",
+                         "%u machines were made, and are not all to be seen",
+                         la->made);
+    struct davit_error said = *la->op.a.error;
+    r->want = la->made;
+    r->changed = true;
+    if (ledger_save(&la->op, g) != DAVIT_OK)
+        return DAVIT_RETRY;
+    *la->op.a.error = said;
+    return refused;
+}
+
+/* A look whose failure has no consequence: the next list shows it. */
+static bool look_anew(struct launch *la)
+{
+    struct davit_error dropped = {.size = sizeof dropped};
+    struct davit_error *said = la->op.a.error;
+    la->op.a.error = &dropped;
+    bool good = look(la) == DAVIT_OK && la->view.groups[0].found &&
+                ledger_assign(&la->op, &la->view.groups[0]) == DAVIT_OK;
+    la->op.a.error = said;
+    return good;
 }
 
 /* The record of this request, made when it is not there.  NULL with OK: its
@@ -356,16 +388,11 @@ static int launch_locked(struct launch *la, struct davit_sink *sink,
         st = group_target(&la->op, g, ledger_needed(g));
         raised = true;
     }
-    /* What the cloud made at once can be shown at once; if that fails, the
-     * next list shows it. */
-    if (raised && (st == DAVIT_OK || la->type->how == BY_INSTANCES)) {
-        struct davit_error dropped = {.size = sizeof dropped};
-        struct davit_error *said = la->op.a.error;
-        la->op.a.error = &dropped;
-        if (look(la) == DAVIT_OK && la->view.groups[0].found)
-            (void)ledger_assign(&la->op, &la->view.groups[0]);
-        la->op.a.error = said;
-    }
+    /* What the cloud made at once can be shown at once. */
+    bool looked = raised && (st == DAVIT_OK || la->type->how == BY_INSTANCES) &&
+                  look_anew(la);
+    if (la->partly)
+        st = close_at_made(la, looked, st);
     g = &la->view.groups[0];
     group_put(&la->op, g, la->l->request_id, sink, put);
     if (st != DAVIT_OK)

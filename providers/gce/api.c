@@ -42,8 +42,10 @@ int api_send(struct op *op, const char *method, const char *path, json_t *body,
     return s;
 }
 
-int api_wait(struct op *op, const char *zone, const char *operation)
+int api_wait(struct op *op, const char *zone, const char *operation,
+             bool *ret_told)
 {
+    *ret_told = false;
     uint32_t wait = POLL_FIRST_MS;
     if (!name_plain(operation))
         return kit_error(op->e, DAVIT_RETRY, "BadReply",
@@ -56,10 +58,13 @@ int api_wait(struct op *op, const char *zone, const char *operation)
         /* It was accepted; that it is forgotten already is no failure. */
         done = s != DAVIT_OK ||
                strcmp(kit_json_text(now, "status"), "DONE") == 0;
+        *ret_told = s == DAVIT_OK && done;
         if (s == DAVIT_NOT_FOUND)
             s = DAVIT_OK;
-        else if (s == DAVIT_OK && done)
+        else if (*ret_told)
             s = gcp_error_list(json_object_get(now, "error"), op->e);
+        else if (s != DAVIT_OK && s != DAVIT_CANCELLED)
+            s = DAVIT_RETRY; /* in doubt, whatever became of our question */
         json_decref(now);
         if (!done && !op->g->gcp.host->sleep(op->call, wait)) {
             s = kit_error(op->e, DAVIT_CANCELLED, "",

@@ -84,8 +84,11 @@ int join_script(struct op *op, const struct gce_type *t, char **ret);
 /* api.c: path is below /compute/v1/projects/PROJECT/. */
 int api_send(struct op *op, const char *method, const char *path, json_t *body,
              json_t **ret);
-/* Until the zone's operation is done: what came of it. */
-int api_wait(struct op *op, const char *zone, const char *operation);
+/* Until the zone's operation is done: what came of it.  *ret_told: it is that;
+ * otherwise nobody knows, and the status is RETRY or CANCELLED; OK, when Google
+ * has forgotten the operation. */
+int api_wait(struct op *op, const char *zone, const char *operation,
+             bool *ret_told);
 /* Are these letters of a name, so that they may go into a path? */
 bool name_plain(const char *name);
 /* "zones/Z/instances/N" of a machine's id, for free(); NULL: no id of ours. */

@@ -75,13 +75,15 @@ static void put_starting(const struct gce_type *t, const struct davit_launch *l,
                                       .spot = l->spot});
 }
 
-static int waited(struct op *op, const char *zone, const char *operation)
+static int waited(struct op *op, const char *zone, const char *operation,
+                  bool *ret_told)
 {
-    int s = api_wait(op, zone, operation);
+    int s = api_wait(op, zone, operation, ret_told);
     return s == DAVIT_NOT_FOUND ? not_found(op) : s;
 }
 
-/* Sends all until one is refused; then waits for what was sent. */
+/* Sends all until one is refused; then waits for what was sent.  One that may be
+ * made outweighs what was refused: a refusal is for all that is not shown. */
 static int make_all(struct op *op, const struct gce_type *t,
                     const struct davit_launch *l, const char *script,
                     struct making *v, struct davit_sink *sink,
@@ -97,13 +99,15 @@ static int make_all(struct op *op, const struct gce_type *t,
     if (worst != DAVIT_OK && op->e)
         first = *op->e;
     for (uint32_t i = 0; i < sent; i++) {
-        if (v[i].status == DAVIT_OK && v[i].operation[0] != '\0')
-            v[i].status = waited(op, l->zone, v[i].operation);
-        if (v[i].status != DAVIT_OK && v[i].operation[0] != '\0')
+        bool accepted = v[i].status == DAVIT_OK && v[i].operation[0] != '\0';
+        bool told = false;
+        if (accepted)
+            v[i].status = waited(op, l->zone, v[i].operation, &told);
+        if (v[i].status != DAVIT_OK && told)
             op->g->salt++;
         if (v[i].status == DAVIT_OK)
             put_starting(t, l, v[i].name, sink, put);
-        else if (worst == DAVIT_OK) {
+        else if (worst == DAVIT_OK || (accepted && !told)) {
             worst = v[i].status;
             if (op->e)
                 first = *op->e;

@@ -87,37 +87,45 @@ static bool name_plain(const char *name)
                         "0123456789-_") == strlen(name);
 }
 
-/* Of compute, else of container; `where` is what its operations are below. */
+/* Of compute, else of container; `where` is what its operations are below.
+ * Google has accepted it: only the operation itself can say that it was not
+ * done.  Whatever became of our question for it, it is in doubt: RETRY. */
 static int wait_for(struct op *op, bool compute, const char *where,
-                    const json_t *reply)
+                    const json_t *reply, bool *ret_told)
 {
     char path[400];
     json_t *last;
     const char *name = kit_json_text(reply, "name");
+    *ret_told = false;
     if (!name_plain(name))
         return kit_error(op->e, DAVIT_RETRY, "BadReply",
                          "the reply is not an operation with a name");
     snprintf(path, sizeof path, "projects/%s/operations/%s", where, name);
     int s = poll(op, &(struct request){"GET", compute, path, "", NULL}, reply,
                  &last);
-    if (s == DAVIT_OK)
+    *ret_told = s == DAVIT_OK;
+    if (*ret_told)
         s = compute ? gcp_error_list(json_object_get(last, "error"), op->e)
                     : gcp_error_operation(last, op->e);
+    else if (s != DAVIT_CANCELLED)
+        s = DAVIT_RETRY;
     json_decref(last);
     return s;
 }
 
-int api_wait_zone(struct op *op, const struct group *in, const json_t *reply)
+int api_wait_zone(struct op *op, const struct group *in, const json_t *reply,
+                  bool *ret_told)
 {
     char where[130];
     snprintf(where, sizeof where, "%s/zones/%s", in->project, in->zone);
-    return wait_for(op, true, where, reply);
+    return wait_for(op, true, where, reply, ret_told);
 }
 
 int api_wait_container(struct op *op, const json_t *reply)
 {
     char where[150];
+    bool told;
     snprintf(where, sizeof where, "%s/locations/%s", op->g->project,
              op->g->location);
-    return wait_for(op, false, where, reply);
+    return wait_for(op, false, where, reply, &told);
 }

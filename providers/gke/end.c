@@ -131,10 +131,11 @@ static int delete (struct end *x, const struct group *g, json_t *urls)
         *body = kit_must(json_pack("{s:O, s:b}", "instances", urls,
                                    "skipInstancesOnValidationError", 1));
     /* Ending twice is harmless, so each call is a request of its own. */
+    bool told;
     int s = api_post_group(op, g, "deleteInstances", body,
                            op->g->host->wall_ms(), &reply);
     if (s == DAVIT_OK)
-        s = api_wait_zone(op, g, reply);
+        s = api_wait_zone(op, g, reply, &told);
     json_decref(reply);
     return s;
 }

@@ -105,8 +105,10 @@ int api_send(struct op *op, const struct request *r, json_t **ret);
  * Google knows a repetition by is made of the body's instances and the salt. */
 int api_post_group(struct op *op, const struct group *in, const char *method,
                    json_t *body, int64_t salt, json_t **ret);
-/* Polls a zone's operation until it is done. */
-int api_wait_zone(struct op *op, const struct group *in, const json_t *reply);
+/* Polls a zone's operation until it is done.  *ret_told: the status is what it
+ * came to; otherwise that is not known, and the status RETRY or CANCELLED. */
+int api_wait_zone(struct op *op, const struct group *in, const json_t *reply,
+                  bool *ret_told);
 /* The same for an operation of GKE itself. */
 int api_wait_container(struct op *op, const json_t *reply);
 /* pools.c */

@@ -180,13 +180,14 @@ static int create(struct launch *x, const struct group *in, json_t *instances)
 {
     struct op *op = &x->op;
     json_t *reply, *body = kit_must(json_pack("{s:O}", "instances", instances));
+    bool told;
     /* The same names at the same time are the same request to Google too; but
      * one that failed there must not be answered with its failure for ever. */
     int s = api_post_group(op, in, "createInstances", body, salt_of(op->g, 0),
                            &reply);
     if (s == DAVIT_OK) {
-        s = api_wait_zone(op, in, reply);
-        if (s != DAVIT_OK && s != DAVIT_CANCELLED)
+        s = api_wait_zone(op, in, reply, &told);
+        if (s != DAVIT_OK && told)
             salt_of(op->g, 1);
     }
     json_decref(reply);

@@ -198,6 +198,21 @@ def test_launch_instances_in_the_zone_asked_for(cloud, tmp_path):
         assert phases(d.list()) == [("RUNNING", "r1")] * 2 + [("RUNNING", "r2")]
 
 
+@pytest.mark.parametrize("action, skip", [("DescribeAutoScalingGroups", 1), ("DescribeInstances", 1), ("CreateTags", 0), ("CreateOrUpdateTags", 1)])
+def test_launch_instances_that_made_some_is_in_doubt_until_they_are_shown(cloud, tmp_path, action, skip):
+    """A refusal is final for what was not shown with it, and what is throttled is the look after it."""
+    cloud.fresh(gpu={})
+    types = "  gpu: {provider: eks, pool: %s, machine: g5.xlarge, max: 9, options: {launch: instances}}" % cloud.names["gpu"]
+    with Drive(tmp_path, cloud, types) as d:
+        cloud.stock(pool=cloud.names["gpu"], left=1)
+        cloud.fault(action=action, kind="error", code="Throttling", skip=skip)
+        r = d.launch("r1", 3)
+        assert r["status"] == "RETRY", r
+        r = d.launch("r1", 3)
+        assert (r["status"], len(r["machines"])) == ("STOCKOUT", 1), r
+        assert cloud.at("gpu")["target"] == 1 == len(cloud.at("gpu")["machines"])
+
+
 def test_the_groups_bounds(cloud, tmp_path):
     cloud.fresh(gpu={"max": 3, "min": 1})
     with Drive(tmp_path, cloud, GPU % cloud.names["gpu"]) as d:

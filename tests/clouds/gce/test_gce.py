@@ -65,6 +65,22 @@ def test_a_lost_reply_buys_once(cloud, drives, method):
     assert len(cloud.bare) == 2 and cloud.bought == 2
 
 
+@pytest.mark.parametrize("why", [[429, "rateLimitExceeded", "slowly"], [403, "forbidden", "not yours"], [503, "backendError", "later"]])
+@pytest.mark.parametrize("beside", [False, True])
+def test_what_was_accepted_and_cannot_be_followed_is_in_doubt(cloud, drives, why, beside):
+    """Not refused, whatever the answer to our question after it, also beside one that is refused."""
+    d = drives()
+    cloud.op = 0.5
+    cloud.refuse = {"zoneOperations.get": why}
+    if beside:
+        cloud.refuse_after = {"insert": 1}
+    r = d.launch(2, R, zone=A)
+    assert (r["status"], r["machines"]) == ("RETRY", []), r
+    cloud.refuse, cloud.refuse_after = {}, {}
+    r = d.launch(2, R, zone=A)
+    assert r["status"] == "OK" and len(d.running(2)) == 2 and cloud.bought == 2
+
+
 def test_stockout_of_one_zone(cloud, drives):
     cloud.stockout = [A]
     d = drives()

@@ -59,6 +59,7 @@ class Cloud:
         fail_ops={},        # createInstances / deleteInstances -> [code, message] of a failed operation; a third
                             # item: it failed, and yet the deed is done
         refuse={},          # the same -> [http, reason, message], until healed
+        refuse_after={},    # the same -> how many are let through before all are throttled
         lose={},            # method or METHOD@ZONE -> how many next replies to lose after the deed
         retry_after=1,      # of a 429
         throttle_until=0.0, # wall clock: everything is 429 until then
@@ -753,8 +754,13 @@ class Handler(BaseHTTPRequestHandler):
         short = m["id"].rsplit(".", 1)[-1]
         c.counts[short] = c.counts.get(short, 0) + 1
         c.used.add(m["id"])
-        if short in c.refuse:
-            http, reason, message = c.refuse[short]
+        if short in c.refuse_after:
+            c.refuse_after[short] -= 1
+            if c.refuse_after[short] < 0:
+                raise Refusal(429, "told to refuse this one", "rateLimitExceeded")
+        refused = c.refuse.get(short) or c.refuse.get(m["id"].split(".", 1)[1])  # "get" or "zoneOperations.get"
+        if refused:
+            http, reason, message = refused
             raise Refusal(http, message, reason)
         call = getattr(c, m["id"].replace(".", "_"), None)
         if call is None:

@@ -87,6 +87,25 @@ def test_a_lost_reply_costs_nothing(drive, cloud, lost):
     assert r["status"] == "OK" and len(d.running(2)) == 2 and len(cloud.living()) == 2, first
 
 
+UNREAD = {"throttled": [429, "rateLimitExceeded", "slowly"], "forbidden": [403, "forbidden", "not yours"],
+          "away": [503, "backendError", "later"]}
+
+
+@pytest.mark.parametrize("why", UNREAD)
+def test_what_was_accepted_and_cannot_be_followed_is_in_doubt(drive, cloud, why):
+    """Not refused, whatever the answer to our question after it: the machines come, and go."""
+    d = drive()
+    cloud.apply, cloud.op = 1, 1.2   # accepted, and not to be seen for a while
+    cloud.refuse = {"zoneOperations.get": UNREAD[why]}
+    r = d.launch(2, zone=A)
+    assert (r["status"], r["machines"]) == ("RETRY", []), r
+    ids = [m["id"] for m in d.running(2)]
+    assert d.end(*ids)["done"] == {i: "RETRY" for i in ids}
+    d.until(lambda: d.list() == [])
+    cloud.heal()
+    assert cloud.bought == 2 and cloud.targets() == 0
+
+
 def test_a_failed_operation_is_told_and_may_be_tried_again(drive, cloud):
     d = drive()
     cloud.fail_ops = {"createInstances": ["QUOTA_EXCEEDED", "Quota 'NVIDIA_T4_GPUS' exceeded.  Limit: 0.0"]}
