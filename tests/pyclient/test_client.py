@@ -164,7 +164,7 @@ def test_tokens(tmp_path):
 
 
 def test_the_environment_and_the_socket(tmp_path, monkeypatch):
-    d = daemon(tmp_path, api=f", socket: {tmp_path}/s")
+    d = daemon(tmp_path, api=f", anonymous: admin, socket: {tmp_path}/s")
     monkeypatch.setenv("DAVIT_URL", f"unix:{tmp_path}/s")
     monkeypatch.setattr(davit, "_local", threading.local())
     assert davit.status()["cluster"] == "py"
