@@ -75,7 +75,9 @@ def test_a_machine_whose_agents_are_slow_joins(ray):
     try:
         until(lambda: ray.node("i-slow"))
     finally:
+        os.kill(agent, signal.SIGCONT)
         ray.kill_worker("slow")
+        until(lambda: not ray.node("i-slow"), why="the head still has it")  # others count its nodes
 
 
 class Proxy:
