@@ -459,7 +459,7 @@ void davit_keys_walk(void (*each)(void *arg, const char *where,
 {
     keys_walk(root_keys, "", each, arg);
     keys_walk(type_keys, "node_types.NAME", each, arg);
-    keys_walk(reserved_keys, "reserved", each, arg);
+    keys_walk(reserved_keys, "node_types.NAME.reserved", each, arg);
     keys_walk(queue_keys, "queues.NAME", each, arg);
     keys_walk(kubernetes_keys, "kubernetes", each, arg);
     keys_walk(consolidate_keys, "consolidate", each, arg);

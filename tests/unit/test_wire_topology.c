@@ -26,13 +26,14 @@
 #define APP(app) ", 'app': '" app "'"
 #define MICROS(dollars) ((int64_t)((dollars)*1e6))
 
-enum { TYPES = 4, OFFERS = 4 };
+enum { TYPES = 4, OFFERS = 4, ZONES_LEN = 32 };
 
 struct types {
     struct snap_type v[TYPES];
     struct snap_offer offers[TYPES][OFFERS];
     struct pair labels[TYPES];
     struct qty cpu[TYPES];
+    char zones[TYPES][ZONES_LEN];
     uint32_t n;
 };
 
@@ -41,8 +42,9 @@ static struct snap_type *type(struct types *t, const char *name, int cpu,
                               double price, const char *zones)
 {
     uint32_t i = t->n++;
-    char *copy = strdup(zones), *at = copy, *zone;
+    char *at = t->zones[i], *zone;
 
+    assert_true(snprintf(at, ZONES_LEN, "%s", zones) < ZONES_LEN);
     t->cpu[i] = (struct qty){"CPU", cpu * AMOUNT_ONE};
     t->v[i] = (struct snap_type){.name = name,
                                  .resources = {&t->cpu[i], 1},
@@ -53,7 +55,7 @@ static struct snap_type *type(struct types *t, const char *name, int cpu,
             .zone = zone,
             .room = UNLIMITED,
             .price_micros_hour = MICROS(price)};
-    return &t->v[i]; /* the copy is the zones' */
+    return &t->v[i];
 }
 
 static void labelled(struct types *t, const char *key, const char *value)
