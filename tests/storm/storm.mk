@@ -45,7 +45,5 @@ check-sequences: $(B)/test_sequences  ## named bad days, in played time
 check-found: $(B)/storm  ## worlds that broke a law once
 	@$(B)/storm --found $(sort $(wildcard tests/storm/found/*.script))
 
-# Seeds 504, 878 and 1249 break law 9 (a move costs more than staying), and are to be mended:
-# `build/release/storm --seed 504 --law 9`.
 check-storm: $(B)/storm  ## a fixed set of random worlds
-	@$(B)/storm --seeds 1-503 && $(B)/storm --seeds 505-877 && $(B)/storm --seeds 879-1248 && $(B)/storm --seeds 1250-2000
+	@$(B)/storm --seeds $(STORM_SEEDS)

@@ -266,6 +266,20 @@ static int64_t cost_of(const struct attempt *a, const struct candidate *d)
     return sum;
 }
 
+/* Per node: does it take work over that nothing needed, and would it have gone? */
+static bool *taken_over(const struct attempt *a, const struct candidate *d)
+{
+    const struct problem *s = d->t->s;
+    bool *over = needed_in(d);
+    uint32_t *spare = spare_of(d);
+
+    for (uint32_t i = 0; i < s->n_nodes; i++)
+        over[i] = (over[i] || a->taking[i]) && !a->needed[i] &&
+                  !running_load_busy(&s->nodes[i]) &&
+                  goes_when_idle(s, &s->nodes[i], spare);
+    return over;
+}
+
 /* Buys what would take the place, beside the plan as it is. */
 static bool replace(struct candidate *best, const struct candidate *other)
 {
@@ -342,6 +356,7 @@ static void try_without(struct attempt *a, uint32_t first, uint32_t other,
                            .d = &d,
                            .first = first,
                            .other = other,
+                           .over = taken_over(a, &d),
                            .busy = any_busy(a, first) || any_busy(a, other),
                            .price = price,
                            .gain = a->cost - cost}) &&

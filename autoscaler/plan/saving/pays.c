@@ -40,18 +40,31 @@ static int64_t regret(const struct move *m)
         if (m->d->offer_bought[o] > 0)
             gain -= past_more(&s->offers[o], &over_ms) *
                     (int64_t)m->d->offer_bought[o];
+    for (uint32_t i = 0; i < s->n_nodes; i++)
+        if (m->over[i] && s->nodes[i].offer != NONE)
+            gain -= past_more(&s->offers[s->nodes[i].offer], &over_ms);
     return gain / HOUR_S * (over_ms / 1000);
 }
 
-static int64_t cost_of(const struct move *m)
+/* An hour, of what takes over. */
+static int64_t price_of_new(const struct move *m)
 {
-    if (!m->busy)
-        return m->price / HOUR_S * OVERLAP_S;
-    return m->price / HOUR_S * (OVERLAP_S + DRAINED_S) +
-           m->d->bought_cost / HOUR_S * RESTART_S;
+    const struct problem *s = m->d->t->s;
+    int64_t sum = m->d->bought_cost;
+
+    for (uint32_t i = 0; i < s->n_nodes; i++)
+        if (m->over[i] && s->nodes[i].price_micros_hour > 0)
+            sum = amount_add(sum, s->nodes[i].price_micros_hour);
+    return sum;
 }
 
 bool move_pays(const struct move *m)
 {
-    return m->d->bought_cost <= 0 || regret(m) >= cost_of(m);
+    int64_t new = price_of_new(m), cost = 0;
+
+    if (m->d->bought_cost > 0)
+        cost += m->price / HOUR_S * OVERLAP_S;
+    if (m->busy)
+        cost += m->price / HOUR_S * DRAINED_S + new / HOUR_S * RESTART_S;
+    return new <= 0 || regret(m) >= cost;
 }

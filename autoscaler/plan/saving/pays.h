@@ -1,6 +1,7 @@
 /*
- * pays.h - is it worth a move?  What a node's work moves to is bought first, so a move
- * costs both machines for a while, and work that begins again.
+ * pays.h - is it worth a move?  What a node's work moves to is bought first, or is
+ * idle and would have gone, so a move costs both machines for a while, and work that
+ * begins again.
  *
  * Who moves when staying has cost that much already has paid for the move once,
  * whatever prices do next, and has the past against moving back: prices that change
@@ -16,6 +17,7 @@ struct move {
     const struct host_groups *groups;
     const struct candidate *d; /* the plan with it */
     uint32_t first, other; /* what goes: the first of its host group; NONE */
+    const bool *over;      /* per node: it takes work over, and would have gone */
     bool busy;             /* work runs there */
     int64_t price, gain;   /* an hour: of what goes; what is saved */
 };
