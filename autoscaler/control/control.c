@@ -141,14 +141,6 @@ void control_fold(struct control *c)
     }
 }
 
-/* A journal that could not be written is tried again. */
-static void journal_again(struct control *c)
-{
-    if (!c->ledger.journal_ok && !c->ledger.committing &&
-        c->env.mono_ms >= c->ledger.again_ms)
-        send_commit_begin(&c->send);
-}
-
 /* It can be written no more, which is to be seen; or again: then what was planned
  * before is planned anew, as it may not be needed any more. */
 static bool journal_turned(struct control *c)
@@ -285,12 +277,8 @@ static void carry_out(struct control *c, struct status_page *page,
     bool waits;
     uint32_t n;
 
-    if (!c->ledger.journal_ok) {
-        send_commit_begin(&c->send);
-        if (c->ledger.journal_ok) /* no writer: it is known already */
-            env_wake_mono(&c->env, c->env.mono_ms);
+    if (!c->ledger.journal_ok)
         return;
-    }
     displacing_take(&c->displacing, page->now, page->plan);
     waits = improvement_waits(&c->improvement, page->plan);
     n = act(&c->act, taken, page->now, page->plan, waits);
@@ -321,12 +309,9 @@ static void show(struct control *c, struct status_page *page)
     history_see(&c->history, page);
     certificate_show(&c->certificate, page);
     publish(&c->known, &c->board, page); /* the API reads this, nothing else */
-    /* Both write to the journal, which is the writer's until its batch lands. */
-    if (!c->ledger.committing) {
-        spending_page(&c->spending, page);
-        if (c->env.shadow)
-            shadow_look(c, page);
-    }
+    spending_page(&c->spending, page);
+    if (c->env.shadow)
+        shadow_look(c, page);
     if (c->record)
         record_put(c->record, page);
     sources_report(&c->sources, page);
@@ -375,7 +360,6 @@ static void tick(struct control *c)
     } else {
         send_due(&c->send); /* the ledger stays as it is */
     }
-    commands_answer(&c->commands, c->planned);
     sources_forget_gone(&c->sources);
     fleet_swept(c);
     env_wake_mono(&c->env, longest_pause(c, PLAN_MS));
@@ -384,24 +368,32 @@ static void tick(struct control *c)
     status_unref(page);
 }
 
-/* There is no plan: what is on disk since leaves now, and is answered. */
-static void commit_landed(struct control *c)
+/* What the step wrote down, all at once and last: from here on the journal is the
+ * writer's.  One that could not be written is tried again. */
+static void commit(struct control *c, bool planned)
 {
-    if (c->ledger.journal_ok)
-        send_due(&c->send);
+    bool was = c->ledger.journal_ok;
+
+    if (was ? c->ledger.writer != NULL
+            : planned || c->env.mono_ms >= c->ledger.again_ms)
+        send_commit_begin(&c->send);
+    if (!was && c->ledger.journal_ok) /* no writer: it is known already */
+        env_wake_mono(&c->env, c->env.mono_ms);
     commands_answer(&c->commands, c->planned);
 }
 
 static int64_t step(struct control *c)
 {
-    if (look(c))
+    bool planned = look(c);
+
+    if (planned)
         tick(c);
-    else if (c->landed)
-        commit_landed(c);
+    else if (c->landed && c->ledger.journal_ok)
+        send_due(&c->send); /* no plan: what is on disk since leaves */
     if (c->plan_due_ms)
         env_wake_mono(&c->env, c->plan_due_ms);
-    journal_again(c);
     poll(c);
+    commit(c, planned);
     env_wake_mono(&c->env, longest_pause(c, LOOK_MS));
     if (!c->ledger.journal_ok)
         env_wake_mono(&c->env, c->ledger.again_ms);

@@ -447,6 +447,7 @@ void ledger_commit_begin(struct ledger *l)
     c->batch = l->batch++;
     c->status = err_set(&c->err, ST_RETRY, "its commit was never begun");
     l->committing = true;
+    journal_lend(c->journal);
     atomic_store(&l->env->metrics.commit_ms, clock_mono_ms());
     workers_submit(l->writer, &c->job);
 }
@@ -466,6 +467,7 @@ void ledger_committed(struct ledger *l, struct mail *mail)
 
     assert(l->committing && c->batch < l->batch);
     l->committing = false;
+    journal_return(c->journal);
     atomic_store(&l->env->metrics.commit_ms, 0);
     commit_ended(l, c->batch, c->status, &c->err);
     intents_begin(l, c->batch);

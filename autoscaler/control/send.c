@@ -305,7 +305,6 @@ void send_due(struct send *s)
     if (s->ledger->writer) {
         if (s->ledger->journal_ok)
             all_send(s);
-        send_commit_begin(s);
     } else if (send_commit(s)) {
         ledger_copy(s->ledger);
         all_send(s);

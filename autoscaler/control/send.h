@@ -29,7 +29,8 @@ bool send_may_end(const struct send *s);
 /* The journal alone.  Waits for the disk, at the daemon's end; false: it could not
  * be written. */
 bool send_commit(struct send *s);
-/* The same by the ledger's writer. */
+/* The same by the ledger's writer, as the last thing that a step does: the journal
+ * is lent to it until it has landed. */
 void send_commit_begin(struct send *s);
 
 #endif

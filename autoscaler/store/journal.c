@@ -109,6 +109,7 @@ enum status db_begin(struct journal *j, struct err *err)
 {
     struct err e = {0};
 
+    assert(!j->lent);
     if (j->broken.status != ST_OK) {
         if (err)
             *err = j->broken;
@@ -157,6 +158,7 @@ enum status db_read_end(struct journal *j, enum stmt which, int rc,
                         ? ST_OK
                         : db_fail(j, doing, err);
 
+    assert(!j->lent);
     sqlite3_reset(j->stmt[which]);
     sqlite3_clear_bindings(j->stmt[which]);
     return s;
@@ -165,6 +167,18 @@ enum status db_read_end(struct journal *j, enum stmt which, int rc,
 bool journal_in_batch(const struct journal *j)
 {
     return j->in_batch;
+}
+
+void journal_lend(struct journal *j)
+{
+    assert(!j->lent);
+    j->lent = true;
+}
+
+void journal_return(struct journal *j)
+{
+    assert(j->lent);
+    j->lent = false;
 }
 
 enum status journal_commit(struct journal *j, struct err *err)

@@ -39,6 +39,12 @@ enum status journal_commit(struct journal *j, struct err *err);
 /* Is there a batch?  Else a commit has nothing to do. */
 bool journal_in_batch(const struct journal *j);
 
+/* Around a commit by another thread, called by the one that writes: in between no
+ * other call is allowed, but for journal_commit() and journal_keep() by that
+ * thread.  Asserted. */
+void journal_lend(struct journal *j);
+void journal_return(struct journal *j);
+
 enum status journal_put_machine(struct journal *j, const struct machine *m,
                                 struct err *err); /* GONE removes it */
 /* A state, reason or error that this version does not know (a later one wrote
