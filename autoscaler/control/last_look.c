@@ -60,8 +60,6 @@ static const struct {
 
 const char *last_look(const struct last_look *l, const struct machine *m)
 {
-    if (l->ledger->env->shadow)
-        return NULL; /* nothing is ended: such machines are on paper */
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (!rules[i].so(l, m))
             return rules[i].else_waits;

@@ -135,14 +135,17 @@ class Count:
 
 
 def davits_dollars(d, prices):
-    """By its own events: from a launch to an end."""
+    """By its own events: from a launch until it is gone, which is paid too; that is a look at the head after its end."""
     from datetime import datetime
-    count = Count()
+    count, ends = Count(), {}
     for e in d.events():
         at = datetime.fromisoformat(e["at"].replace("Z", "+00:00")).timestamp()
         if e["kind"] == "node.starting":
             count.up(e["subject"], prices[e["subject"].split("-")[0]], at)
         elif e["kind"] == "would.end":
+            ends[e["subject"]] = at
+        elif e["kind"] == "node.gone":
+            assert at - ends.pop(e["subject"]) < 3
             count.down(e["subject"], at)
     return count.end()
 

@@ -12,6 +12,7 @@
 struct vm { /* a virtual machine; heap */
     char id[64], request_id[64], type[64], zone[48], provider[48];
     bool spot;
+    bool drains; /* as its source was asked */
     int64_t ready_ms; /* wall: it runs */
 };
 
@@ -20,7 +21,7 @@ struct shadow {
     struct config *conf;  /* a reference; NULL before the first */
     int64_t boot_ms;
     VEC(struct vm *) vms;
-    uint64_t version; /* grows with each that comes or goes */
+    uint64_t version; /* grows with each that comes, drains or goes */
     struct shadow_now now;
     struct shadow_sum life[SHADOW_SIDES];   /* of this process */
     int64_t paid_ms;                        /* mono; 0: not yet */

@@ -279,7 +279,7 @@ void shadow_restore(struct shadow *s, const struct fleet *f, struct journal *j)
     hours_load(s, j);
     for (uint32_t i = 0; i < f->n; i++) {
         const struct machine *m = f->v[i];
-        struct vm vm = {.spot = m->spot};
+        struct vm vm = {.spot = m->spot, .drains = m->drain_accepted};
 
         if (!*m->cloud_id || m->state >= STATE_STOPPING)
             continue;

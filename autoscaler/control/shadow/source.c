@@ -7,6 +7,7 @@
 
 #include "../../base/alloc.h"
 #include "../../base/clock.h"
+#include "../../model/amount.h"
 #include "../../model/bill.h"
 #include "inside.h"
 
@@ -30,30 +31,35 @@ struct making {
     struct source_present *present;
 };
 
-static struct source_node vm_show(const struct shadow *s, const struct vm *vm,
-                                  struct arena *a)
+/* The real scheduler never hears of it, so it is never tried: all of a new node's
+ * room is there (wire/pods/word.c). */
+static struct source_node vm_show(const struct making *m, const struct vm *vm)
 {
+    const struct shadow *s = m->r->shadow;
+    struct arena *a = &m->to->arena;
     struct qtys has = {0};
     const char *id = arena_strdup(a, vm->id);
 
     for (uint32_t i = 0; i < s->conf->n_types; i++)
         if (strcmp(s->conf->types[i].fact.name, vm->type) == 0)
             has = s->conf->types[i].fact.resources;
-    struct qty *v = arena_copy(a, has.v, has.n * sizeof *v);
+    struct qty *v = ARENA_ARRAY(a, struct qty, has.n + 1);
     for (uint32_t i = 0; i < has.n; i++)
-        v[i].name = arena_strdup(a, v[i].name);
-    return (struct source_node){.node_id = id,
-                                .instance_id = id,
-                                .type = arena_strdup(a, vm->type),
-                                .machine = "",
-                                .zone = arena_strdup(a, vm->zone),
-                                .address = "",
-                                .activity = "",
-                                .note = "",
-                                .status = SOURCE_IDLE,
-                                .idle_ms = 0,
-                                .total = {v, has.n},
-                                .available = {v, has.n}};
+        v[i] = (struct qty){arena_strdup(a, has.v[i].name), has.v[i].amount};
+    v[has.n++] = (struct qty){UNTRIED_RESOURCE, AMOUNT_ONE};
+    return (struct source_node){
+        .node_id = id,
+        .instance_id = id,
+        .type = arena_strdup(a, vm->type),
+        .machine = "",
+        .zone = arena_strdup(a, vm->zone),
+        .address = "",
+        .activity = "",
+        .note = "",
+        .status = vm->drains ? SOURCE_DRAINING : SOURCE_IDLE,
+        .idle_ms = 0,
+        .total = {v, has.n},
+        .available = {v, has.n}};
 }
 
 /* Nodes of the present autoscaler are set aside, with their work. */
@@ -79,11 +85,10 @@ static bool is_present(struct making *m, const struct source_node *n,
 static void nodes_make(struct making *m)
 {
     const struct shadow *s = m->r->shadow;
-    struct arena *a = &m->to->arena;
     const struct source_view *from = m->from;
-    struct source_node *out = ARENA_ARRAY(a, struct source_node,
+    struct source_node *out = ARENA_ARRAY(&m->to->arena, struct source_node,
                                           from->n_nodes + s->vms.n);
-    struct source_node *there = ARENA_ARRAY(a, struct source_node,
+    struct source_node *there = ARENA_ARRAY(&m->to->arena, struct source_node,
                                             from->n_nodes);
     int64_t now = clock_wall_ms();
     uint32_t n = 0, n_there = 0;
@@ -95,7 +100,7 @@ static void nodes_make(struct making *m)
             out[n++] = from->nodes[i];
     for (uint32_t i = 0; i < s->vms.n; i++)
         if (s->vms.v[i]->ready_ms <= now)
-            out[n++] = vm_show(s, s->vms.v[i], a);
+            out[n++] = vm_show(m, s->vms.v[i]);
     m->present->nodes = there;
     m->present->n_nodes = n_there;
     m->to->nodes = out;
@@ -171,7 +176,7 @@ static struct source_view *view_make(struct reader *r)
     return to;
 }
 
-/* Changes whenever a virtual machine is ready or gone. */
+/* Changes whenever a virtual machine is ready, drains or is gone. */
 static uint64_t machines_state(const struct shadow *s)
 {
     int64_t now = clock_wall_ms();
@@ -213,7 +218,16 @@ static enum status do_read(void *handle, int64_t deadline_mono_ms,
 static enum status do_drain(void *handle, struct source_drain *d,
                             int64_t deadline_mono_ms, struct err *err)
 {
-    (void)handle, (void)deadline_mono_ms, (void)err;
+    const struct reader *r = handle;
+    struct shadow *s = r->shadow;
+
+    (void)deadline_mono_ms, (void)err;
+    pthread_mutex_lock(&s->lock);
+    for (uint32_t i = 0; i < s->vms.n; i++)
+        if (strcmp(s->vms.v[i]->id, d->node_id) == 0)
+            s->vms.v[i]->drains = true;
+    s->version++;
+    pthread_mutex_unlock(&s->lock);
     d->got = SOURCE_DRAIN_DONE;
     return ST_OK;
 }
