@@ -255,7 +255,7 @@ def test_annotated_pods_are_not_evicted(plane, tmp_path, annotations):
         mark = two_half_used_nodes(plane, d, annotations=annotations)
         d.stays(lambda: d.count() == {"cpu": 2}, 8, "a node with a protected pod was ended")
         assert not d.evictions(mark)
-        assert list(annotations)[0].split("/")[1] in json.dumps(d.get("/v1/nodes")[1]), "the reason is told"
+        d.until(lambda: list(annotations)[0].split("/")[1] in json.dumps(d.get("/v1/nodes")[1]), why="the reason is told")
 
 
 def test_a_budget_refuses_and_is_a_reason_not_a_loop(plane, tmp_path):
