@@ -372,10 +372,13 @@ static void tick(struct control *c)
  * writer's.  One that could not be written is tried again. */
 static void commit(struct control *c, bool planned)
 {
-    bool was = c->ledger.journal_ok;
+    bool was = c->ledger.journal_ok, due;
 
-    if (was ? c->ledger.writer != NULL
-            : planned || c->env.mono_ms >= c->ledger.again_ms)
+    if (was)
+        due = c->ledger.writer; /* else send_due() has */
+    else
+        due = planned || c->env.mono_ms >= c->ledger.again_ms;
+    if (due)
         send_commit_begin(&c->send);
     if (!was && c->ledger.journal_ok) /* no writer: it is known already */
         env_wake_mono(&c->env, c->env.mono_ms);

@@ -57,7 +57,7 @@ struct journal {
     VEC(sqlite3 *) before;
     int64_t next_event;
     bool in_batch;
-    bool lent; /* another thread commits: nobody else uses it */
+    bool lent;         /* another thread commits: nobody else uses it */
     struct err broken; /* the batch's first failure; status ST_OK: none */
     /* words.c's */
     struct hash kept;

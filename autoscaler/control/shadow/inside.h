@@ -12,7 +12,7 @@
 struct vm { /* a virtual machine; heap */
     char id[64], request_id[64], type[64], zone[48], provider[48];
     bool spot;
-    bool drains; /* as its source was asked */
+    bool drains;      /* as its source was asked */
     int64_t ready_ms; /* wall: it runs */
 };
 

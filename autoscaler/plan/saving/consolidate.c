@@ -206,50 +206,14 @@ static bool comparable(const struct attempt *a, uint32_t first, uint32_t other,
     return true;
 }
 
-/* Per type, how many more it has than its min. */
-static uint32_t *spare_of(const struct candidate *d)
-{
-    const struct problem *s = d->t->s;
-    uint32_t *spare = ARENA_ARRAY(d->arena, uint32_t, s->n_types);
-
-    for (uint32_t t = 0; t < s->n_types; t++) {
-        uint32_t kept = d->type_count[t] - d->type_ended[t];
-
-        spare[t] = kept > s->types[t].min ? kept - s->types[t].min : 0;
-    }
-    return spare;
-}
-
-/* Does a node that nothing needs go, some time?  Else nothing is saved on it. */
-static bool goes_when_idle(const struct problem *s, const struct pb_node *n,
-                           uint32_t *spare)
-{
-    return shrink_may_end(s, n) && n->idle_timeout_ms >= 0 &&
-           (n->type == NONE || (spare[n->type] > 0 && spare[n->type]--));
-}
-
-/* Per node, whether something is placed on it. */
-static bool *needed_in(const struct candidate *d)
-{
-    bool *needed = ARENA_ARRAY(d->arena, bool, d->t->s->n_nodes);
-
-    for (uint32_t i = 0; i < d->classes.n; i++) {
-        const struct node_class *c = &d->classes.v[i];
-
-        for (uint32_t k = 0; k < c->n && c->kind == CLASS_THERE; k++)
-            needed[d->members[c->first + k]] = c->placed != NONE;
-    }
-    return needed;
-}
-
 /* Of the nodes that something is on or comes to, and of what is bought: an idle
  * one that takes over costs its price, since it could go otherwise.  One that was
  * needed and stays all the same costs what it did. */
 static int64_t cost_of(const struct attempt *a, const struct candidate *d)
 {
     const struct problem *s = d->t->s;
-    const bool *needed = needed_in(d);
-    uint32_t *spare = spare_of(d);
+    const bool *needed = nodes_needed(d);
+    uint32_t *spare = types_spare(d);
     int64_t sum = d->bought_cost;
 
     for (uint32_t i = 0; i < s->n_nodes; i++) {
@@ -258,7 +222,7 @@ static int64_t cost_of(const struct attempt *a, const struct candidate *d)
 
         if (!limits_counts(n) || n->price_micros_hour <= 0 || a->moved[i])
             continue;
-        if (!used && !a->gone[i] && !goes_when_idle(s, n, spare))
+        if (!used && !a->gone[i] && !node_goes_when_idle(s, n, spare))
             used = a->needed[i];
         if (used)
             sum = amount_add(sum, n->price_micros_hour);
@@ -270,13 +234,13 @@ static int64_t cost_of(const struct attempt *a, const struct candidate *d)
 static bool *taken_over(const struct attempt *a, const struct candidate *d)
 {
     const struct problem *s = d->t->s;
-    bool *over = needed_in(d);
-    uint32_t *spare = spare_of(d);
+    bool *over = nodes_needed(d);
+    uint32_t *spare = types_spare(d);
 
     for (uint32_t i = 0; i < s->n_nodes; i++)
         over[i] = (over[i] || a->taking[i]) && !a->needed[i] &&
                   !running_load_busy(&s->nodes[i]) &&
-                  goes_when_idle(s, &s->nodes[i], spare);
+                  node_goes_when_idle(s, &s->nodes[i], spare);
     return over;
 }
 
@@ -576,7 +540,7 @@ static int64_t search(struct candidate *best, struct verdict *verdicts,
     a.now = &now;
     a.moved = ARENA_ARRAY(best->arena, bool, s->n_nodes);
     a.taking = ARENA_ARRAY(best->arena, bool, s->n_nodes);
-    a.needed = needed_in(best);
+    a.needed = nodes_needed(best);
     a.cost = cost_of(&a, best);
     if (free_idle(&a, best))
         return 0;

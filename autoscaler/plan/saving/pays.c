@@ -3,6 +3,46 @@
  */
 #include "pays.h"
 
+#include "../limits.h"
+#include "../shrink.h"
+
+/* ---- what may go */
+
+uint32_t *types_spare(const struct candidate *d)
+{
+    const struct problem *s = d->t->s;
+    uint32_t *spare = ARENA_ARRAY(d->arena, uint32_t, s->n_types);
+
+    for (uint32_t t = 0; t < s->n_types; t++) {
+        uint32_t kept = d->type_count[t] - d->type_ended[t];
+
+        spare[t] = kept > s->types[t].min ? kept - s->types[t].min : 0;
+    }
+    return spare;
+}
+
+bool node_goes_when_idle(const struct problem *s, const struct pb_node *n,
+                         uint32_t *spare)
+{
+    return shrink_may_end(s, n) && n->idle_timeout_ms >= 0 &&
+           (n->type == NONE || (spare[n->type] > 0 && spare[n->type]--));
+}
+
+bool *nodes_needed(const struct candidate *d)
+{
+    bool *needed = ARENA_ARRAY(d->arena, bool, d->t->s->n_nodes);
+
+    for (uint32_t i = 0; i < d->classes.n; i++) {
+        const struct node_class *c = &d->classes.v[i];
+
+        for (uint32_t k = 0; k < c->n && c->kind == CLASS_THERE; k++)
+            needed[d->members[c->first + k]] = c->placed != NONE;
+    }
+    return needed;
+}
+
+/* ---- a move */
+
 /* What a move costs: both machines while the new one comes and the work of the old
  * one has its time, and the new one while work begins again. */
 enum { OVERLAP_S = 600, DRAINED_S = 3600, RESTART_S = 900, HOUR_S = 3600 };
@@ -60,11 +100,11 @@ static int64_t price_of_new(const struct move *m)
 
 bool move_pays(const struct move *m)
 {
-    int64_t new = price_of_new(m), cost = 0;
+    int64_t price = price_of_new(m), cost = 0;
 
     if (m->d->bought_cost > 0)
         cost += m->price / HOUR_S * OVERLAP_S;
     if (m->busy)
-        cost += m->price / HOUR_S * DRAINED_S + new / HOUR_S * RESTART_S;
-    return new <= 0 || regret(m) >= cost;
+        cost += m->price / HOUR_S * DRAINED_S + price / HOUR_S * RESTART_S;
+    return price <= 0 || regret(m) >= cost;
 }
