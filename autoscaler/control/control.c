@@ -248,7 +248,7 @@ static bool make_plan(struct control *c, struct status_page *page,
     *ret = snapshot_take(&c->known, page);
     c->unconfirmed = ret->unconfirmed;
     c->fresh = sources_fresh_set(&c->sources);
-    if (c->unconfirmed)
+    if (c->unconfirmed || send_awaits_view(&c->send))
         sources_hurry(&c->sources);
     env_wake_mono(&c->env, ret->confirmed_ms);
     env_wake_wall(&c->env, snapshot_changes_ms(&c->known));

@@ -272,6 +272,18 @@ static void machine_send(struct send *s, struct machine *m)
         source_drain(s->sources, m, drains_work(s, m));
 }
 
+bool send_awaits_view(const struct send *s)
+{
+    for (uint32_t k = 0; k < s->ledger->fleet.n; k++) {
+        const struct machine *m = s->ledger->fleet.v[k];
+
+        if (m->state == STATE_STOPPING && !m->busy && !m->maybe.end_sent &&
+            !sources_seen_since(s->sources, m->since_ms))
+            return true;
+    }
+    return false;
+}
+
 bool send_may_end(const struct send *s)
 {
     for (uint32_t i = 0; i < s->providers->all.n; i++) {

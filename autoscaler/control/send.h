@@ -24,6 +24,8 @@ struct send {
 };
 
 void send_due(struct send *s);
+/* Does an end wait for a reading that begins after it was decided? */
+bool send_awaits_view(const struct send *s);
 /* Could an end leave that waited for a reading? */
 bool send_may_end(const struct send *s);
 /* The journal alone.  Waits for the disk, at the daemon's end; false: it could not
