@@ -278,6 +278,26 @@ static void test_the_schedulers_word(void **state)
     n = node_of(w.view, "n1");
     assert_true(amount(n->total, UNTRIED_RESOURCE) == 0);
     assert_true(amount(n->available, "CPU") == 8);
+    /* a scheduler that takes half a second a pod has not come to it yet */
+    for (int i = 0; i < 100; i++)
+        scheduler_bound(&w.store, w.now_ms - 50000 + i * 500);
+    for (int i = 0; i < 20; i++) {
+        char name[8];
+
+        snprintf(name, sizeof name, "w%d", i);
+        pending(&w, name, "1", "", "");
+    }
+    view(&w);
+    assert_true(amount(node_of(w.view, "n1")->total, UNTRIED_RESOURCE) == 1);
+    assert_in_range(w.due - w.now_ms, 9000, 11000);
+    w.now_ms = w.due;
+    view(&w);
+    assert_true(amount(node_of(w.view, "n1")->total, UNTRIED_RESOURCE) == 0);
+    for (int i = 0; i < 20; i++)
+        put(&w, pods_put, true,
+            "{'metadata': {'name': 'w%d', 'uid': 'u-w%d', 'namespace': 'ns'}, "
+            "'spec': {'containers': []}}",
+            i, i);
     /* something ended there: it may have room now */
     bound(&w, "b", "n1", "1", "", "");
     view(&w);

@@ -336,14 +336,16 @@ struct pods_store {
     struct records pods, nodes, daemons, groups, volcano;
     struct records volumes, claims, classes, csi, spaces;
     bool hides_volumes; /* we may not read one of these kinds, or there is none */
-    bool hides_spaces;       /* nor namespaces */
-    struct hash shapes;      /* struct pod_shape, by key */
-    struct hash labels;      /* struct pod_labels, by key */
-    uint64_t views;          /* made so far */
-    uint64_t version;        /* grows with each change that matters */
-    int64_t changed_mono_ms; /* the first change since the last view */
-    bool urgent;             /* work or room came */
-    uint32_t garbled;        /* objects that were none, since the start */
+    bool hides_spaces;         /* nor namespaces */
+    struct hash shapes;        /* struct pod_shape, by key */
+    struct hash labels;        /* struct pod_labels, by key */
+    uint64_t views;            /* made so far */
+    uint64_t version;          /* grows with each change that matters */
+    int64_t changed_mono_ms;   /* the first change since the last view */
+    bool urgent;               /* work or room came */
+    uint32_t garbled;          /* objects that were none, since the start */
+    int64_t bound_ms, pace_us; /* when the scheduler bound a pod last, mono; and
+                                * how long one takes it while it is busy */
 };
 
 void pods_store_init(struct pods_store *s, const struct pods_rules *rules);
@@ -522,6 +524,8 @@ void untried_count(struct builder *m, uint32_t waiting);
 bool said_is_old(const struct builder *m, const struct pod_shape *s);
 /* Keeps what the condition says, for a person. */
 void said_keep(struct pod_shape *s, const char *message);
+/* The scheduler has bound a pod. */
+void scheduler_bound(struct pods_store *s, int64_t now_mono_ms);
 
 /* ---- machine.c: what names tell; "" when they tell nothing */
 const char *machine_arch(const char *machine); /* "arm64" */

@@ -127,6 +127,8 @@ void pods_put(void *records, const json_t *o, bool gone)
         return;
     }
     old = (struct pod *)records_take(r, p->item.id);
+    if (old && !*old->node && *p->node)
+        scheduler_bound(s, clock_mono_ms());
     if (gone || p->state == POD_OVER) {
         if (old) {
             touch(s, old->node);

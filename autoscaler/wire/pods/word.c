@@ -5,6 +5,7 @@
  * tries again when one changes.  So a node that is Ready and has not changed for
  * a while has no place for any pod that still waits, whatever we believe of its
  * room: there are more conditions (volumes, limits, plug-ins) than can be read.
+ * That while is its longest back-off, and its own pace for all that wait.
  * Nodes that came or changed lately, or come up still, are room; all are while
  * it is behind: it says of how many nodes it speaks.
  *
@@ -23,7 +24,8 @@
 
 enum {
     TRIED_MS = 15000, /* kube-scheduler's longest back-off is 10 s */
-    EACH_MS = 20,     /* it tries so many pods one after the other */
+    EACH_MS = 20, /* it tries one pod after the other, each so long at least */
+    BUSY_MS = 1000, /* who binds nothing for so long does not hurry */
     SAID_MAX = 500,
     OLD_MS = 120000, /* so long it may be behind */
 };
@@ -63,12 +65,29 @@ bool said_is_old(const struct builder *m, const struct pod_shape *s)
            m->in->now_mono_ms - s->said_ms < OLD_MS;
 }
 
+void scheduler_bound(struct pods_store *s, int64_t now_mono_ms)
+{
+    int64_t gap_ms = now_mono_ms - s->bound_ms;
+
+    if (s->bound_ms && gap_ms < BUSY_MS)
+        s->pace_us += (gap_ms * 1000 - s->pace_us) / 16;
+    s->bound_ms = now_mono_ms;
+}
+
+static int64_t each_ms(const struct builder *m)
+{
+    const struct pods_store *s = m->in->store;
+    bool recent = s->bound_ms && m->in->now_mono_ms - s->bound_ms < OLD_MS;
+
+    return recent && s->pace_us / 1000 > EACH_MS ? s->pace_us / 1000 : EACH_MS;
+}
+
 /* It may have room that the scheduler is about to use, or will have it. */
 static bool is_untried(struct builder *m, const struct view_node *n,
                        uint32_t waiting)
 {
     const struct knode *k = n->k;
-    int64_t left = k->touched_ms + TRIED_MS + (int64_t)EACH_MS * waiting -
+    int64_t left = k->touched_ms + TRIED_MS + each_ms(m) * waiting -
                    m->in->now_mono_ms;
 
     if (!k->ready || (n->passing && !k->up && k->n_lasting < k->taints.n) ||
