@@ -7,6 +7,7 @@
  */
 #include "inside.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -266,21 +267,39 @@ static void group_free(struct pods_store *s, struct item *x)
     free(x);
 }
 
+static const struct {
+    size_t at; /* its struct records in the store */
+    void (*free)(struct pods_store *s, struct item *x);
+} kinds[] = {
+#define KIND(name, free) \
+    { \
+        offsetof(struct pods_store, name), free \
+    }
+    KIND(pods, pod_free),
+    KIND(nodes, node_free),
+    KIND(daemons, daemon_free),
+    KIND(groups, group_free),
+    KIND(volcano, group_free),
+    KIND(volumes, records_object_free),
+    KIND(claims, records_object_free),
+    KIND(classes, records_object_free),
+    KIND(csi, records_object_free),
+    KIND(spaces, records_object_free),
+#undef KIND
+};
+
+static struct records *records_of(struct pods_store *s, size_t kind)
+{
+    return (struct records *)((char *)s + kinds[kind].at);
+}
+
 void pods_store_init(struct pods_store *s, const struct pods_rules *rules)
 {
     pthread_condattr_t attr;
 
-    *s = (struct pods_store){.rules = rules,
-                             .pods = {.store = s, .free = pod_free},
-                             .nodes = {.store = s, .free = node_free},
-                             .daemons = {.store = s, .free = daemon_free},
-                             .groups = {.store = s, .free = group_free},
-                             .volcano = {.store = s, .free = group_free}};
-    struct records *objects[] = {&s->volumes, &s->claims, &s->classes, &s->csi,
-                                 &s->spaces};
-
-    for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
-        *objects[i] = (struct records){.store = s, .free = records_object_free};
+    *s = (struct pods_store){.rules = rules};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        *records_of(s, i) = (struct records){.store = s, .free = kinds[i].free};
     pthread_mutex_init(&s->lock, NULL);
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -290,13 +309,9 @@ void pods_store_init(struct pods_store *s, const struct pods_rules *rules)
 
 void pods_store_done(struct pods_store *s)
 {
-    struct records *all[] = {&s->pods,    &s->nodes,   &s->daemons,
-                             &s->groups,  &s->volumes, &s->claims,
-                             &s->classes, &s->csi,     &s->spaces};
-
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        records_sweep(s, all[i], true);
-        hash_done(&all[i]->by_id);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        records_sweep(s, records_of(s, i), true);
+        hash_done(&records_of(s, i)->by_id);
     }
     hash_done(&s->shapes);
     hash_done(&s->labels);
