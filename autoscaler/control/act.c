@@ -182,7 +182,7 @@ static void intend(struct acting *d, uint32_t offer,
     const char *for_whom = sum->demand == NONE
                                ? "the minimum"
                                : now->str[now->demands[sum->demand].owner];
-    char request[REQUEST_ID_MAX], first[48];
+    char request[MARK_MAX], first[48];
 
     d->offer = offer;
     d->at = d->given = 0;

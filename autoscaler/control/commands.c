@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../base/alloc.h"
+#include "ours.h"
 #include "prices/agreed.h"
 
 _Static_assert((int)MAIL_COMMAND == (int)COMMAND_MAIL, "the API posts it");
@@ -135,6 +136,10 @@ static void adopt(struct commands *c, struct command *cmd)
              asker(cmd));
         cmd->count++;
     }
+    if (!*cmd->machine && !ours_alone(c->ledger)) {
+        emit(c->env, "journal.alone", c->ledger->path, "", "by %s", asker(cmd));
+        return;
+    }
     if (!cmd->count)
         cmd->status = err_set(
             &cmd->err, ST_NOT_FOUND, "%s%s",
@@ -191,6 +196,18 @@ static void append(struct commands *c, struct command *cmd)
     *last = &cmd->mail;
 }
 
+/* What nobody would act on is not promised. */
+static void request(struct commands *c, struct command *cmd)
+{
+    if (ours_stands(c->ledger))
+        cmd->status = err_set(&cmd->err, ST_RETRY,
+                              "another daemon has a copy of this journal and "
+                              "began earlier: ask that one, or stop it and say "
+                              "`davit adopt` here");
+    else
+        requests_fold(c->requests, cmd);
+}
+
 void commands_fold(struct commands *c, struct mail *mail)
 {
     struct command *cmd = (struct command *)mail;
@@ -200,7 +217,7 @@ void commands_fold(struct commands *c, struct mail *mail)
     cmd->batch = c->ledger->batch;
     switch (cmd->kind) {
     case COMMAND_REQUEST_PUT:
-    case COMMAND_REQUEST_DROP: requests_fold(c->requests, cmd); break;
+    case COMMAND_REQUEST_DROP: request(c, cmd); break;
     case COMMAND_PROTECT:
     case COMMAND_CORDON:
     case COMMAND_DRAIN: mark(c->env, c->ledger, cmd); break;

@@ -15,6 +15,7 @@
 #include "../base/log.h"
 #include "../plan/planner.h"
 #include "control_inside.h"
+#include "ours.h"
 #include "publish.h"
 #include "rare.h"
 #include "report/stops.h"
@@ -270,14 +271,14 @@ static bool make_plan(struct control *c, struct status_page *page,
 }
 
 /* Writes down what the plan means, and does it.  As long as nothing can be
- * written down the plan is only shown. */
+ * written down, or another daemon does it, the plan is only shown. */
 static void carry_out(struct control *c, struct status_page *page,
                       const struct taken *taken)
 {
     bool waits;
     uint32_t n;
 
-    if (!c->ledger.journal_ok)
+    if (!c->ledger.journal_ok || ours_stands(&c->ledger))
         return;
     displacing_take(&c->displacing, page->now, page->plan);
     waits = improvement_waits(&c->improvement, page->plan);

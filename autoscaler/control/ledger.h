@@ -11,6 +11,7 @@
 
 #include "../cloud/cloud.h"
 #include "../model/fleet.h"
+#include "../model/mark.h"
 #include "env.h"
 #include "ha/ha.h"
 
@@ -44,8 +45,15 @@ struct provider_facts {
     bool listed;        /* a good list of it was seen in this journal's life */
 };
 struct ours {
-    char owner[8];    /* six hexadecimal digits */
-    bool began_empty; /* it had no machines when it was opened */
+    char owner[MARK_OWNER + 1];     /* six hexadecimal digits */
+    bool began_empty;               /* it had no machines when it was opened */
+    struct incarnation incarnation; /* of this process */
+    int64_t alone_s; /* wall: until then launches that are not known may be of
+                      * an earlier process of this very journal */
+    int64_t last_s;  /* of the last request id, */
+    uint32_t nth;    /* so many of that second */
+    char elder[40], younger[40]; /* a launch of a daemon that has a copy of this
+                                  * journal, and began earlier, later; "" */
     VEC(struct provider_facts) providers;
 };
 

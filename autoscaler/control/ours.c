@@ -3,6 +3,7 @@
  */
 #include "ours.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +11,11 @@
 #include "../base/alloc.h"
 #include "../base/random.h"
 
-#define MARK "davit-"
 #define OWNER_KEY "owner"
-enum { OWNER_DIGITS = 6, RANDOM_BYTES = 7 };
+#define INCARNATION_KEY "incarnation"
+#define ELDER_KEY "elder"
 
-enum { KEY_MAX = 96 };
+enum { KEY_MAX = 96, DAY_S = 86400 };
 
 static const char *key_of(const char *what, const char *provider,
                           char key[KEY_MAX])
@@ -80,7 +81,7 @@ static void value_write(struct ledger *l, const char *what,
 
 static void owner_make(struct ledger *l)
 {
-    unsigned char r[OWNER_DIGITS / 2];
+    unsigned char r[MARK_OWNER / 2];
 
     if (l->ha)
         ha_digest(l->ha, r, sizeof r);
@@ -90,6 +91,46 @@ static void owner_make(struct ledger *l)
     journal_put_value(l->env->journal, OWNER_KEY, l->ours.owner, NULL);
 }
 
+/* ---- the incarnation */
+
+static int64_t now_s(const struct ledger *l)
+{
+    return l->env->now_ms / 1000;
+}
+
+static void incarnation_write(struct ledger *l)
+{
+    char text[48];
+
+    snprintf(text, sizeof text, "%u %" PRId64, l->ours.incarnation.starts,
+             l->ours.last_s);
+    /* The commit tells when it fails. */
+    journal_put_value(l->env->journal, INCARNATION_KEY, text, NULL);
+}
+
+/* One start more.  A clock that was set back makes no launch of an earlier process
+ * a later one. */
+static void incarnation_open(struct ledger *l)
+{
+    struct ours *o = &l->ours;
+    struct arena a = {0};
+    const char *text = "", *elder = "";
+    unsigned char r[2];
+    char *end;
+
+    journal_value(l->env->journal, INCARNATION_KEY, &a, &text, NULL);
+    journal_value(l->env->journal, ELDER_KEY, &a, &elder, NULL);
+    random_bytes(r, sizeof r);
+    o->incarnation = (struct incarnation){
+        ((uint32_t)strtoul(text, &end, 10) + 1) % INCARNATION_STARTS,
+        (r[0] | (uint32_t)r[1] << 8) % INCARNATION_CHANCE};
+    o->last_s = strtoll(end, NULL, 10);
+    o->alone_s = o->last_s > now_s(l) ? o->last_s : now_s(l);
+    snprintf(o->elder, sizeof o->elder, "%s", elder);
+    arena_done(&a);
+    incarnation_write(l);
+}
+
 enum status ours_open(struct ledger *l, struct err *err)
 {
     struct arena a = {0};
@@ -97,10 +138,12 @@ enum status ours_open(struct ledger *l, struct err *err)
     enum status s = journal_value(l->env->journal, OWNER_KEY, &a, &owner, err);
 
     l->ours.began_empty = l->fleet.n == 0;
-    snprintf(l->ours.owner, sizeof l->ours.owner, "%.*s", OWNER_DIGITS, owner);
-    if (s == ST_OK && strlen(owner) != OWNER_DIGITS)
+    snprintf(l->ours.owner, sizeof l->ours.owner, "%.*s", MARK_OWNER, owner);
+    if (s == ST_OK && strlen(owner) != MARK_OWNER)
         owner_make(l);
     arena_done(&a);
+    if (s == ST_OK)
+        incarnation_open(l);
     return s;
 }
 
@@ -118,6 +161,8 @@ void ours_close(struct ledger *l)
 void ours_rewrite(struct ledger *l)
 {
     journal_put_value(l->env->journal, OWNER_KEY, l->ours.owner, NULL);
+    journal_put_value(l->env->journal, ELDER_KEY, l->ours.elder, NULL);
+    incarnation_write(l);
     for (uint32_t i = 0; i < l->ours.providers.n; i++) {
         const struct provider_facts *f = &l->ours.providers.v[i];
 
@@ -128,14 +173,81 @@ void ours_rewrite(struct ledger *l)
     }
 }
 
-void ours_request_id(const struct ledger *l, char ret[REQUEST_ID_MAX])
+/* Those of one second are numbered; when there are too many, the next one has
+ * begun. */
+void ours_request_id(struct ledger *l, char ret[MARK_MAX])
 {
-    unsigned char r[RANDOM_BYTES];
-    char chance[2 * RANDOM_BYTES + 1];
+    struct ours *o = &l->ours;
+    struct request_mark m = {.by = o->incarnation};
 
-    random_bytes(r, sizeof r);
-    hex(r, sizeof r, chance);
-    snprintf(ret, REQUEST_ID_MAX, MARK "%s%s", l->ours.owner, chance);
+    if (now_s(l) > o->last_s || ++o->nth == MARK_NTH) {
+        o->last_s = now_s(l) > o->last_s ? now_s(l) : o->last_s + 1;
+        o->nth = 0;
+    }
+    snprintf(m.owner, sizeof m.owner, "%s", o->owner);
+    m.at_s = o->last_s;
+    m.nth = o->nth;
+    mark_write(&m, ret);
+    if (!l->ha) /* a leader's lease says who launches */
+        incarnation_write(l);
+}
+
+/* ---- a copy of our journal */
+
+/* Was it launched by a daemon that has our journal's mark, is not this process, and
+ * runs now: since this process began?  Of earlier processes the journal has all,
+ * but of one that was restored. */
+static bool is_of_copy(const struct ledger *l, const char *request_id,
+                       struct request_mark *ret)
+{
+    const struct ours *o = &l->ours;
+
+    return !l->ha && mark_read(request_id, ret) &&
+           strcmp(ret->owner, o->owner) == 0 &&
+           (ret->by.starts != o->incarnation.starts ||
+            ret->by.chance != o->incarnation.chance) &&
+           ret->at_s > o->alone_s && ret->at_s <= now_s(l) + DAY_S;
+}
+
+void ours_found(struct ledger *l, const struct machine *m)
+{
+    struct ours *o = &l->ours;
+    struct request_mark k;
+    bool later;
+
+    if (!machine_is_anothers(m) || !is_of_copy(l, m->request_id, &k))
+        return;
+    later = incarnation_younger(o->incarnation, k.by);
+    if (*(later ? o->elder : o->younger))
+        return;
+    snprintf(later ? o->elder : o->younger, sizeof o->elder, "%s",
+             m->request_id);
+    if (later)
+        journal_put_value(l->env->journal, ELDER_KEY, o->elder, NULL);
+    emit(l->env, "journal.copied", l->path, "",
+         "%s in %s was launched by another daemon with a copy of this journal, "
+         "which began %s",
+         m->cloud_id, m->provider,
+         later ? "earlier: this daemon launches, drains and ends nothing more "
+                 "before `davit adopt`"
+               : "later: it is to be stopped");
+}
+
+bool ours_stands(const struct ledger *l)
+{
+    return *l->ours.elder;
+}
+
+bool ours_alone(struct ledger *l)
+{
+    struct ours *o = &l->ours;
+    bool was = !*o->elder && !*o->younger;
+
+    if (*o->elder)
+        journal_put_value(l->env->journal, ELDER_KEY, "", NULL);
+    o->elder[0] = o->younger[0] = '\0';
+    o->alone_s = now_s(l);
+    return was;
 }
 
 /* ---- machines that the ledger does not know */
@@ -155,9 +267,12 @@ enum adoption ours_of(const struct ledger *l, const char *provider,
 {
     const struct provider_facts *f = facts_find(&l->ours, provider);
 
+    struct request_mark k;
+
     if (has_mark(request_id))
         return strncmp(request_id + sizeof MARK - 1, l->ours.owner,
-                       OWNER_DIGITS) == 0
+                       MARK_OWNER) == 0 &&
+                       !is_of_copy(l, request_id, &k)
                    ? ADOPTED
                    : ADOPTED_OTHER_OWNER;
     return l->ours.began_empty && !(f && f->listed) ? ADOPTED_NEW_JOURNAL

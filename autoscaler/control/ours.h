@@ -4,13 +4,16 @@
  *
  * A journal has an owner, six hexadecimal digits made by chance when it begins
  * (high availability: made of the lease's name, so that each leader has the
- * same).  Every request id carries it, "davit-<owner><14 digits>", and so does
- * what comes of it.  For each provider the journal knows the place it is of
+ * same).  Every request id carries it, with the incarnation that launches and the
+ * time (model/mark.h), and so does what comes of it.  For each provider the journal knows the place it is of
  * (plug-in, cluster, and the options that say where).
  *
  * What may be another's is held: it counts, and is not ended before a person
  * says so (`davit adopt`):
  * - a machine with another owner's mark;
+ * - a machine with ours that another process launched while this one ran: it has a
+ *   copy of this journal (a cloned disk).  The one that began later stands: it
+ *   launches, drains and ends nothing before a person says `davit adopt`;
  * - a machine without a mark that was there before this journal: it is in the
  *   first good list of its provider.
  * Control thread only.
@@ -21,19 +24,24 @@
 #include "configuration.h"
 #include "ledger.h"
 
-enum { REQUEST_ID_MAX = 40 };
-
-/* Reads the journal's owner, or gives it one. */
+/* Reads the journal's owner, or gives it one, and begins an incarnation. */
 enum status ours_open(struct ledger *l, struct err *err);
 void ours_close(struct ledger *l);
 /* Puts all of it into the batch again. */
 void ours_rewrite(struct ledger *l);
 
-/* A request id of ours, by chance. */
-void ours_request_id(const struct ledger *l, char ret[REQUEST_ID_MAX]);
+/* A request id of ours, that no other launch has. */
+void ours_request_id(struct ledger *l, char ret[MARK_MAX]);
 /* Of a machine that the ledger does not know. */
 enum adoption ours_of(const struct ledger *l, const char *provider,
                       const char *request_id);
+/* A machine was found, and is another's: is it of a copy of our journal? */
+void ours_found(struct ledger *l, const struct machine *m);
+/* A daemon with a copy of our journal began earlier: nothing is done before a
+ * person says that we are alone. */
+bool ours_stands(const struct ledger *l);
+/* He does.  True: nobody had thought otherwise. */
+bool ours_alone(struct ledger *l);
 /* Adopted by itself, though no launch of ours made it? */
 bool machine_stranger(const struct machine *m);
 /* For people: ", ..."; "" for ours. */

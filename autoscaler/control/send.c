@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "last_look.h"
+#include "ours.h"
 #include "rare.h"
 #include "settle.h"
 
@@ -286,6 +287,8 @@ bool send_awaits_view(const struct send *s)
 
 bool send_may_end(const struct send *s)
 {
+    if (ours_stands(s->ledger))
+        return false;
     for (uint32_t i = 0; i < s->providers->all.n; i++) {
         const struct provider_state *p = s->providers->all.v[i];
 
@@ -300,7 +303,7 @@ bool send_may_end(const struct send *s)
 /* What is on disk, and still so by what this step has seen. */
 static void all_send(struct send *s)
 {
-    if (!ledger_leads(s->ledger))
+    if (!ledger_leads(s->ledger) || ours_stands(s->ledger))
         return;
     for (uint32_t i = 0; i < s->ledger->fleet.n; i++)
         machine_send(s, s->ledger->fleet.v[i]);

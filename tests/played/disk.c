@@ -290,6 +290,43 @@ void disk_unlink(struct disk *d, const char *name)
     }
 }
 
+static bool node_copy(struct disk *d, const struct node *from, const char *to)
+{
+    struct node *f = node_find(d, to);
+
+    if (!f && (f = node_find(d, "")))
+        sqlite3_snprintf(sizeof f->name, f->name, "%s", to);
+    if (!f)
+        return false;
+    node_resize(f, 0);
+    node_resize(f, from->n);
+    if (from->n)
+        memcpy(f->v, from->v, (size_t)from->n);
+    node_synced(f);
+    f->exists = true;
+    return true;
+}
+
+bool disk_copy(struct disk *d, const char *from, const char *to)
+{
+    bool all = true;
+
+    for (int i = 0; i < 2 && all; i++) {
+        const char *end = i ? "-wal" : "";
+        char a[256], b[256];
+        const struct node *f;
+
+        sqlite3_snprintf(sizeof a, a, "%s%s", from, end);
+        sqlite3_snprintf(sizeof b, b, "%s%s", to, end);
+        f = node_find(d, a);
+        if (f && f->exists)
+            all = node_copy(d, f, b);
+        else
+            all = i > 0;
+    }
+    return all;
+}
+
 /* With its last user. */
 static void unlinked_free(struct disk *d)
 {

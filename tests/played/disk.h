@@ -41,6 +41,9 @@ void disk_process_gone(struct disk *d);
 /* Somebody deletes a file, and what SQLite has beside it, under who has it open: they
  * go on with it, and nobody else finds it. */
 void disk_unlink(struct disk *d, const char *name);
+/* A file, and its log, as they are now: also while somebody has them open, as a copy
+ * of a whole disk has them.  False: there is no such file, or no room. */
+bool disk_copy(struct disk *d, const char *from, const char *to);
 /* One byte of a file is another; false: there is no such byte. */
 bool disk_damage(struct disk *d, const char *name, int64_t at);
 bool disk_is_bad(const struct disk *d);  /* full, read-only, about to fail

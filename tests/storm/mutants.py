@@ -2,7 +2,9 @@
 """Is the observer awake?  Each mutant breaks a law in the loop; storms must show it.
 
 A copy of the tree is built once; each mutant is one text put in the place of
-another.  One whose text is no longer there is reported, and a failure.
+another.  One whose text is no longer there is reported, and a failure.  Named
+sequences are played first, then found worlds, then random ones, until one shows
+it: a random world counts that keeps the law with the tree as it is.
 
 usage: mutants.py [--seeds A-B] [NAME...]     ends with `N passed, N failed`
        mutants.py --check    only whether each one's text is there (tests/lint)
@@ -16,6 +18,7 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 C = "autoscaler/control/"
+AS_IT_IS = "build/release/storm-as-it-is"
 # law, name, file, what stands there, what the mutant has; or tuples of both
 MUTANTS = [
     (1, "ends_unasked", C + "ends.c", "bool asks = e->sources->n > 0;", "bool asks = e->sources->n > 99;"),
@@ -83,6 +86,9 @@ MUTANTS = [
     (4, "strangers_overlooked", C + "providers/machines.c", "    else\n        m = adopt(",
      "    else if (cm->phase != DAVIT_STOPPING && *cm->request_id)\n        m = adopt("),
     (4, "others_ended", C + "ledger.c", "!machine_is_anothers(m) &&", ""),
+    (4, "copy_not_seen", C + "ours.c", "return !l->ha && mark_read(", "return l->ha && mark_read("),
+    (4, "elder_stands", C + "ours.c", "later = incarnation_younger(o->incarnation, k.by);", "later = incarnation_younger(k.by, o->incarnation);"),
+    (4, "stands_until_a_start", C + "ours.c", "        journal_put_value(l->env->journal, ELDER_KEY, o->elder, NULL);\n    emit(", "        journal_put_value(l->env->journal, ELDER_KEY, \"\", NULL);\n    emit("),
     (4, "found_seldom", C + "providers/machines.c", "    else\n        m = adopt(",
      "    else if (cm->phase != DAVIT_STOPPING && p->env->now_ms / 400000 % 2)\n        m = adopt("),
     (5, "asked_is_forgotten", C + "settle.c", "return m->maybe.given_up && !m->busy &&", "return !m->busy ||"),
@@ -141,21 +147,24 @@ def run(*command, cwd):
     return subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
 
 
-def violations(tree, seeds, laws=(), known=()):
-    """{(seed, law)}; with laws, until the first of those that is not known."""
-    found = set()
-    p = subprocess.Popen(["build/release/storm", "--seeds", seeds], cwd=tree, stdout=subprocess.PIPE, text=True)
-    for line in p.stdout:
-        m = re.match(r"seed (\d+): law (\d+)", line)
-        if not m:
-            continue
-        one = int(m[1]), int(m[2])
-        found.add(one)
-        if one[1] in laws and one not in known:
-            break
-    p.terminate()
-    p.wait()
-    return found
+def violations(tree, storm, seeds):
+    """Yields (seed, law) as they are found."""
+    p = subprocess.Popen([storm, "--seeds", seeds], cwd=tree, stdout=subprocess.PIPE, text=True)
+    try:
+        for line in p.stdout:
+            if m := re.match(r"seed (\d+): law (\d+)", line):
+                yield int(m[1]), int(m[2])
+    finally:
+        p.terminate()
+        p.wait()
+
+
+def random_shows(tree, law, seeds):
+    """The seed of a world that breaks the law with the mutant alone, or 0."""
+    for seed, broken in violations(tree, "build/release/storm", seeds):
+        if broken in SHOWS[law] and (seed, broken) not in violations(tree, AS_IT_IS, f"{seed}-{seed}"):
+            return seed
+    return 0
 
 
 def mutated(tree, mutant):
@@ -177,22 +186,28 @@ def check():
     return bool(wrong)
 
 
-def mutant_try(tree, mutant, seeds, known):
-    """"" when it was caught, else why not."""
+def shown(tree, law, seeds):
+    """What shows it; "" nothing does."""
+    for goal, what in ("check-sequences", "the sequence"), ("check-found", "the world"):
+        if m := re.search(r"^FAILED +(?:\d+ )?(\S+)", run("make", "-s", goal, cwd=tree).stdout, re.M):
+            return f"{what} {os.path.basename(m[1])}"
+    seed = random_shows(tree, law, seeds)
+    return f"the world of seed {seed}" if seed else ""
+
+
+def mutant_try(tree, mutant, seeds):
+    """(what shows it, else "" and why nothing does)."""
     law, _, path, _, _ = mutant
     text, changed, why = mutated(tree, mutant)
     if why:
-        return why
+        return "", why
     try:
         with open(os.path.join(tree, path), "w", encoding="utf-8") as f:
             f.write(changed)
-        built = run("make", "-s", "build/release/storm", cwd=tree)
+        built = run("make", "-s", "build/release/test_sequences", cwd=tree)
         if built.returncode:
-            return "it does not build: " + built.stdout[-300:]
-        new_ones = {v for v in violations(tree, seeds, SHOWS[law], known) - known if v[1] in SHOWS[law]}
-        if new_ones or any("FAILED" in run("make", "-s", goal, cwd=tree).stdout for goal in ("check-found", "check-sequences")):
-            return ""
-        return f"no world of seeds {seeds} shows it, nor one of found/, nor a sequence"
+            return "", "it does not build: " + built.stdout[-300:]
+        return shown(tree, law, seeds), f"no sequence shows it, no world of found/, nor one of seeds {seeds}"
     finally:
         with open(os.path.join(tree, path), "w", encoding="utf-8") as f:
             f.write(text)
@@ -213,15 +228,15 @@ def main(argv):
             if path and os.path.isfile(os.path.join(ROOT, path)):
                 os.makedirs(os.path.join(tree, os.path.dirname(path)), exist_ok=True)
                 shutil.copy2(os.path.join(ROOT, path), os.path.join(tree, path))
-        built = run("make", "-s", "build/release/storm", cwd=tree)
+        built = run("make", "-s", "build/release/storm", "build/release/test_sequences", cwd=tree)
         if built.returncode:
             print(built.stdout[-2000:])
             return 1
-        known = violations(tree, seeds)
+        shutil.copy2(os.path.join(tree, "build/release/storm"), os.path.join(tree, AS_IT_IS))
         for m in mutants:
-            why = mutant_try(tree, m, seeds, known)
-            failed += bool(why)
-            print(f"{'MISSED' if why else 'caught'}  law {m[0]}  {m[1]}{': ' + why if why else ''}", flush=True)
+            by, why = mutant_try(tree, m, seeds)
+            failed += not by
+            print(f"{'caught' if by else 'MISSED'}  law {m[0]}  {m[1]}: {by or why}", flush=True)
     print(f"{len(mutants) - failed} passed, {failed} failed")
     return failed > 0
 

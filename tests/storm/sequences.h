@@ -85,7 +85,10 @@ struct daemon *first(struct world *w);
     X(44, answer_after_a_sync_tells_its_plan) \
     X(45, closing_takes_long) \
     X(46, journal_deleted) \
-    X(46, journal_deleted_and_nobody_asks)
+    X(46, journal_deleted_and_nobody_asks) \
+    X(59, journal_copied) \
+    X(59, journal_copied_and_the_copy_buys) \
+    X(59, journal_restored_is_no_copy)
 /* test_asked.c: what was known once, and is to be asked again. */
 #define ASKED(X) \
     X(54, name_of_two_nodes) \

@@ -1,7 +1,7 @@
 /*
  * test_time.c - bad days on which what the daemon itself stands on gives way: a sync
  * of its disk, a line of its log, the closing of a plug-in takes its time and the world
- * goes on; somebody deletes its journal.  Part of test_sequences.
+ * goes on; somebody deletes its journal, copies or restores it.  Part of test_sequences.
  */
 #include <string.h>
 
@@ -227,4 +227,107 @@ const char *journal_deleted(void)
 const char *journal_deleted_and_nobody_asks(void)
 {
     return deleted(false);
+}
+
+/* ---- two daemons of one journal */
+
+static const char alone[] = CLUSTER
+    "limits: {max_nodes: 8, idle_timeout: 1m}\n" ONE_CLOUD T4("a", "8");
+static const char copys[] =
+    "cluster: played\nstate: /b/davit.db\n"
+    "limits: {max_nodes: 8, idle_timeout: 1m}\n" ONE_CLOUD T4("a", "8");
+
+/* Not ready, since another daemon has its journal. */
+static bool stands(const struct daemon *d)
+{
+    struct status_page *page = status_get(control_board(d->control));
+    bool any = false;
+
+    for (uint32_t i = 0; page && i < page->n_stops; i++)
+        any = any || (page->stops[i].failing &&
+                      strcmp(page->stops[i].kind, "journal_copied") == 0);
+    status_unref(page);
+    return any;
+}
+
+/* One machine is asked for, and is there.  Then the host's disk is copied, and a
+ * daemon starts from the copy, on another host. */
+static struct world *copied(void)
+{
+    struct world *w = calm(alone, false, 1);
+
+    world_ask(w, 0, GPUS(1));
+    world_run(w, 5 * MINUTE);
+    disk_copy(w->disk, "/a/davit.db", "/b/davit.db");
+    daemon_reload(&w->daemons[1], copys);
+    daemon_start(&w->daemons[1]);
+    world_run(w, MINUTE);
+    return w;
+}
+
+/* 59.  Another owner asks the first daemon.  Its machine is not the copy's to end,
+ * which stands from then on, after a start too. */
+const char *journal_copied(void)
+{
+    struct world *w = copied();
+
+    world_ask(w, 1, GPUS(1));
+    world_run(w, 30 * MINUTE);
+    if (alive(w) != 2 || w->ended)
+        return wrong("%u machines, %u were ended", alive(w), w->ended);
+    daemon_stop(&w->daemons[1]);
+    if (!daemon_start(&w->daemons[1]))
+        return wrong("it does not start: %.150s", w->trouble);
+    world_run(w, MINUTE);
+    return stands(&w->daemons[1]) && !stands(first(w))
+               ? NULL
+               : wrong("the copy stands: %d, the first one: %d",
+                       stands(&w->daemons[1]), stands(first(w)));
+}
+
+/* 59.  What the copy knows of is cleared at the first one, which ends the machine, and
+ * the copy buys another one.  That is not the first one's to end; and when the first
+ * one buys as well, the copy stands. */
+const char *journal_copied_and_the_copy_buys(void)
+{
+    struct world *w = copied();
+
+    world_ask(w, 0, "{\"bundles\": []}");
+    world_run(w, 20 * MINUTE);
+    if (w->ended != 1 || alive(w) != 1)
+        return wrong("%u machines, %u were ended: the test tests nothing",
+                     alive(w), w->ended);
+    world_ask(w, 1, GPUS(3));
+    world_run(w, 20 * MINUTE);
+    if (!stands(&w->daemons[1]) || stands(first(w)))
+        return wrong("the copy stands: %d, the first one: %d",
+                     stands(&w->daemons[1]), stands(first(w)));
+    world_ask(w, 1, "{\"bundles\": []}");
+    world_run(w, 20 * MINUTE);
+    return alive(w) == 1 ? NULL
+                         : wrong("%u machines, not the copy's one", alive(w));
+}
+
+/* 59.  A journal is restored from a copy of some minutes before: what was launched
+ * since is ours, idle by what is known, and nobody stands. */
+const char *journal_restored_is_no_copy(void)
+{
+    struct world *w = calm(alone, false, 1);
+
+    world_ask(w, 0, GPUS(1));
+    world_run(w, 5 * MINUTE);
+    disk_copy(w->disk, "/a/davit.db", "/b/davit.db");
+    world_ask(w, 1, GPUS(1));
+    world_run(w, 5 * MINUTE);
+    daemon_stop(first(w));
+    disk_unlink(w->disk, "/a/davit.db");
+    disk_copy(w->disk, "/b/davit.db", "/a/davit.db");
+    w->owners[1].kept = (struct promise){0}; /* the copy does not know it */
+    if (!daemon_start(first(w)))
+        return wrong("it does not start: %.150s", w->trouble);
+    world_run(w, 20 * MINUTE);
+    return !stands(first(w)) && alive(w) == 1
+               ? NULL
+               : wrong("it stands: %d, %u machines", stands(first(w)),
+                       alive(w));
 }

@@ -85,7 +85,7 @@ static enum adoption mark_adopted(const char *request)
 
 static void test_marks(void **state)
 {
-    char id[REQUEST_ID_MAX];
+    char id[MARK_MAX];
 
     (void)state;
     ours_request_id(&rig.ledger, id);

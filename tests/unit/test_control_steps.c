@@ -250,6 +250,95 @@ static void test_protect(void **state)
     assert_int_equal(cmds[1].status, ST_NOT_FOUND);
 }
 
+/* ---- another daemon has a copy of the journal */
+
+#define TODAY_MS INT64_C(1790000000000)
+
+static struct machine *found(const char *id, struct incarnation by, int64_t ms)
+{
+    struct request_mark mark = {.by = by, .at_s = ms / 1000};
+    char request[MARK_MAX];
+    struct call_machine cm = {.id = id,
+                              .request_id = request,
+                              .type = "t",
+                              .zone = "",
+                              .address = "",
+                              .detail = "",
+                              .unit = "",
+                              .held = "",
+                              .phase = DAVIT_RUNNING};
+
+    memcpy(mark.owner, rig.ledger.ours.owner, sizeof mark.owner);
+    mark_write(&mark, request);
+    machine_seen(&rig.providers, rig_site(), &cm, true, NULL);
+    return fleet_by_launch(&rig.ledger.fleet, "rig", id, request);
+}
+
+static struct incarnation began(int after)
+{
+    uint32_t starts = rig.ledger.ours.incarnation.starts + INCARNATION_STARTS;
+
+    return (struct incarnation){(starts + (uint32_t)after) % INCARNATION_STARTS,
+                                0};
+}
+
+/* What an earlier process launched, or this one, is ours, though the ledger lacks
+ * it: a journal may have been restored, a record forgotten. */
+static void test_lost_launch_is_ours(void **state)
+{
+    (void)state;
+    rig_pass(TODAY_MS);
+    rig.ledger.ours.alone_s = rig.env.now_ms / 1000;
+    assert_int_equal(found("i-1", began(-1), rig.env.now_ms - 1000)->adopted,
+                     ADOPTED);
+    rig_pass(3600000);
+    assert_int_equal(
+        found("i-2", rig.ledger.ours.incarnation, rig.env.now_ms)->adopted,
+        ADOPTED);
+    assert_int_equal(
+        found("i-3", began(-1), rig.env.now_ms + 100 * 86400000LL)->adopted,
+        ADOPTED); /* an id of an earlier version: no such time */
+    assert_false(rig_emitted("journal.copied"));
+}
+
+static void test_younger_copy_is_told(void **state)
+{
+    (void)state;
+    rig_pass(TODAY_MS);
+    assert_int_equal(found("i-1", began(1), rig.env.now_ms)->adopted,
+                     ADOPTED_OTHER_OWNER);
+    assert_true(rig_emitted("journal.copied"));
+    assert_false(ours_stands(&rig.ledger));
+}
+
+/* It promises nothing, also after a start, until a person says that it is alone. */
+static void test_elder_copy_stands(void **state)
+{
+    struct command cmd = rig_put("me", "GPU", 1),
+                   adopt = {.kind = COMMAND_ADOPT, .machine = "", .done = done};
+
+    (void)state;
+    cmd.done = done;
+    rig_pass(TODAY_MS);
+    assert_int_equal(found("i-1", began(-1), rig.env.now_ms)->adopted,
+                     ADOPTED_OTHER_OWNER);
+    assert_true(ours_stands(&rig.ledger));
+    assert_int_equal(ours_open(&rig.ledger, NULL), ST_OK);
+    assert_true(ours_stands(&rig.ledger));
+    commands_fold(&commands, &cmd.mail);
+    commands_answer(&commands, true);
+    assert_int_equal(cmd.status, ST_RETRY);
+    assert_int_equal(rig.requests.all.n, 0);
+    commands_fold(&commands, &adopt.mail);
+    commands_answer(&commands, true);
+    assert_int_equal(adopt.count, 1);
+    assert_true(rig_emitted("journal.alone"));
+    assert_false(ours_stands(&rig.ledger));
+    assert_int_equal(found("i-2", began(-2), rig.env.now_ms)->adopted,
+                     ADOPTED); /* it left before that was said */
+    arena_done(&cmd.arena);
+}
+
 /* ---- configuration */
 
 static const char *settings;
@@ -539,6 +628,9 @@ int main(void)
         TEST(test_unanswered_and_not_needed),
         TEST(test_command_is_answered_at_the_end),
         TEST(test_protect),
+        TEST(test_lost_launch_is_ours),
+        TEST(test_younger_copy_is_told),
+        TEST(test_elder_copy_stands),
         TEST(test_reload),
         TEST(test_reload_refused),
         TEST(test_reload_held),

@@ -85,6 +85,7 @@ static struct machine *adopt(struct providers *p, const char *provider,
     emit(p->env, machine_held(m) ? "node.held" : "node.adopted", m->id, "",
          "%s: found in %s, not in the ledger%s", cm->type, provider,
          ours_text((enum adoption)m->adopted));
+    ours_found(p->ledger, m);
     type_name_found(p->ledger, m, p->conf->now,
                     m->adopted == ADOPTED && !machine_stranger(m));
     price_settle(p, m);
@@ -390,6 +391,7 @@ static void launch_seen(struct providers *p, struct machine *m,
         return;
     snprintf(m->request_id, sizeof m->request_id, "%s", cm->request_id);
     m->adopted = ours_of(p->ledger, m->provider, cm->request_id);
+    ours_found(p->ledger, m);
     fleet_touch(&p->ledger->fleet, m);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../last_look.h"
+#include "../ours.h"
 #include "../settle.h"
 
 enum {
@@ -362,6 +363,21 @@ static void crowd_stops(struct stops *s)
     }
 }
 
+/* A cloned disk: two daemons would each do the other's work, and end its machines. */
+static void copy_stops(struct stops *s)
+{
+    const struct ours *o = &s->k->ledger->ours;
+
+    if (*o->elder || *o->younger)
+        STOP(s, "journal_copied", *o->elder, s->k->conf->now->cluster,
+             "another daemon has a copy of this journal (%s is its launch) and "
+             "began %s. Stop one of them; `davit adopt` at the other says that "
+             "it is alone",
+             *o->elder ? o->elder : o->younger,
+             *o->elder ? "earlier: this one launches, drains and ends nothing"
+                       : "later: it should stand, and may not know yet");
+}
+
 void stops_show(const struct known *k, const struct ends *e,
                 struct status_page *page)
 {
@@ -381,6 +397,7 @@ void stops_show(const struct known *k, const struct ends *e,
              "joins it, ours answers again, or `davit apply`",
              source_of_machines(k->sources)->address,
              sources_another(k->sources));
+    copy_stops(&s);
     if (e->shut)
         STOP(&s, "ends_held", false, k->conf->now->cluster,
              "%u machines would be ended, more than limits.max_ends lets go at "
