@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "../model/mark.h"
 #include "view.h"
 
 static const char *demand_text(struct view *v, uint32_t demand)
@@ -148,6 +149,18 @@ static void write_for(struct out *o, struct view *v, uint32_t row)
     out_close(o);
 }
 
+/* By its mark, of a machine that may be somebody else's: what `adopt` makes ours. */
+static const char *launched_by(struct view *v, const struct snap_node *n)
+{
+    struct request_mark mark;
+
+    if (n->hold != REASON_KEEP_HELD && n->hold != REASON_KEEP_UNJOINED)
+        return "";
+    return n->request_id && mark_read(n->request_id, &mark)
+               ? arena_printf(&v->arena, MARK "%s", mark.owner)
+               : "somebody";
+}
+
 void node_write(struct out *o, const char *key, struct view *v, uint32_t row)
 {
     const struct snap_node *n = &v->snapshot->nodes[row];
@@ -170,6 +183,7 @@ void node_write(struct out *o, const char *key, struct view *v, uint32_t row)
     out_bool(o, "asked_to_end", n->asked_to_end);
     out_str(o, "asked_by", n->asked_by);
     out_str(o, "because", n->because);
+    out_str(o, "launched_by", launched_by(v, n));
     view_why_node(o, "why", v, row);
     out_micros_or_null(o, "price_per_hour", price);
     out_time(o, "created_at", n->created_ms);

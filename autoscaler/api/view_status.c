@@ -44,9 +44,11 @@ uint32_t problems_write(struct out *o, const char *key, struct view *v)
                      p->providers[i].problem[0] ? p->providers[i].problem
                                                 : "no good list yet");
     if (!p->journal_ok && ++n)
-        out_str(
-            o, NULL,
-            "the journal cannot be written: nothing new is started until it can");
+        out_strf(o, NULL,
+                 "the journal cannot be written%s%s: nothing is launched, "
+                 "ended or promised until it can",
+                 p->journal_problem && *p->journal_problem ? ": " : "",
+                 p->journal_problem ? p->journal_problem : "");
     if (p->copy_filling && ++n)
         out_strf(o, NULL,
                  "the ConfigMaps that hold the journal are %u %% full: at 100 "

@@ -304,7 +304,7 @@ uint32_t act(struct act *a, const struct taken *taken,
 
     if (plan->n_launches || plan->n_ended)
         atomic_fetch_add(&a->env->metrics.plans, 1);
-    ends_begin(a->ends);
+    ends_begin(a->ends, now, plan);
     ends_due(a->ends);
     for (uint32_t i = 0; i < now->n_nodes; i++) {
         struct machine *m = taken->machines[now->nodes[i].from];

@@ -25,6 +25,15 @@ enum command_kind {
     COMMAND_RELEASE /* ends that are held go on, short lists are believed */
 };
 
+struct request;
+
+/* What a person had said of a machine before this. */
+struct command_mark {
+    bool protected, cordoned, asked_to_end;
+    const char *asked_by; /* NULL: nobody */
+    int64_t hold_until_ms;
+};
+
 enum { COMMAND_MAIL = 3 }; /* mail.kind; control's MAIL_COMMAND */
 
 struct command {
@@ -43,7 +52,11 @@ struct command {
      * NULL: he may.  On the control thread. */
     bool (*may_queue)(const struct command *c, const char *queue);
     const char *share; /* PUT: whose share of what may be asked for it takes */
-    uint64_t batch; /* of the journal, that its effect is in; the control's */
+    /* the control's, until it is answered: */
+    uint64_t batch;           /* of the journal, that its effect is in */
+    bool changed;             /* it took effect; how it was before: */
+    struct request *before;   /* PUT, DROP; owned, NULL: nothing stood */
+    struct command_mark mark; /* PROTECT, CORDON, DRAIN */
     /* answer */
     uint32_t count; /* ADOPT, FORGET, RELEASE: machines */
     enum status status;

@@ -80,6 +80,11 @@ static void mark(struct env *env, struct ledger *l, struct command *cmd)
                               cmd->machine);
         return;
     }
+    cmd->changed = true;
+    cmd->mark = (struct command_mark){
+        m->protected, m->cordoned, m->asked_to_end,
+        m->asked_by ? arena_strdup(&cmd->arena, m->asked_by) : NULL,
+        m->hold_until_ms};
     if (cmd->kind == COMMAND_PROTECT)
         protect(env, m, cmd);
     else if (cmd->kind == COMMAND_CORDON)
@@ -89,7 +94,27 @@ static void mark(struct env *env, struct ledger *l, struct command *cmd)
     fleet_touch(&l->fleet, m);
 }
 
-/* A held configuration, or a provider that is elsewhere at the start. */
+static void unmark(struct env *env, struct ledger *l, const struct command *cmd)
+{
+    struct machine *m = fleet_by_id(&l->fleet, cmd->machine);
+
+    if (!m || m->state == STATE_GONE)
+        return;
+    m->protected = cmd->mark.protected;
+    m->cordoned = cmd->mark.cordoned;
+    m->asked_to_end = cmd->mark.asked_to_end;
+    m->hold_until_ms = cmd->mark.hold_until_ms;
+    free(m->asked_by);
+    m->asked_by = cmd->mark.asked_by ? mem_strdup(cmd->mark.asked_by) : NULL;
+    if (!m->asked_to_end && m->why == REASON_END_ASKED)
+        machine_take_back(l, m);
+    fleet_touch(&l->fleet, m);
+    emit(env, "node.undone", m->id, "",
+         "what %s asked for could not be written to the journal, and was "
+         "refused: it is as before",
+         asker(cmd));
+}
+
 /* The first provider that is not where its machines are; NULL: none. */
 static const struct provider_state *elsewhere_first(const struct providers *p)
 {
@@ -99,6 +124,7 @@ static const struct provider_state *elsewhere_first(const struct providers *p)
     return NULL;
 }
 
+/* A held configuration, or a provider that is elsewhere at the start. */
 static void apply(struct commands *c, struct command *cmd)
 {
     bool elsewhere = elsewhere_first(c->providers);
@@ -214,6 +240,8 @@ void commands_fold(struct commands *c, struct mail *mail)
 
     cmd->status = ST_OK;
     cmd->seen = NULL;
+    cmd->changed = false;
+    cmd->before = NULL;
     cmd->batch = c->ledger->batch;
     switch (cmd->kind) {
     case COMMAND_REQUEST_PUT:
@@ -261,6 +289,35 @@ static bool must_wait(const struct commands *c, const struct command *cmd)
     return false;
 }
 
+static bool is_undone(const struct command *cmd)
+{
+    switch (cmd->kind) {
+    case COMMAND_REQUEST_PUT:
+    case COMMAND_REQUEST_DROP:
+    case COMMAND_PROTECT:
+    case COMMAND_CORDON:
+    case COMMAND_DRAIN: return true;
+    case COMMAND_RELOAD:
+    case COMMAND_APPLY:
+    case COMMAND_ADOPT:
+    case COMMAND_FORGET:
+    case COMMAND_RELEASE: break;
+    }
+    return false;
+}
+
+/* What cannot be taken back is said to be in force. */
+static enum status journal_refuses(const struct commands *c,
+                                   const struct command *cmd, struct err *err)
+{
+    return err_set(err, ST_RETRY, "the journal cannot be written (%s): %s",
+                   c->ledger->problem.text,
+                   is_undone(cmd)
+                       ? "nothing was promised, all is as before; try again"
+                       : "it is in force and not written down: a restart may "
+                         "undo it; try again");
+}
+
 static enum status outcome(const struct commands *c, const struct command *cmd,
                            bool planned, struct err *err)
 {
@@ -268,9 +325,7 @@ static enum status outcome(const struct commands *c, const struct command *cmd,
         *c->conf->problem)
         return err_set(err, ST_INVALID, "%s", c->conf->problem);
     if (!c->ledger->journal_ok)
-        return err_set(err, ST_RETRY,
-                       "the journal cannot be written: nothing was promised, "
-                       "try again");
+        return journal_refuses(c, cmd, err);
     if (must_wait(c, cmd))
         return err_set(err, ST_RETRY,
                        "the daemon ends before the next one can know of it: "
@@ -282,10 +337,51 @@ static enum status outcome(const struct commands *c, const struct command *cmd,
     return ST_OK;
 }
 
+static void waiting_reverse(struct commands *c)
+{
+    struct mail *cmd = (struct mail *)c->waiting, *next, *last = NULL;
+
+    for (; cmd; cmd = next) {
+        next = cmd->next;
+        cmd->next = last;
+        last = cmd;
+    }
+    c->waiting = (struct command *)last;
+}
+
+static void undo(struct commands *c, struct command *cmd)
+{
+    if (cmd->kind == COMMAND_REQUEST_PUT || cmd->kind == COMMAND_REQUEST_DROP)
+        requests_undo(c->requests, cmd);
+    else
+        unmark(c->env, c->ledger, cmd);
+    cmd->changed = false;
+    c->env->news = true; /* a plan may have known of it */
+}
+
+/* The last one first: each puts back what it found. */
+void commands_undo(struct commands *c)
+{
+    struct command *cmd;
+
+    waiting_reverse(c);
+    for (cmd = c->waiting; cmd; cmd = (struct command *)cmd->mail.next) {
+        if (cmd->status != ST_OK || cmd->batch <= c->ledger->saved)
+            continue;
+        if (cmd->changed)
+            undo(c, cmd);
+        cmd->status = journal_refuses(c, cmd, &cmd->err);
+    }
+    waiting_reverse(c);
+}
+
 void commands_answer(struct commands *c, bool planned)
 {
-    struct command *cmd = c->waiting, *next;
+    struct command *cmd, *next;
 
+    if (!c->ledger->journal_ok && !c->ledger->committing)
+        commands_undo(c);
+    cmd = c->waiting;
     c->waiting = NULL;
     for (; cmd; cmd = next) {
         next = (struct command *)cmd->mail.next;
@@ -305,6 +401,7 @@ void commands_answer(struct commands *c, bool planned)
             status_unref(cmd->seen);
             cmd->seen = NULL;
         }
+        requests_done(cmd);
         cmd->done(cmd);
     }
 }

@@ -26,6 +26,9 @@ struct commands {
 };
 
 void commands_fold(struct commands *c, struct mail *mail);
+/* The batch that holds the effect of those that wait cannot be written: they are
+ * refused, and all is as if nobody had asked.  Before others are folded. */
+void commands_undo(struct commands *c);
 /* planned: this step has a plan, and the board shows it. */
 void commands_answer(struct commands *c, bool planned);
 

@@ -112,6 +112,21 @@ void configuration_hold(struct configuration *c, const struct config *conf,
     c->held_digest = conf->digest;
 }
 
+void configuration_hold_ends(struct configuration *c, const char *why)
+{
+    configuration_hold(c, c->now, why);
+    c->in_force = true;
+}
+
+void configuration_ends_over(struct configuration *c)
+{
+    free(c->problem);
+    c->problem = mem_strdup("");
+    c->held = c->in_force = false;
+    emit(c->env, "config.approved", c->path, "",
+         "it wants no machine's end any more that nobody agreed to");
+}
+
 bool configuration_approved(const struct configuration *c,
                             const struct config *conf)
 {
@@ -131,7 +146,7 @@ void configuration_replace(struct configuration *c, struct config *conf)
     c->generation++;
     free(c->problem);
     c->problem = mem_strdup("");
-    c->held = c->approved = c->asked = false;
+    c->held = c->approved = c->asked = c->in_force = false;
     atomic_fetch_add(&c->env->metrics.reloads, 1);
     emit(c->env, "config.loaded", c->path, "", "generation %u, %u node types",
          c->generation, conf->n_types);

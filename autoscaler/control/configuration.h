@@ -22,6 +22,7 @@ struct configuration {
     int64_t loaded_ms;      /* wall */
     char *problem;          /* why the last one was refused; "" ; heap */
     bool held;              /* the problem is one that a person may overrule, */
+    bool in_force;          /* held since a start: all but what it ends is */
     uint64_t held_digest;   /* of its text */
     bool approved;          /* and did, of that text */
     bool wanted;            /* somebody asked for a reload */
@@ -55,6 +56,10 @@ void configuration_refuse(struct configuration *c, const char *why);
 /* The same until a person approves of it (`davit apply`). */
 void configuration_hold(struct configuration *c, const struct config *conf,
                         const char *why);
+/* A start put it in force: what it would end is held likewise. */
+void configuration_hold_ends(struct configuration *c, const char *why);
+/* They are wanted no more. */
+void configuration_ends_over(struct configuration *c);
 /* It is read again and, if it is what was held, taken over whatever it would
  * end. */
 void configuration_approve(struct configuration *c);

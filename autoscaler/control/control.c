@@ -105,6 +105,8 @@ void control_commit_fold(struct control *c)
     c->landed = mail;
     if (mail)
         ledger_committed(&c->ledger, mail);
+    if (mail && !c->ledger.journal_ok)
+        commands_undo(&c->commands);
 }
 
 /* While a batch is being written the journal is not to be touched, and nothing is

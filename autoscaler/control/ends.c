@@ -114,7 +114,8 @@ static bool brake_lets(struct ends *e)
         e->allowed--;
         return true;
     }
-    if (e->shut || recent >= most_of(e, e->conf->now, recent))
+    if (e->shut || e->conf->in_force ||
+        recent >= most_of(e, e->conf->now, recent))
         return false;
     recent_add(e);
     return true;
@@ -215,10 +216,60 @@ void ends_due(struct ends *e)
 
 /* ---- a step */
 
-void ends_begin(struct ends *e)
+bool ends_is_by_file(const struct plan_node *n)
+{
+    return n->action == NODE_END &&
+           (n->why == REASON_END_MAX_TYPE || n->why == REASON_END_MAX_NODES ||
+            n->why == REASON_END_OUTDATED || n->why == REASON_END_BUDGET);
+}
+
+/* A plan on views and lists of before ends nothing, and says nothing of the file. */
+static bool all_is_seen(const struct sources *s, const struct problem *now)
+{
+    for (uint32_t i = 0; i < s->n; i++)
+        if (!source_is_fresh(s, &s->all[i]))
+            return false;
+    for (uint32_t i = 0; i < now->n_nodes; i++)
+        if (now->nodes[i].hold == REASON_KEEP_STALE ||
+            now->nodes[i].hold == REASON_KEEP_UNKNOWN)
+            return false;
+    return true;
+}
+
+static void file_look(struct ends *e, const struct problem *now,
+                      const struct plan *plan)
+{
+    uint64_t digest = e->conf->now->digest;
+    uint32_t n = 0;
+    char why[256];
+
+    for (uint32_t i = 0; i < now->n_nodes; i++)
+        n += ends_is_by_file(&plan->nodes[i]);
+    if (n <= (e->conf->in_force ? 0 : ends_most(e, e->conf->now)) ||
+        e->env->shadow || !ledger_file_differs(e->ledger, digest)) {
+        if (!all_is_seen(e->sources, now))
+            return;
+        if (e->conf->in_force)
+            configuration_ends_over(e->conf);
+        ledger_file_is(e->ledger, digest);
+        return;
+    }
+    if (e->conf->in_force)
+        return;
+    snprintf(why, sizeof why,
+             "it was not in force before this start, and its first plan would "
+             "end %u machines: none of them is ended before `davit apply`, or "
+             "the file of before",
+             n);
+    configuration_hold_ends(e->conf, why);
+}
+
+void ends_begin(struct ends *e, const struct problem *now,
+                const struct plan *plan)
 {
     e->held_last = e->held;
     e->held = e->risen = 0;
+    file_look(e, now, plan);
 }
 
 static void risen_tell(struct ends *e)
@@ -239,7 +290,7 @@ static void risen_tell(struct ends *e)
 
 void ends_finish(struct ends *e)
 {
-    if (e->held && !e->shut) {
+    if (e->held && !e->shut && !e->conf->in_force) {
         emit(e->env, "ends.held", e->conf->now->cluster,
              reason_code(REASON_KEEP_BRAKE),
              "%u machines would be ended, more than limits.max_ends lets go at "

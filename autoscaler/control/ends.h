@@ -21,6 +21,7 @@
 #ifndef CONTROL_ENDS_H
 #define CONTROL_ENDS_H
 
+#include "../model/plan.h"
 #include "configuration.h"
 #include "ledger.h"
 #include "sources/sources.h"
@@ -34,7 +35,7 @@ struct ends_then {
 struct ends {
     struct env *env;
     struct ledger *ledger;
-    const struct configuration *conf;
+    struct configuration *conf; /* a start's may be held here */
     const struct sources *sources;
     VEC(struct ends_then) recent; /* in the journal, too; heap */
     bool unwritten;               /* it is not, as it is now */
@@ -52,8 +53,14 @@ struct ends {
  * that begins again and again does not let a tenth go each time. */
 void ends_open(struct ends *e);
 void ends_close(struct ends *e);
-/* A step begins. */
-void ends_begin(struct ends *e);
+/* A step begins.  Begun on another file than the one that was in force last, with a
+ * plan that would end more than may go at once, it ends none of these before a person
+ * approves: an edit while davit was down, or a held file and a restart, is no
+ * approval. */
+void ends_begin(struct ends *e, const struct problem *now,
+                const struct plan *plan);
+/* Is it the file that wants this end: a max, the budget, another image? */
+bool ends_is_by_file(const struct plan_node *n);
 /* Forgets what is planned and was not sent. */
 void ends_planned(struct ends *e);
 /* Takes the road, for that reason; false: it is held. */

@@ -51,7 +51,8 @@ static enum log_level level_of(const char *kind)
         "node.lacks",        "node.claimed",      "request.set_aside",
         "demand.set_aside",  "node.leaving",      "head.crowded",
         "ends.held",         "end.late",          "end.failed",
-        "launch.unanswered", "demand.unhelped"};
+        "launch.unanswered", "demand.unhelped",   "request.undone",
+        "node.undone"};
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         if (strcmp(kind, bad[i]) == 0)

@@ -4,6 +4,7 @@
 #include "ledger.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@ enum { COMMIT_AGAIN_MS = 1000, COMMIT_MOST_MS = 5000 };
 enum { LEASE_LOOK_MS = 200 };
 enum { PROVES_MS = 300000 }; /* who lives for so long was of use */
 #define HEAD_KEY "head/session"
+#define FILE_KEY "config/digest"
 
 _Static_assert((int)MAIL_COPY == (int)HA_MAIL, "ha/copy.c posts it");
 
@@ -66,14 +68,37 @@ static void machine_loaded(struct machine *m, int64_t now_ms)
     m->hold_until_ms = 0;
 }
 
-static void head_open(struct ledger *l)
+static void value_open(const struct ledger *l, const char *key, char *ret,
+                       size_t size)
 {
     struct arena a = {0};
     const char *v = "";
 
-    journal_value(l->env->journal, HEAD_KEY, &a, &v, NULL);
-    snprintf(l->head_session, sizeof l->head_session, "%s", v);
+    journal_value(l->env->journal, key, &a, &v, NULL);
+    snprintf(ret, size, "%s", v);
     arena_done(&a);
+}
+
+static void file_name(uint64_t digest, char ret[20])
+{
+    snprintf(ret, 20, "%016" PRIx64, digest);
+}
+
+void ledger_file_is(struct ledger *l, uint64_t digest)
+{
+    if (*l->file && !ledger_file_differs(l, digest))
+        return;
+    file_name(digest, l->file);
+    /* The commit tells when it fails. */
+    journal_put_value(l->env->journal, FILE_KEY, l->file, NULL);
+}
+
+bool ledger_file_differs(const struct ledger *l, uint64_t digest)
+{
+    char name[20];
+
+    file_name(digest, name);
+    return *l->file && strcmp(l->file, name) != 0;
 }
 
 void ledger_head_is(struct ledger *l, const char *session)
@@ -112,7 +137,8 @@ enum status ledger_open(struct ledger *l, struct env *env, struct ha *ha,
         machine_loaded(l->fleet.v[i], env->now_ms);
     interrupted_open(l);
     agreed_open(l);
-    head_open(l);
+    value_open(l, HEAD_KEY, l->head_session, sizeof l->head_session);
+    value_open(l, FILE_KEY, l->file, sizeof l->file);
     return ours_open(l, err);
 }
 
@@ -370,6 +396,8 @@ void ledger_rewrite(struct ledger *l)
     agreed_rewrite(l);
     if (*l->head_session)
         journal_put_value(l->env->journal, HEAD_KEY, l->head_session, NULL);
+    if (*l->file)
+        journal_put_value(l->env->journal, FILE_KEY, l->file, NULL);
     for (uint32_t i = 0; i < l->fleet.n; i++)
         machine_written(l, l->fleet.v[i], l->fleet.v[i]->state);
 }
@@ -393,6 +421,7 @@ static bool commit_ended(struct ledger *l, uint64_t batch, enum status s,
             l->path, err->text);
     atomic_fetch_add(&l->env->metrics.journal_failures, 1);
     l->journal_ok = false;
+    l->problem = *err;
     l->stale = true;
     if (l->pause_ms < COMMIT_MOST_MS)
         l->pause_ms += COMMIT_AGAIN_MS;

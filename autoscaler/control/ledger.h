@@ -81,6 +81,7 @@ struct ledger {
     int64_t limit_micros_hour; /* -1: none; prices/agreed.h */
     int64_t source_read_ms;    /* wall: the last good view of its machines */
     char head_session[256];    /* of the head that they joined; "": not known */
+    char file[20]; /* digest of the configuration that a person wants; "" */
     struct fleet fleet;
     struct backoffs *backoffs;          /* what failed launches taught */
     VEC(struct unhelped_note) unhelped; /* and those that came: unhelped.h */
@@ -94,6 +95,7 @@ struct ledger {
     uint64_t batch, saved; /* the number of the one that collects; of the last
                              * that is on disk */
     bool journal_ok;       /* the last commit was good */
+    struct err problem;    /* or why it was not */
     bool stale;            /* memory is ahead: all is written again */
     int64_t again_ms;      /* mono: if it was not, it is tried again then, */
     int64_t pause_ms;      /* after such a pause */
@@ -148,6 +150,11 @@ bool ledger_had_ended(const struct ledger *l, const char *provider,
 
 /* The head whose nodes the machines are has that session. */
 void ledger_head_is(struct ledger *l, const char *session);
+
+/* This configuration is in force, and what it ends is what a person wants. */
+void ledger_file_is(struct ledger *l, uint64_t digest);
+/* Another one was when this journal was written last. */
+bool ledger_file_differs(const struct ledger *l, uint64_t digest);
 
 /* Puts all machines into the batch again, in place of what the journal has. */
 void ledger_rewrite(struct ledger *l);

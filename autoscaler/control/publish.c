@@ -174,6 +174,9 @@ void publish(const struct known *k, struct status_board *board,
     p->config_problem = arena_strdup(&p->arena, k->conf->problem);
     p->config_loaded_ms = k->conf->loaded_ms;
     p->journal_ok = k->ledger->journal_ok && k->ledger->copy_ok;
+    p->journal_problem = k->ledger->journal_ok
+                             ? ""
+                             : arena_strdup(&p->arena, k->ledger->problem.text);
     p->copy_percent = k->ledger->ha ? ha_percent(k->ledger->ha) : 0;
     p->copy_filling = k->ledger->copy_filling;
     unread_show(k, p);

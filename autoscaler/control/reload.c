@@ -114,13 +114,6 @@ static void places_compare(const struct reloading *r, const struct config *conf,
     }
 }
 
-static bool is_unconfirmed(const struct plan_node *n)
-{
-    return n->action == NODE_END &&
-           (n->why == REASON_END_MAX_TYPE || n->why == REASON_END_MAX_NODES ||
-            n->why == REASON_END_OUTDATED || n->why == REASON_END_BUDGET);
-}
-
 /* What the first plan under it would end that nobody would be asked about. */
 static uint32_t ends_of(const struct reloading *r, struct config *conf)
 {
@@ -138,7 +131,7 @@ static uint32_t ends_of(const struct reloading *r, struct config *conf)
                      &err) == ST_OK) {
         planner_run(now, PLANNER_AT_ONCE, &page->arena, plan);
         for (uint32_t i = 0; i < now->n_nodes; i++)
-            n += is_unconfirmed(&plan->nodes[i]);
+            n += ends_is_by_file(&plan->nodes[i]);
     }
     status_unref(page);
     return n;
@@ -210,6 +203,7 @@ static void take_over(const struct reloading *r, struct config *conf,
     providers_check_places(r->providers, approved);
     prices_settle(r->providers);
     agreed_file(r->providers->ledger, conf);
+    ledger_file_is(r->providers->ledger, conf->digest);
     ends_allow(r->ends, ends);
 }
 

@@ -3,6 +3,7 @@
  */
 #include "requests.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,28 +41,34 @@ static uint32_t request_at(const struct requests *r, const char *owner,
     return lo;
 }
 
-static void request_put(struct requests *r, struct request *q)
+/* What stood in its place, now the caller's; NULL: nothing did. */
+static struct request *request_put(struct requests *r, struct request *q)
 {
     bool found;
     uint32_t at = request_at(r, q->owner, &found);
+    struct request *before;
 
     if (found) {
-        request_free(r->all.v[at]);
+        before = r->all.v[at];
         r->all.v[at] = q;
-        return;
+        return before;
     }
     VEC_PUSH(NULL, &r->all, q);
     memmove(&r->all.v[at + 1], &r->all.v[at],
             (r->all.n - 1 - at) * sizeof *r->all.v);
     r->all.v[at] = q;
+    return NULL;
 }
 
-static void request_remove(struct requests *r, uint32_t at)
+/* The caller's. */
+static struct request *request_remove(struct requests *r, uint32_t at)
 {
-    request_free(r->all.v[at]);
+    struct request *q = r->all.v[at];
+
     r->all.n--;
     memmove(&r->all.v[at], &r->all.v[at + 1],
             (r->all.n - at) * sizeof *r->all.v);
+    return q;
 }
 
 /* Takes over what the API has read, with the arena that it lies in; the
@@ -173,7 +180,8 @@ enum status requests_open(struct requests *r, struct env *env,
     for (uint32_t i = 0; s == ST_OK && i < n; i++) {
         struct request *q = request_read(r, &rows[i]);
 
-        request_put(r, q);
+        if (request_put(r, q))
+            assert(!"the table has each owner once");
         count(r, q, true);
     }
     arena_done(&arena);
@@ -380,7 +388,8 @@ static void request_drop(struct requests *r, struct command *cmd)
         return;
     request_unwrite(r, cmd->owner);
     count(r, r->all.v[at], false);
-    request_remove(r, at);
+    cmd->before = request_remove(r, at);
+    cmd->changed = true;
     emit(r->env, "request.cleared", cmd->owner, "", "by %s",
          cmd->by && *cmd->by ? cmd->by : "its owner");
 }
@@ -405,7 +414,8 @@ void requests_fold(struct requests *r, struct command *cmd)
         return;
     }
     request_write(r, q);
-    request_put(r, q);
+    cmd->before = request_put(r, q);
+    cmd->changed = true;
     atomic_fetch_add(&r->env->metrics.requests, 1);
     emit(r->env, "request.set", q->owner, "", "%.300s%s%s", q->body,
          cmd->by && *cmd->by ? " by " : "", cmd->by ? cmd->by : "");
@@ -425,8 +435,39 @@ void requests_expire(struct requests *r)
         emit(r->env, "request.expired", q->owner, "", "its ttl is over");
         request_unwrite(r, q->owner);
         count(r, q, false);
-        request_remove(r, i);
+        request_free(request_remove(r, i));
     }
+}
+
+/* All of memory is written again after a batch that failed, so nothing is written
+ * here. */
+void requests_undo(struct requests *r, struct command *cmd)
+{
+    bool found;
+    uint32_t at = request_at(r, cmd->owner, &found);
+    struct request *now = found ? r->all.v[at] : NULL;
+
+    assert(r->ledger->stale);
+    count(r, now, false);
+    count(r, cmd->before, true);
+    if (cmd->before)
+        request_put(r, cmd->before);
+    else if (now)
+        request_remove(r, at);
+    emit(r->env, "request.undone", cmd->owner, "",
+         "it could not be written to the journal, and was refused: %s",
+         cmd->before ? "what stood before stands again"
+                     : "nothing is asked for");
+    if (now)
+        request_free(now);
+    cmd->before = NULL;
+}
+
+void requests_done(struct command *cmd)
+{
+    if (cmd->before)
+        request_free(cmd->before);
+    cmd->before = NULL;
 }
 
 void requests_rewrite(const struct requests *r)

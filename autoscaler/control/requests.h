@@ -57,6 +57,10 @@ void requests_tell(const struct requests *r);
 void requests_close(struct requests *r);
 /* COMMAND_REQUEST_PUT and DROP: takes effect, or says why not. */
 void requests_fold(struct requests *r, struct command *cmd);
+/* Its batch cannot be written: what stood before stands again. */
+void requests_undo(struct requests *r, struct command *cmd);
+/* It is on disk: what stood before is freed. */
+void requests_done(struct command *cmd);
 void requests_expire(struct requests *r);
 /* Puts all of them into the batch again. */
 void requests_rewrite(const struct requests *r);

@@ -106,8 +106,9 @@ struct status_page {
     bool config_held;                         /* it waits for `davit apply` */
     int64_t config_loaded_ms;
     bool journal_ok;
-    unsigned copy_percent; /* how full the ConfigMaps are; 0 without */
-    bool copy_filling;     /* nearly full */
+    const char *journal_problem; /* why not, in the words of the disk; "" */
+    unsigned copy_percent;       /* how full the ConfigMaps are; 0 without */
+    bool copy_filling;           /* nearly full */
     uint32_t n_unread;  /* rows of the journal, and requests, that this version
                          * does not know in full */
     const char *unread; /* the first of them; "" */

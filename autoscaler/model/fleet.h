@@ -58,6 +58,7 @@ struct maybe {
     bool end_sent;     /* its cloud was asked to end it */
     bool interrupted;  /* that it was taken back is remembered */
     bool told;         /* that this takes long */
+    bool anew;         /* another daemon launched it while this one ran */
     bool runs;         /* its cloud has said so */
     bool proved;       /* it lived for long enough to be of use */
     int64_t blind_since_ms; /* on its way, and nobody can see it since; 0: not */

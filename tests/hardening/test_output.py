@@ -173,7 +173,7 @@ def test_journals_and_drawings(daemons, tmp_path):
         p = subprocess.run([DAVIT, "journal", args[0], "--journal", path, *args[1:]], capture_output=True, timeout=PATIENCE, cwd=tmp_path, env=env)
         assert p.stdout or p.stderr, args
         assert not bad(p.stdout) and not bad(p.stderr), (args, bad(p.stdout), bad(p.stderr))
-    for more in (["adopt", name], ["forget", name], ["apply"], ["release"]):
+    for more in (["adopt", "--yes", name], ["forget", name], ["apply"], ["release"]):
         p = davit(*more, DAVIT_URL=daemons[0].url)
         assert not bad(p.stdout) and not bad(p.stderr), (more, bad(p.stdout), bad(p.stderr))
     (tmp_path / "c.yaml").write_text(json.dumps({"cluster": "c", "providers": {"sim": {}}, "node_types": {

@@ -1,9 +1,11 @@
 """What a fault leaves behind: a start after it, a machine that stands still, a word that was cut."""
+import json
 import resource
 import sqlite3
+import subprocess
 import sys
 
-from lib import ROOT
+from lib import DAVIT, ROOT
 from lib.daemon import Daemon
 from test_loop import T4, cloud, config
 
@@ -35,6 +37,56 @@ def test_a_daemon_starts_again_after_events_were_lost_to_a_full_disk(tmp_path):
         d.start()
         d.until(lambda: d.ready("t4") == 1)
         assert d.events("daemon.started")[-1]["id"] > newest
+
+
+def stands(d):
+    return {r["owner"]: json.dumps(r["request"]) for r in d.status()["requests"]}
+
+
+def test_what_a_full_disk_refused_does_not_stand(tmp_path):
+    """Requests, cleared ones and marks of nodes are as before, now and after a start; each screen names the cause."""
+    def small():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (256 * 1024, resource.RLIM_INFINITY))
+
+    with Daemon(tmp_path, config(), preexec=small) as d:
+        d.post({"owner": "a", "bundles": [T4]})
+        d.until(lambda: d.ready("t4") == 1)
+        name = d.nodes("t4")[0]["id"]
+        fill_up(d)
+        before = stands(d)
+        assert "a" in before
+        refused = {"new": ("POST", "/v1/request_resources", {"owner": "new", "bundles": [{"CPU": 1, "y" * 900: 1}]}),
+                   "changed": ("POST", "/v1/request_resources", {"owner": "a", "bundles": [T4, T4, {"CPU": 1, "y" * 900: 1}]}),
+                   "cleared": ("DELETE", "/v1/request_resources/a", None),
+                   "protected": ("POST", f"/v1/nodes/{name}/protect", None),
+                   "drained": ("POST", f"/v1/nodes/{name}/drain", None)}
+        for what, call in refused.items():
+            code, reply = d.call(*call)
+            assert code == 503 and "nothing was promised" in reply["error"]["text"], (what, code, reply)
+            assert "davit.db" in reply["error"]["text"], "the cause is not named"
+            assert d.until(lambda: stands(d) == before), what
+        assert d.events("request.undone")[-1]["subject"] == "a" and d.events("node.undone")[-1]["subject"] == name
+        assert "davit.db" in d.get("/readyz")[1]["problems"][0] and "the journal cannot be written" in d.cli("status")
+        node = d.nodes("t4")[0]
+        assert (node["state"], node["protected"]) == ("ready", False), node
+        resource.prlimit(d.p.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        d.until(lambda: d.get("/readyz")[0] == 200)
+        d.kill()
+        d.start()
+        assert stands(d) == before
+        assert d.nodes("t4")[0]["protected"] is False
+
+
+def test_doctor_asks_the_disk_whether_there_is_room(tmp_path):
+    def none():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+    d = Daemon(tmp_path, config(), start=False)
+    for room, bad in ((lambda: None, False), (none, True)):
+        p = subprocess.run([DAVIT, "doctor", d.path], cwd=tmp_path, env=d.env, preexec_fn=room, restore_signals=False, capture_output=True, text=True)
+        state = next(x for x in p.stdout.splitlines() if "state" in x.split(":")[0])
+        assert state.startswith("bad" if bad else "ok"), p.stdout
+    assert not list(tmp_path.glob("*.probe"))
 
 
 # ---- the example provider, with a cloud that says what a test likes

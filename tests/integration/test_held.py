@@ -4,6 +4,7 @@ Each of these ended machines with work, bought without bound, or had no way out 
 its file.
 """
 import json
+import sqlite3
 
 from lib import simcloud
 from lib.daemon import Daemon
@@ -86,13 +87,29 @@ def test_a_lost_journal_ends_nothing(tmp_path):
         ask(d, 0)
         d.until(lambda: living(d) == before)
         one = d.nodes()[0]["id"]
-        assert json.loads(d.cli("adopt", "--json", one))["count"] == 1
+        assert json.loads(d.cli("adopt", "--json", "--yes", one))["count"] == 1
         d.until(lambda: len(living(d)) == 2)
-        assert "2 machines" in d.cli("adopt")
+        assert "2 machines" in d.cli("adopt", "--yes")
         # a person said that they are ours: their idle end is free
         d.until(lambda: not cloud(d))
         d.cli("adopt", expect=1)
         d.until(lambda: not stops(d))
+
+
+def mark_of(d):
+    """Of what it launched itself."""
+    with sqlite3.connect(f"file:{d.dir / 'davit.db'}?mode=ro", uri=True) as db:
+        return "davit-" + db.execute("select value from value where key = 'owner'").fetchone()[0]
+
+
+def knows_of_the_other(d, n, mark):
+    """Before anything is adopted it is said whose it is; nobody who can be asked is a no."""
+    stop = next(s for s in d.status()["stops"] if s["kind"] == "machines_held")
+    assert f"{n} machine" in stop["text"] and mark in stop["text"] and mark_of(d) in stop["text"], stop
+    assert [x["launched_by"] for x in d.nodes() if x["launched_by"]] == n * [mark]
+    shown = d.cli("adopt", expect=1)
+    assert shown.count(f"launched by {mark}") == n and "stop one of the two" in shown, shown
+    assert not [e for e in d.events("node.adopted") if " by " in e["text"]]
 
 
 def test_a_second_daemon_ends_nothing_of_the_first(tmp_path):
@@ -110,6 +127,9 @@ def test_a_second_daemon_ends_nothing_of_the_first(tmp_path):
             other.until(lambda: other.ready("t4") == 4)
             other.until(lambda: len(living(d)) == 4)
             d.until(lambda: "not_ours" in reasons(d))
+            knows_of_the_other(d, 1, mark_of(other))
+            knows_of_the_other(other, 3, mark_of(d))
+            assert "Another daemon of cluster held runs" in d.cli("status")
             d.stays(lambda: len(living(d)) == 4 and before < living(d), 4)
             ask(other, 0)
             d.until(lambda: living(d) == before)
@@ -220,9 +240,12 @@ def test_a_typo_ends_nothing(tmp_path):
 
 
 def test_the_brake_holds_what_a_start_would_end(tmp_path):
-    """There is no old configuration at a start: a tenth of the machines goes, at least one, the rest waits."""
+    """A journal of before 0.2 does not know which file was in force: a tenth of the machines goes, at least one, the rest waits."""
     with started(tmp_path, 6, many(8)) as d:
         d.stop()
+        with sqlite3.connect(tmp_path / "davit.db") as db:
+            assert db.execute("delete from value where key = 'config/digest'").rowcount == 1
+        db.close()
         d.write(many(2))
         d.start()
         d.until(lambda: d.events("ends.held"))
@@ -323,6 +346,46 @@ def test_a_launch_is_tried_again_and_one_in_doubt_counts(tmp_path):
         # Another was bought meanwhile, beside it: two are asked for.
         d.until(lambda: d.ready("v100") == 2 and len(d.nodes("v100")) == 2 and not stops(d))
         assert len(json.loads(west.read_text())["machines"]) == 2 and not d.events("config.loaded")
+
+
+def test_what_is_held_is_held_after_a_restart(tmp_path):
+    """`max: 8` becomes 2 and is held.  An upgrade is a restart: it ends nothing either; a person's word does."""
+    with started(tmp_path, 6, many(8)) as d:
+        before = living(d)
+        d.write(many(2))
+        d.until(lambda: d.events("config.held"))
+        for end in (d.stop, d.kill):
+            end()
+            d.start()
+            held = d.until(lambda: d.status()["config"] if d.status()["config"]["held"] else None)
+            assert "end 4 machines" in held["problem"], held
+            d.stays(lambda: living(d) == before, 2)
+            assert not d.events("node.ending")
+            assert "davit apply" in d.get("/readyz")[1]["problems"][0]
+            assert not d.events("ends.held"), "the same ends are held twice"
+        d.cli("apply")
+        d.until(lambda: len(living(d)) == 2)
+        d.until(lambda: not d.status()["config"]["held"])
+        d.stop()
+        d.start()
+        assert not d.status()["config"]["held"]
+
+
+def test_the_file_of_before_drops_what_a_start_holds(tmp_path):
+    with started(tmp_path, 6, many(8)) as d:
+        before = living(d)
+        d.stop()
+        d.write(many(2))  # edited while nobody looks
+        d.start()
+        d.until(lambda: d.status()["config"]["held"])
+        d.write(many(8))
+        d.until(lambda: not d.status()["config"]["held"])
+        d.stays(lambda: living(d) == before, 2)
+        d.write(many(5))  # one at a time is what max_ends lets go
+        d.until(lambda: d.status()["types"][0]["max"] == 5)
+        d.stop()
+        d.start()
+        d.until(lambda: len(living(d)) == 5)
 
 
 def test_a_list_that_lags_buys_nothing_twice(tmp_path):

@@ -34,7 +34,7 @@ MUTANTS = [
     (1, "missing_is_late", C + "sources/unjoined.c", "    if (m->ready_ms)\n", "    if (m->ready_ms && !*m->id)\n"),
     (1, "death_of_another", C + "sources/joins.c", "bool known = n && !restarted && strcmp(n->node_id, m->ray_id) == 0;", "bool known = n && !restarted;"),
     (1, "another_head_believed", C + "sources/another.c", "any_at_stake(s) &&", "!any_at_stake(s) &&"),
-    (1, "head_forgotten_at_a_start", C + "ledger.c", "    head_open(l);\n", "    if (!l->path)\n        head_open(l);\n"),
+    (1, "head_forgotten_at_a_start", C + "ledger.c", "    value_open(l, HEAD_KEY,", "    if (!l->path)\n        value_open(l, HEAD_KEY,"),
     (6, "another_head_for_ever", C + "sources/claims.c", "any = n->status != SOURCE_DEAD &&", "any = n->status == SOURCE_DEAD &&"),
     # a machine is its id and its launch
     (1, "id_is_one_for_ever", "autoscaler/model/fleet.c", "            !launch_is_same(m->request_id, request_id))", "            !launch_is_same(m->id, m->id))"),
@@ -59,9 +59,9 @@ MUTANTS = [
     (2, "request_not_written", C + "requests.c", "    journal_put_request(r->env->journal, &row, NULL);", "    (void)row, (void)r;"),
     (2, "drop_not_written", C + "requests.c", "    request_unwrite(r, cmd->owner);", "    (void)cmd;"),
     (2, "expires_early", C + "requests.c", "q->expires_ms > r->env->now_ms)", "q->expires_ms > r->env->now_ms + 600000)"),
-    (2, "refused_forgets", C + "requests.c", "    request_write(r, q);\n    request_put(r, q);",
-     "    if (!r->ledger->journal_ok) {\n        bool found;\n        uint32_t at = request_at(r, q->owner, &found);\n        if (found)\n            request_remove(r, at);\n"
-     "        cmd->status = err_set(&cmd->err, ST_RETRY, \"the disk is full\");\n        request_free(q);\n        return;\n    }\n    request_write(r, q);\n    request_put(r, q);"),
+    (2, "refused_forgets", C + "requests.c", "    request_write(r, q);\n    cmd->before = request_put(r, q);",
+     "    if (!r->ledger->journal_ok) {\n        bool found;\n        uint32_t at = request_at(r, q->owner, &found);\n        if (found)\n            request_free(request_remove(r, at));\n"
+     "        cmd->status = err_set(&cmd->err, ST_RETRY, \"the disk is full\");\n        request_free(q);\n        return;\n    }\n    request_write(r, q);\n    cmd->before = request_put(r, q);"),
     (2, "ttl_by_the_wall", C + "requests.c", ("q->expires_ms > r->env->now_ms)", '#include "../base/suggest.h"\n'),
      ("q->expires_ms > clock_wall_ms())", '#include "../base/suggest.h"\n#include "../base/clock.h"\n')),
     (3, "ending_is_free", "autoscaler/plan/limits.c", "return !n->unmanaged && n->state != STATE_GONE;",

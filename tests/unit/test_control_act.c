@@ -238,6 +238,9 @@ static uint32_t ended_of(uint32_t machines)
 /* A daemon that begins again and again lets no more of them go. */
 static void test_brake_outlives_the_daemon(void **state)
 {
+    static const struct problem nothing;
+    static const struct plan no_plan;
+
     (void)state;
     for (int i = 0; i < 8; i++) {
         char id[8];
@@ -254,7 +257,7 @@ static void test_brake_outlives_the_daemon(void **state)
         assert_int_equal(ended_of(8), 1);
     }
     rig_pass(600000);
-    ends_begin(&ends);
+    ends_begin(&ends, &nothing, &no_plan);
     ends.shut = false;
     assert_int_equal(ended_of(8), 2);
 }

@@ -275,21 +275,25 @@ static void test_refused_changes_nothing(void **state)
 
     (void)state;
     requests_fold(&rig.requests, &small);
+    requests_done(&small);
     assert_int_equal(small.status, ST_OK);
     large = rig_put("me", "GPU", 5000001);
     requests_fold(&rig.requests, &large);
+    requests_done(&large);
     assert_int_equal(large.status, ST_INVALID);
     s = asked_sums(&rig.requests.asked);
     assert_int_equal(s.bundles, 1);
     assert_int_equal(rig.requests.all.v[0]->demand.bundles[0].count, 1);
     again = rig_put("me", "GPU", 4999999);
     requests_fold(&rig.requests, &again);
+    requests_done(&again);
     assert_int_equal(again.status, ST_OK);
     s = asked_sums(&rig.requests.asked);
     assert_int_equal(s.bundles, 4999999);
     assert_int_equal(s.owners, 1);
     again.kind = COMMAND_REQUEST_DROP;
     requests_fold(&rig.requests, &again);
+    requests_done(&again);
     s = asked_sums(&rig.requests.asked);
     assert_int_equal(s.bundles + s.owners + s.bytes + s.names, 0);
     arena_done(&small.arena);

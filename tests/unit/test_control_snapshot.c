@@ -36,6 +36,7 @@ static void asked(const char *owner, const char *resource, uint32_t count)
     struct command cmd = rig_put(owner, resource, count);
 
     requests_fold(&rig.requests, &cmd);
+    requests_done(&cmd);
     assert_int_equal(cmd.status, ST_OK);
     arena_done(&cmd.arena);
 }
@@ -98,6 +99,7 @@ static void test_outlives_a_reload(void **state)
     s = snapshot_take(&rig.known, page).snapshot;
     configuration_replace(&rig.conf, rig_config(RIG_OTHER("d", "")));
     requests_fold(&rig.requests, &drop);
+    requests_done(&drop);
     assert_int_equal(rig.requests.all.n, 0);
     assert_string_equal(s->cluster, "c");
     assert_string_equal(s->types[0].name, "t");

@@ -228,9 +228,11 @@ static void test_command_is_answered_at_the_end(void **state)
     assert_int_equal(n_done, 0);
     assert_int_equal(rig.requests.all.n, 1);
     rig.ledger.journal_ok = false;
+    rig.ledger.stale = true;
     commands_answer(&commands, true);
     assert_int_equal(n_done, 1);
-    assert_int_equal(cmd.status, ST_RETRY); /* nothing was promised */
+    assert_int_equal(cmd.status, ST_RETRY);  /* nothing was promised, */
+    assert_int_equal(rig.requests.all.n, 0); /* and nothing stands */
     arena_done(&cmd.arena);
 }
 
@@ -485,6 +487,7 @@ static void test_request_expires(void **state)
     (void)state;
     cmd.expires_ms = rig.env.now_ms + 1000;
     requests_fold(&rig.requests, &cmd);
+    requests_done(&cmd);
     arena_done(&cmd.arena);
     requests_expire(&rig.requests);
     assert_int_equal(rig.requests.all.n, 1);
@@ -500,6 +503,7 @@ static void test_request_is_refused(void **state)
 
     (void)state;
     requests_fold(&rig.requests, &cmd);
+    requests_done(&cmd);
     assert_int_equal(cmd.status, ST_INVALID);
     assert_int_equal(rig.requests.all.n, 0);
     assert_string_equal(cmd.owner, "me");
@@ -507,6 +511,7 @@ static void test_request_is_refused(void **state)
     cmd = rig_put("me", "GPU", 1);
     cmd.demand.queue = "none";
     requests_fold(&rig.requests, &cmd);
+    requests_done(&cmd);
     assert_non_null(strstr(cmd.err.text, "has no queues"));
     arena_done(&cmd.arena);
 }

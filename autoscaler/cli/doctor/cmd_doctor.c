@@ -3,6 +3,7 @@
  * changes anything, and says what to do.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "../../base/clock.h"
+#include "../../base/outfile.h"
 #include "../../cloud/offer_check.h"
 #include "../../wire/ray/ray.h"
 #include "../ask.h"
@@ -155,6 +157,27 @@ static void ray_check(struct checkup *c)
 
 /* ---- this machine */
 
+/* Is there room?  The disk is asked, as other programs' quotas and limits are not
+ * seen in its figures. */
+static bool takes_bytes(const char *journal, struct err *err)
+{
+    static const char page[4096];
+    char path[4096 + 8];
+    bool good;
+    int fd;
+
+    snprintf(path, sizeof path, "%.4095s.probe", journal);
+    fd = outfile_open(path, O_WRONLY | O_CREAT | O_EXCL, 0600, err);
+    if (fd < 0)
+        return false;
+    good = outfile_put(fd, page, sizeof page) && fsync(fd) == 0;
+    if (!good)
+        err_set(err, ST_RETRY, "%s: %s", path, strerror(errno));
+    close(fd);
+    unlink(path);
+    return good;
+}
+
 static void state_check(struct checkup *c)
 {
     struct arena arena = {0};
@@ -182,6 +205,11 @@ static void state_check(struct checkup *c)
             dir, strerror(errno));
     else if (access(path, F_OK) == 0 && access(path, R_OK | W_OK) != 0)
         finding_add(c, FINDING_BAD, "state", "%s: %s", path, strerror(errno));
+    else if (!takes_bytes(path, &err))
+        finding_add(c, FINDING_BAD, "state",
+                    "nothing can be written beside the journal, so nothing "
+                    "would be launched, ended or promised: %s",
+                    err.text);
     else if (*elsewhere)
         finding_add(c, FINDING_WARN, "state",
                     "%s in the working directory is used, since %s; write its "

@@ -79,6 +79,8 @@ static struct machine *adopt(struct providers *p, const char *provider,
     snprintf(m->request_id, sizeof m->request_id, "%s", cm->request_id);
     m->spot = cm->spot;
     m->adopted = ours_of(p->ledger, provider, cm->request_id);
+    m->maybe.anew = machine_is_anothers(m) && provider_find(p, provider) &&
+                    provider_find(p, provider)->listed_ms;
     m->maybe.let_go = ledger_had_ended(p->ledger, provider, cm->id,
                                        cm->request_id);
     fleet_bind(f, m, cm->id);

@@ -5,11 +5,13 @@
 
 #include <string.h>
 
+#include "../../model/mark.h"
 #include "../last_look.h"
 #include "../ours.h"
 #include "../settle.h"
 
 enum {
+    MARKS_SHOWN = 3,
     END_TRIES = 2,        /* more terminates that fail are no accident */
     END_WAITS_MS = 30000, /* for news of its work: longer is told */
 };
@@ -141,6 +143,7 @@ struct sums {
     uint32_t unanswered, ending, waiting, held, orphans;
     uint32_t strangers, unmatched; /* that did not join in time */
     uint32_t missing;
+    const struct machine *anew;                    /* another daemon's newest */
     const struct machine *lost;                    /* one of those */
     const struct machine *stuck, *doubted, *waits; /* one of them */
 };
@@ -192,6 +195,8 @@ static struct sums sums_of(const struct stops *s, const char *provider)
             continue;
         r.orphans += !provider_find(s->k->providers, provider);
         r.held += machine_held(m);
+        if (m->maybe.anew && (!r.anew || m->created_ms > r.anew->created_ms))
+            r.anew = m;
         unjoined_add(s, m, &r);
         if (standing_lost_sight(m) && ++r.unanswered)
             r.doubted = m;
@@ -229,6 +234,58 @@ static void missing_stop(struct stops *s, const char *provider,
         r->missing, provider, r->lost->id, r->lost->cloud_id);
 }
 
+/* Whose the held ones are, by their marks: "davit-0a1b2c". */
+static const char *marks_of(const struct stops *s, const char *provider)
+{
+    const struct fleet *f = &s->k->ledger->fleet;
+    const char *list = "", *mark;
+    struct request_mark k;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < f->n && n < MARKS_SHOWN; i++) {
+        const struct machine *m = f->v[i];
+
+        if (strcmp(m->provider, provider) != 0 || m->state == STATE_GONE ||
+            !machine_held(m))
+            continue;
+        mark = mark_read(m->request_id, &k)
+                   ? arena_printf(&s->page->arena, MARK "%s", k.owner)
+                   : "none";
+        if (strstr(list, mark))
+            continue;
+        list = arena_printf(&s->page->arena, "%s%s%s", list, n ? ", " : "",
+                            mark);
+        n++;
+    }
+    return list;
+}
+
+/* What to find out comes before what to do. */
+static void held_stop(struct stops *s, const char *provider,
+                      const struct sums *r)
+{
+    long long ago = r->anew
+                        ? (long long)(s->k->env->now_ms - r->anew->created_ms) /
+                              1000
+                        : 0;
+    const char *other = r->anew
+                            ? arena_printf(&s->page->arena,
+                                           "Another daemon of cluster %s runs: "
+                                           "it launched %s %lld s ago. ",
+                                           s->k->conf->now->cluster,
+                                           r->anew->id, ago)
+                            : "";
+
+    STOP(s, "machines_held", false, provider,
+         "%s%u machine%s of provider %s %s of another daemon, or of a journal "
+         "that is lost, by the mark of the launch (%s; this daemon's is "
+         "davit-%s): counted, and not ended. If another daemon of cluster %s "
+         "runs, stop one of the two; if none does, `davit adopt`",
+         other, r->held, r->held == 1 ? "" : "s", provider,
+         r->held == 1 ? "is" : "are", marks_of(s, provider),
+         s->k->ledger->ours.owner, s->k->conf->now->cluster);
+}
+
 static void machine_stops(struct stops *s, const char *provider)
 {
     struct sums r = sums_of(s, provider);
@@ -247,10 +304,7 @@ static void machine_stops(struct stops *s, const char *provider)
     if (r.waiting)
         waiting_stop(s, provider, &r);
     if (r.held)
-        STOP(s, "machines_held", false, provider,
-             "%u machines of provider %s may belong to another journal or "
-             "daemon: they are not ended before `davit adopt`",
-             r.held, provider);
+        held_stop(s, provider, &r);
     if (r.strangers)
         STOP(s, "machines_unjoined", false, provider,
              "%u machines of provider %s never joined, and Davit did not "

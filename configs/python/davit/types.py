@@ -199,6 +199,7 @@ Node = TypedDict("Node", {
     "asked_to_end": bool,
     "asked_by": str,
     "because": str,
+    "launched_by": str,
     "why": "Why",
     "price_per_hour": Optional[float],
     "created_at": Optional[str],
