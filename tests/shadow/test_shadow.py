@@ -137,7 +137,7 @@ class Count:
 def davits_dollars(d, prices):
     """By its own events: from a launch until it is gone, which is paid too; that is a look at the head after its end."""
     from datetime import datetime
-    count, ends = Count(), {}
+    count, ends = Count(d.now), {}
     for e in d.events():
         at = datetime.fromisoformat(e["at"].replace("Z", "+00:00")).timestamp()
         if e["kind"] == "node.starting":
@@ -166,7 +166,7 @@ def test_both_sides_add_up(shadow, gcs):
     runs(gcs, "i-1", {"CPU": 1, "GPU": 1})
     shadow.until(lambda: len(held(shadow, "small")) == 1, why="two of them are idle")
     gcs.idle("i-1")
-    shadow.until(lambda: len(held(shadow, "small")) == 0)
+    shadow.until(lambda: not shadow.nodes("small"))
     shadow.stays(lambda: report(shadow)["present"]["nodes"] == 1, 2)
     gcs.leave("i-1")
     theirs.down("i-1")
