@@ -263,6 +263,9 @@ struct davit_provider {
      * gone with it.  Its failure has no consequence.  NULL: there is none. */
     int (*console)(void *self, struct davit_call *, const char *id,
                    struct davit_sink *, davit_put_text *, struct davit_error *);
+    /* Machines that one launch() takes at most: more are several launches, each
+     * with a request id of its own.  0: 1,000. */
+    uint32_t launch_most;
 };
 
 #define DAVIT_EXPORT __attribute__((visibility("default")))

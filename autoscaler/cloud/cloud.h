@@ -57,6 +57,7 @@ const char *provider_place(const struct provider *p);
 bool provider_same(const struct provider *a, const struct provider *b);
 /* How long its list may lag a launch: davit_provider.settle_ms. */
 int64_t provider_settle_ms(const struct provider *p);
+uint32_t provider_launch_most(const struct provider *p); /* above 0 */
 struct plugin_info provider_plugin(const struct provider *p);
 uint32_t provider_calls_running(const struct provider *p); /* not freed yet */
 /* "sim: launch" while this thread is inside a plug-in, else NULL.  For a crash

@@ -17,7 +17,8 @@
 #include "opening.h"
 
 enum {
-    SETTLE_MS = 30000, /* where the plug-in says nothing */
+    SETTLE_MS = 30000,  /* where the plug-in says nothing */
+    LAUNCH_MOST = 1000, /* likewise */
     PLACE_MAX = 1024,
     MISTAKES_MAX = 64 /* of one plug-in */
 };
@@ -399,6 +400,15 @@ int64_t provider_settle_ms(const struct provider *p)
     return DAVIT_HAS(t, struct davit_provider, settle_ms) && t->settle_ms
                ? (int64_t)t->settle_ms(p->self)
                : SETTLE_MS;
+}
+
+uint32_t provider_launch_most(const struct provider *p)
+{
+    const struct davit_provider *t = p->table;
+
+    return DAVIT_HAS(t, struct davit_provider, launch_most) && t->launch_most
+               ? t->launch_most
+               : LAUNCH_MOST;
 }
 
 uint32_t provider_calls_running(const struct provider *p)

@@ -171,7 +171,22 @@ static void launch_tell(const struct acting *d, const char *type,
         shadow_counted(env->shadow, sum->n, 0);
 }
 
-/* The machines of the offer, as one launch. */
+/* How many of so many are one launch: as many as the plug-in takes, units whole. */
+static uint32_t launch_share(const struct acting *d, uint32_t left)
+{
+    const struct pb_type *t = &d->now->types[d->now->offers[d->offer].type];
+    const struct provider_state *p = provider_find(d->a->providers,
+                                                   d->now->str[t->provider]);
+    uint32_t most = p ? provider_launch_most(p->provider) : left;
+
+    if (most > t->hosts && t->hosts > 1)
+        most -= most % t->hosts;
+    else if (t->hosts > 1)
+        most = t->hosts;
+    return left < most ? left : most;
+}
+
+/* The machines of the offer, as one launch or as many as its plug-in needs. */
 static void intend(struct acting *d, uint32_t offer,
                    const struct offer_sum *sum)
 {
@@ -182,14 +197,19 @@ static void intend(struct acting *d, uint32_t offer,
     const char *for_whom = sum->demand == NONE
                                ? "the minimum"
                                : now->str[now->demands[sum->demand].owner];
-    char request[MARK_MAX], first[48];
+    char request[MARK_MAX], first[48] = "";
 
     d->offer = offer;
     d->at = d->given = 0;
-    ids_make(d, provider, type, request, sizeof request);
-    for (uint32_t i = 0; i < sum->n; i++)
-        machine_intend(d, request, i, sum->n, sum->why);
-    snprintf(first, sizeof first, "%.26s-%.8s-0", type, request + MARK_LENGTH);
+    for (uint32_t left = sum->n, n; left > 0; left -= n) {
+        n = launch_share(d, left);
+        ids_make(d, provider, type, request, sizeof request);
+        for (uint32_t i = 0; i < n; i++)
+            machine_intend(d, request, i, n, sum->why);
+        if (!*first)
+            snprintf(first, sizeof first, "%.26s-%.8s-0", type,
+                     request + MARK_LENGTH);
+    }
     decision_launch(d->a->decisions, now, d->plan, sum->launch, sum->n, first);
     atomic_fetch_add(&d->a->env->metrics.launches, sum->n);
     figure_count(&d->a->env->metrics.figures, FIGURE_LAUNCHED, sum->n,

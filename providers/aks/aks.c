@@ -289,7 +289,8 @@ static struct davit_provider table = {.size = sizeof table,
                                       .terminate = aks_terminate,
                                       .offers = aks_offers,
                                       .settle_ms = aks_settle_ms,
-                                      .places = places};
+                                      .places = places,
+                                      .launch_most = LAUNCH_MAX};
 
 const struct davit_provider *davit_provider_v1(void)
 {

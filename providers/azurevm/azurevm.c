@@ -50,7 +50,8 @@ static struct davit_provider table = {.size = sizeof table,
                                       .terminate = azurevm_terminate,
                                       .offers = azurevm_offers,
                                       .places = places,
-                                      .console = azurevm_console};
+                                      .console = azurevm_console,
+                                      .launch_most = LAUNCH_MAX};
 
 const struct davit_provider *davit_provider_v1(void)
 {

@@ -19,7 +19,8 @@
 #include "kit/str.h"
 #include "provider.h"
 
-#define NAME_SIZE 64 /* a Linux machine's name has up to 64 bytes */
+#define LAUNCH_MAX 1000 /* machines of one launch */
+#define NAME_SIZE 64    /* a Linux machine's name has up to 64 bytes */
 #define ZONE_SIZE 48
 #define TAG_CLUSTER "davit-cluster"
 #define TAG_REQUEST "davit-request"

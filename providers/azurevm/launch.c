@@ -12,8 +12,6 @@
 
 #include "azurevm.h"
 
-#define LAUNCH_MAX 1000
-
 static void put_starting(const struct vm_type *t, const struct davit_launch *l,
                          const char *name, struct davit_sink *sink,
                          davit_put_machine *put)

@@ -171,7 +171,8 @@ static struct davit_provider table = {.size = sizeof table,
                                       .launch = eks_launch,
                                       .terminate = eks_terminate,
                                       .offers = eks_offers,
-                                      .places = places};
+                                      .places = places,
+                                      .launch_most = LAUNCH_MAX};
 
 const struct davit_provider *davit_provider_v1(void)
 {

@@ -15,6 +15,7 @@
 #include "kit/aws/aws.h"
 #include "provider.h"
 
+#define LAUNCH_MAX 10000 /* machines of one launch */
 #define RECORD_PREFIX "davit-request/"
 #define SLOT_PREFIX "slot:"
 #define TAG_CLUSTER "davit-cluster"

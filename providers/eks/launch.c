@@ -158,11 +158,12 @@ static int launch_check(struct launch *la)
     if (!t)
         return kit_error(e, DAVIT_INVALID, "UnknownType",
                          "there is no node type \"%.60s\" here", l->offer);
-    if (l->count == 0 || l->count > 10000 || l->request_id[0] == '\0' ||
+    if (l->count == 0 || l->count > LAUNCH_MAX || l->request_id[0] == '\0' ||
         strlen(l->request_id) > 127)
         return kit_error(e, DAVIT_INVALID, "BadLaunch",
-                         "a launch is of 1 to 10000 machines and has a request "
-                         "id of up to 127 bytes");
+                         "a launch is of 1 to %d machines and has a request "
+                         "id of up to 127 bytes",
+                         LAUNCH_MAX);
     la->type = t;
     for (int exact = 1; exact >= 0; exact--)
         for (size_t i = 0; i < t->n_routes; i++)

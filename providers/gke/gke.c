@@ -59,7 +59,8 @@ static struct davit_provider gke = {.size = sizeof gke,
                                     .terminate = gke_terminate,
                                     .offers = gke_offers,
                                     .settle_ms = gke_settle_ms,
-                                    .places = places};
+                                    .places = places,
+                                    .launch_most = LAUNCH_MAX};
 
 const struct davit_provider *davit_provider_v1(void)
 {

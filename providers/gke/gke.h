@@ -12,6 +12,7 @@
 
 #include "kit/gcp/gcp.h"
 
+#define LAUNCH_MAX 10000    /* machines of one launch */
 #define POOLS_HOLD_MS 30000 /* so long the list of pools is held, */
 #define POOLS_DEED_MS 1000  /* the same for a launch or an end */
 #define SETTLE_MS 30000     /* a list may lag so much beside that */

@@ -12,7 +12,6 @@
 
 #include "gke.h"
 
-#define LAUNCH_MAX 10000
 #define BATCH 500 /* names in one createInstances */
 
 struct launch {

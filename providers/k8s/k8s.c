@@ -76,7 +76,8 @@ static struct davit_provider k8s = {
     .terminate = k8s_terminate,
     .offers = k8s_offers,
     .settle_ms = k8s_settle_ms,
-    .places = places};
+    .places = places,
+    .launch_most = LAUNCH_MAX};
 
 const struct davit_provider *davit_provider_v1(void)
 {

@@ -16,6 +16,7 @@
 #include "kit/exchange.h"
 #include "kit/str.h"
 
+#define LAUNCH_MAX 100000   /* machines of one launch */
 #define TOKEN_HOLD_MS 60000 /* its file is read anew after so long */
 #define REQUEST_MAX 63      /* of a request id, in bytes */
 #define TRIES 10            /* of one change, against other writers */

@@ -240,9 +240,9 @@ static int check(struct op *op, const struct davit_launch *l)
     if (!type_find(op->k, l->offer))
         return kit_error(op->e, DAVIT_INVALID, "UnknownType",
                          "there is no node type \"%.60s\" here", l->offer);
-    if (l->count == 0 || l->count > 100000)
+    if (l->count == 0 || l->count > LAUNCH_MAX)
         return kit_error(op->e, DAVIT_INVALID, "BadCount",
-                         "a launch is of 1 to 100000 machines, not %u",
+                         "a launch is of 1 to %d machines, not %u", LAUNCH_MAX,
                          l->count);
     if (n == 0 || n > REQUEST_MAX)
         return kit_error(op->e, DAVIT_INVALID, "BadRequestId",

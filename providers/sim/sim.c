@@ -456,7 +456,8 @@ static struct davit_provider table = {.size = sizeof table,
                                       .terminate = sim_terminate,
                                       .offers = sim_offers,
                                       .settle_ms = sim_settle_ms,
-                                      .places = places};
+                                      .places = places,
+                                      .launch_most = LAUNCH_MAX};
 
 const struct davit_provider *davit_provider_v1(void)
 {

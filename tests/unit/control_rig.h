@@ -179,6 +179,7 @@ static uint32_t rig_settle(void *self)
 
 static const struct davit_kv rig_options[] = {{0}};
 static const struct davit_provider rig_provider = {.size = sizeof rig_provider,
+                                                   .launch_most = 6,
                                                    .name = "rig",
                                                    .version = "1",
                                                    .caps = DAVIT_CAP_SPOT,

@@ -91,6 +91,21 @@ static void test_launch_becomes_intents(void **state)
     assert_int_equal(rig.n_jobs, 0); /* act() sends nothing */
 }
 
+/* Of more machines than its plug-in takes at once there are two launches. */
+static void test_a_large_launch_is_cut(void **state)
+{
+    const struct fleet *f = &rig.ledger.fleet;
+
+    (void)state;
+    assert_int_equal(carry_out(world_make(9, REASON_FOR_REQUEST), false), 9);
+    assert_int_equal(f->n, 9);
+    for (uint32_t i = 0; i < 9; i++) {
+        assert_int_equal(f->v[i]->launch_count, i < 6 ? 6 : 3);
+        assert_int_equal(strcmp(f->v[i]->request_id, f->v[0]->request_id) == 0,
+                         i < 6);
+    }
+}
+
 static void test_not_final_waits(void **state)
 {
     struct world *w = world_make(3, REASON_FOR_REQUEST);
@@ -308,6 +323,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
         TEST(test_launch_becomes_intents),
+        TEST(test_a_large_launch_is_cut),
         TEST(test_not_final_waits),
         TEST(test_intent_is_dropped),
         TEST(test_launch_is_sent_once),
