@@ -166,6 +166,19 @@ static struct request *request_read(const struct requests *r,
     return q;
 }
 
+/* The clock was set back since: it lives for as long as it was asked for, from
+ * here on, and not until a day that is far. */
+static void ttl_anew(const struct requests *r, struct request *q)
+{
+    int64_t ahead = q->created_ms - r->env->now_ms;
+
+    if (!q->expires_ms || ahead <= 0)
+        return;
+    q->created_ms -= ahead;
+    q->expires_ms -= ahead;
+    request_write(r, q);
+}
+
 enum status requests_open(struct requests *r, struct env *env,
                           const struct ledger *l,
                           const struct configuration *conf, struct err *err)
@@ -180,6 +193,7 @@ enum status requests_open(struct requests *r, struct env *env,
     for (uint32_t i = 0; s == ST_OK && i < n; i++) {
         struct request *q = request_read(r, &rows[i]);
 
+        ttl_anew(r, q);
         if (request_put(r, q))
             assert(!"the table has each owner once");
         count(r, q, true);

@@ -328,6 +328,11 @@ void cloud_say(struct cloud *c, enum cloud_says what, uint32_t lists)
     c->says_lists = lists;
 }
 
+void cloud_say_free(struct cloud *c, uint32_t answers)
+{
+    c->says_free = answers;
+}
+
 int64_t cloud_unread_ms(const struct cloud *c)
 {
     return c->unread_ms;

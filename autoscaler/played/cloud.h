@@ -152,9 +152,12 @@ enum cloud_says {
     CLOUD_SAYS_TRUTH,
     CLOUD_SAYS_NOTHING, /* it lacks them */
     CLOUD_SAYS_FAILED,
-    CLOUD_SAYS_STOPPING
+    CLOUD_SAYS_STOPPING,
+    CLOUD_SAYS_STRANGE /* a phase that there is not */
 };
 void cloud_say(struct cloud *c, enum cloud_says what, uint32_t lists);
+/* So many answers from now, with offers, say that all of them cost nothing. */
+void cloud_say_free(struct cloud *c, uint32_t answers);
 /* Since when no list can go well, in its weather; 0: one can. */
 int64_t cloud_unread_ms(const struct cloud *c);
 /* Since when nothing befalls its calls; 0: something does. */

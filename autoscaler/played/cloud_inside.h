@@ -38,6 +38,7 @@ struct cloud {
     const struct cloud_weather *meets; /* one of the two: of this call */
     enum cloud_says says;              /* in so many lists: */
     uint32_t says_lists;
+    uint32_t says_free; /* in so many answers: prices are 0 */
     uint32_t spoil_at;  /* the number of that call; 0 none */
     struct arena arena; /* of types */
     VEC(struct cloud_machine *) there;

@@ -136,7 +136,9 @@ static bool row_is_bad(struct cloud *c, struct cloud_machine *m,
 static int lie_draw(struct cloud *c, struct cloud_machine *m)
 {
     if (c->says > CLOUD_SAYS_NOTHING)
-        return c->says == CLOUD_SAYS_FAILED ? DAVIT_FAILED : DAVIT_STOPPING;
+        return c->says == CLOUD_SAYS_FAILED     ? DAVIT_FAILED
+               : c->says == CLOUD_SAYS_STOPPING ? DAVIT_STOPPING
+                                                : DAVIT_FAILED + 1;
     if (m->gone_ms != INT64_MAX || m->failed ||
         !row_is_bad(c, m, c->meets->lies))
         return -1;

@@ -76,9 +76,13 @@ int cloud_offers(void *self, struct davit_call *call, struct davit_sink *sink,
                                 .note = ""};
 
         o.price_micros_hour = price_of(&k->node, o.spot, h->cloud->meets->dear);
+        if (h->cloud->says_free) /* a slip: nobody goes by it */
+            o.price_micros_hour = 0;
         put(sink, &o);
-        told_note(h, k->name, o.spot, o.price_micros_hour, late);
+        if (o.price_micros_hour)
+            told_note(h, k->name, o.spot, o.price_micros_hour, late);
     }
+    h->cloud->says_free -= h->cloud->says_free > 0;
     return DAVIT_OK;
 }
 

@@ -399,7 +399,8 @@ static void rates_draw(struct drawing *d)
     for (int k = 0; k < HAPPENINGS; k++) {
         bool demand = k == HAPPENS_ASKS || k == HAPPENS_TASKS;
 
-        if ((k == HAPPENS_LEADER && !d->s->world.ha) || k == HAPPENS_TOUCHED)
+        if ((k == HAPPENS_LEADER && !d->s->world.ha) || k == HAPPENS_TOUCHED ||
+            k == HAPPENS_STORE)
             continue; /* what else is drawn from a seed stays as it is */
         if (k == HAPPENS_NAMES || k == HAPPENS_FORGETS) {
             d->rates[k] = has_place(d, k) ? 1 + more_below(d, 20) : 0;

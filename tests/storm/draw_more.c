@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "observer.h"
 #include "script.h"
 
 struct more {
@@ -83,6 +84,21 @@ static void touched_draw(struct more *m)
     qsort(m->s->v, m->s->n, sizeof *m->s->v, by_time);
 }
 
+/* Somebody is at what is written down: while the daemon runs, and between runs. */
+static void store_draw(struct more *m)
+{
+    uint32_t n = 1 + more_below(m, 5), span = (uint32_t)m->s->storm_ms - MINUTE;
+
+    for (uint32_t i = 0; i <= n; i++)
+        happens_too(m,
+                    &(struct happening){
+                        .at_ms = MINUTE + more_below(m, i ? span : span / 4),
+                        .kind = HAPPENS_STORE,
+                        .a = i ? STORE_DELETED + more_below(m, STORE_FAULTS - 1)
+                               : STORE_COPIED});
+    qsort(m->s->v, m->s->n, sizeof *m->s->v, by_time);
+}
+
 /* A world of prices alone: two clouds with the same machine, whose prices change
  * places, and long work. */
 static void flips_draw(struct more *m)
@@ -143,4 +159,6 @@ void script_draw_more(struct script *s, uint64_t seed)
         touched_draw(&m);
     if (which == 5 && !more_below(&m, 4))
         flips_draw(&m);
+    if (which >= 8 && which <= 10 && !s->plain)
+        store_draw(&m);
 }

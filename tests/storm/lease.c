@@ -180,10 +180,10 @@ static enum status check(struct ha *base, bool *ret_lacks, struct err *err)
     return ST_OK;
 }
 
-void lease_prune(struct lease *l)
+void lease_prune(struct lease *l, bool all)
 {
     for (uint32_t i = l->rows.n; i-- > 0;)
-        if (player_chance(l->player, 4))
+        if (all || player_chance(l->player, 4))
             row_drop(l, &l->rows.v[i]);
     l->pruned = true;
 }

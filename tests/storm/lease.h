@@ -29,8 +29,8 @@ struct lease;
 struct lease *lease_new(struct player *p);
 void lease_free(struct lease *l);
 void lease_trouble(struct lease *l, enum lease_trouble t);
-/* Somebody takes most rows out of the ConfigMaps. */
-void lease_prune(struct lease *l);
+/* Somebody takes most rows out of the ConfigMaps, or all. */
+void lease_prune(struct lease *l, bool all);
 bool lease_is_well(const struct lease *l);
 bool lease_is_silent(const struct lease *l);
 uint64_t lease_faults(const struct lease *l);

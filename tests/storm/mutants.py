@@ -37,15 +37,15 @@ MUTANTS = [
     (1, "head_forgotten_at_a_start", C + "ledger.c", "    value_open(l, HEAD_KEY,", "    if (!l->path)\n        value_open(l, HEAD_KEY,"),
     (6, "another_head_for_ever", C + "sources/claims.c", "any = n->status != SOURCE_DEAD &&", "any = n->status == SOURCE_DEAD &&"),
     # a machine is its id and its launch
-    (1, "id_is_one_for_ever", "autoscaler/model/fleet.c", "            !launch_is_same(m->request_id, request_id))", "            !launch_is_same(m->id, m->id))"),
+    (1, "id_is_one_for_ever", "autoscaler/model/fleet.c", "            !launch_is_same(m->request_id, request_id))", "            (!launch_is_same(m->request_id, request_id) && !*m->id))"),
     (1, "old_node_is_its_own", C + "sources/claims.c", "return m->adopted ? INT64_MIN : m->created_ms;", "return INT64_MIN;"),
     (5, "answer_has_the_last_word", C + "providers/machines.c", "(m->state < STATE_READY || !m->seen_ms) &&", "m->state < STATE_READY &&"),
     # what was agreed is looked up
     (1, "drain_remembered", C + "sources/joins.c", "    if (n->status == SOURCE_DRAINING || n->status == SOURCE_UNREADY ||\n", "    if (n->status == SOURCE_DRAINING || h->view ||\n"),
     (1, "drain_remembered_to_the_end", C + "sources/nodes.c", ("n->status == SOURCE_UNREADY) &&", "    if (c.contested)\n        return false;\n"),
      ("n->status != SOURCE_DEAD) &&", "")),
-    (1, "unlisted_launch_overlooked", C + "last_look.c", ("    return !launch_under_way(l->providers, p) &&", "            return false;\n"),
-     ("    return p || !launch_under_way(l->providers, p) ||", "            return true;\n")),
+    (1, "unlisted_launch_overlooked", C + "last_look.c", ("    if (!p || (!m->maybe.end_sent", "            return false;\n"),
+     ("    if (l->ledger || (!m->maybe.end_sent", "            return true;\n")),
     # one reading is not final
     (5, "one_word_is_enough", C + "providers/machines.c", "m->maybe.said == phase && m->maybe.said_ms < p->env->now_ms;", "m->maybe.said <= phase + 99;"),
     (6, "no_way_back", C + "providers/machines.c", "        if (again)\n", "        if (again && !*m->id)\n"),
@@ -62,6 +62,7 @@ MUTANTS = [
     (2, "refused_forgets", C + "requests.c", "    request_write(r, q);\n    cmd->before = request_put(r, q);",
      "    if (!r->ledger->journal_ok) {\n        bool found;\n        uint32_t at = request_at(r, q->owner, &found);\n        if (found)\n            request_free(request_remove(r, at));\n"
      "        cmd->status = err_set(&cmd->err, ST_RETRY, \"the disk is full\");\n        request_free(q);\n        return;\n    }\n    request_write(r, q);\n    cmd->before = request_put(r, q);"),
+    (2, "ttl_of_a_day", C + "requests.c", "    if (!q->expires_ms || ahead <= 0)", "    if (!q->expires_ms || ahead >= 0)"),
     (2, "ttl_by_the_wall", C + "requests.c", ("q->expires_ms > r->env->now_ms)", '#include "../base/suggest.h"\n'),
      ("q->expires_ms > clock_wall_ms())", '#include "../base/suggest.h"\n#include "../base/clock.h"\n')),
     (3, "ending_is_free", "autoscaler/plan/limits.c", "return !n->unmanaged && n->state != STATE_GONE;",
@@ -74,6 +75,7 @@ MUTANTS = [
     (3, "price_at_purchase", C + "type_names.c", "return filed >= 0 ? filed : m->price_micros_hour;",
      "return filed >= 0 && m->price_micros_hour < 0 ? filed : m->price_micros_hour;"),
     (3, "told_price_at_purchase", C + "providers/offers.c", "    if (k)\n        type_name_told(", "    if (k && m->price_micros_hour < 0)\n        type_name_told("),
+    (3, "price_zero_believed", C + "providers/offers.c", "bool odd = told >= 0 && (", "bool odd = told < -1 && ("),
     (3, "found_is_free", C + "snapshot_nodes.c", '.type = type ? type->fact.name : "",',
      '.type = type && !(m->adopted == ADOPTED && !*m->request_id) ? type->fact.name : "",'),
     (3, "estimates_are_free", "autoscaler/model/problem_place.c", "        return pb_offer_bill(&m->s->offers[n->offer]);", "        return 0;"),

@@ -379,7 +379,7 @@ static void launched(void *arg, struct cloud *c, struct cloud_machine *m)
     w->launched++;
     w->digest = hash_text(hash_number(w->digest, (uint64_t)world_now(w)),
                           m->request_id);
-    if (m->daemon || m->added)
+    if (m->daemon || m->added || store_forgives(w))
         return; /* its settings are not noted; nobody's purchase */
     if (w->plain && !m->failed)
         once_check(w, m, left);
@@ -691,6 +691,8 @@ static void events_fold(struct daemon *d, const struct status_page *page)
             printf("%10.3f %u %s %s: %s [%s]\n", (double)world_now(w) / 1000,
                    d->number, v[i].kind, v[i].subject, v[i].text, v[i].reason);
         budget_event(d, page, &v[i]);
+        if (d->number == 0 && d->tick) /* else it may be of another process */
+            store_event(w, &v[i]);
         if (w->on_event)
             w->on_event(w->arg, &v[i]);
     }

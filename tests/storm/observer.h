@@ -53,6 +53,22 @@ void vain_look(struct daemon *d, const struct status_page *page);
 void vain_bought(struct world *w, const struct cloud *c,
                  const struct cloud_machine *new, int64_t left_ms);
 
+/* store.c: what somebody does to the journal, or to its copy in the cluster. */
+enum store_fault {
+    STORE_COPIED,   /* a backup is made */
+    STORE_DELETED,  /* while the daemon runs */
+    STORE_PRUNED,   /* likewise: some of the ConfigMaps */
+    STORE_RESTORED, /* the daemon is stopped, and the backup is put back */
+    STORE_DELETED_BETWEEN, /* likewise, and all is deleted */
+    STORE_FAULTS
+};
+void store_happens(struct world *w, enum store_fault what);
+void store_event(struct world *w, const struct event *e);
+void store_starts(struct world *w); /* the first daemon does */
+void store_calm(struct world *w);
+/* Was it lost, and has the daemon had no time yet to see all that there is? */
+bool store_forgives(struct world *w);
+
 void observer_joins(struct world *w); /* the clouds are there */
 void observer_step(struct daemon *d); /* after each step of it */
 

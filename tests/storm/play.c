@@ -81,6 +81,7 @@ static void calm(struct world *w)
         lease_trouble(w->lease, LEASE_WELL);
     daemon_stop(&w->daemons[1]);
     start(w);
+    store_calm(w);
 }
 
 static void disk_happens(struct world *w, const struct happening *h)
@@ -199,6 +200,10 @@ static void happens(struct world *w, const struct script *s,
         }
         break;
     case HAPPENS_LEADER: leader_happens(w, h); break;
+    case HAPPENS_STORE:
+        store_happens(w, h->a);
+        start(w);
+        break;
     case HAPPENINGS: break;
     }
 }

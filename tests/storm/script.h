@@ -40,6 +40,7 @@
     X(FORGETS, \
       "forgets")      /* the head forgets drains that it agreed to; a: ms: \
                            * and will */ \
+    X(STORE, "store") /* a: enum store_fault */ \
     X(NAMES, "names") /* a: machine; b: enum head_names; c: ms */ \
     X(LEADER, \
       "leader") /* a: 0: it stands still, b ms; else enum lease_trouble \

@@ -88,7 +88,11 @@ struct daemon *first(struct world *w);
     X(46, journal_deleted_and_nobody_asks) \
     X(59, journal_copied) \
     X(59, journal_copied_and_the_copy_buys) \
-    X(59, journal_restored_is_no_copy)
+    X(59, journal_restored_is_no_copy) \
+    X(60, clock_back_under_a_ttl) \
+    X(60, price_zero_once) \
+    X(60, phase_that_there_is_not) \
+    X(60, restarts_more_often_than_idle)
 /* test_asked.c: what was known once, and is to be asked again. */
 #define ASKED(X) \
     X(54, name_of_two_nodes) \
@@ -96,6 +100,7 @@ struct daemon *first(struct world *w);
     X(54, address_vanishes) \
     X(54, another_head) \
     X(54, another_head_at_a_start) \
+    X(54, head_begins_anew) \
     X(55, host_given_again) \
     X(55, host_given_again_with_ray) \
     X(55, host_given_again_after_a_death) \
@@ -108,6 +113,7 @@ struct daemon *first(struct world *w);
     X(57, failed_and_back) \
     X(57, drops_off_a_list) \
     X(57, drops_off_two_lists) \
+    X(57, drops_off_as_it_ends) \
     X(58, other_ids)
 
 /* test_vain.c: what is waited for, or bought, in vain. */

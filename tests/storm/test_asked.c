@@ -150,6 +150,22 @@ const char *another_head_at_a_start(void)
     return work_goes_on(w, 6);
 }
 
+/* 54.  Our head begins anew, and its raylets join it again: it is ours, so what waits
+ * there is bought for. */
+const char *head_begins_anew(void)
+{
+    struct world *w = busy(false, 2);
+
+    head_restart(w->head);
+    world_run(w, 5 * MINUTE);
+    world_tasks(w, "GPU", 1, 4, false, 4 * HOUR);
+    world_run(w, 10 * MINUTE);
+    if (is_stopped(w, "another_head") || alive(w) < 4)
+        return wrong("it is another head: %d, %u machines",
+                     is_stopped(w, "another_head"), alive(w));
+    return NULL;
+}
+
 /* ---- an id is not one machine for ever */
 
 /* One machine, of one host that there is, that works. */
@@ -367,6 +383,37 @@ const char *drops_off_a_list(void)
 const char *drops_off_two_lists(void)
 {
     return dropped(3);
+}
+
+/* 57.  The only machine that there may be takes five minutes to end, and a list lacks it
+ * as soon as that was accepted, while another one is asked for. */
+const char *drops_off_as_it_ends(void)
+{
+    struct world *w = begin(&(struct world_opts){
+        .seed = 5,
+        .settings = CLUSTER LIMITS("1", "1m") ONE_CLOUD T4("a", "1"),
+        .boot_least_ms = SECOND,
+        .boot_most_ms = 2 * SECOND,
+        .end_most_ms = 10 * MINUTE,
+        .clouds = 1});
+    struct cloud *c;
+
+    world_run(w, MINUTE);
+    world_ask(w, 0, GPUS(1));
+    world_run(w, 2 * MINUTE);
+    world_ask(w, 0, "{\"bundles\": []}");
+    for (int i = 0; i < 120 && world_machine(w, 0, &c) &&
+                    !world_machine(w, 0, &c)->asked_ms;
+         i++)
+        world_run(w, SECOND);
+    if (!world_machine(w, 0, &c))
+        return "it is gone at once: the test tests nothing";
+    cloud_say(w->clouds[0], CLOUD_SAYS_NOTHING, 1);
+    world_ask(w, 0, GPUS(1));
+    world_run(w, 30 * MINUTE);
+    return alive(w) == 1 && w->launched == 2
+               ? NULL
+               : wrong("%u machines, %u launched", alive(w), w->launched);
 }
 
 /* ---- other ids */

@@ -132,7 +132,7 @@ const char *led_copy_is_pruned(void)
 
     world_ask(w, 0, GPUS(2));
     world_run(w, 5 * MINUTE);
-    lease_prune(w->lease);
+    lease_prune(w->lease, false);
     world_ask(w, 1, "{\"num_cpus\": 4}");
     for (int i = 0; i < 60 && w->acknowledged < 2; i++)
         world_run(w, SECOND);

@@ -331,3 +331,106 @@ const char *journal_restored_is_no_copy(void)
                : wrong("it stands: %d, %u machines", stands(first(w)),
                        alive(w));
 }
+
+/* ---- four days with an answer each */
+
+/* 60.  The clock is set back by a day before a restart: what was asked for ten minutes
+ * is not asked for longer than that after the start. */
+const char *clock_back_under_a_ttl(void)
+{
+    struct world *w = calm(alone, false, 1);
+
+    world_ask(w, 0,
+              "{\"bundles\": [{\"resources\": {\"GPU\": 1}}], \"ttl\": "
+              "\"10m\"}");
+    world_run(w, 5 * MINUTE);
+    daemon_stop(first(w));
+    player_wall_step(w->player, -24 * HOUR);
+    if (alive(w) != 1 || !daemon_start(first(w)))
+        return wrong("%u machines: the test tests nothing", alive(w));
+    world_run(w, 9 * MINUTE);
+    if (alive(w) != 1)
+        return wrong("%u machines for what is asked for", alive(w));
+    world_run(w, 10 * MINUTE);
+    return alive(w) ? wrong("%u machines stay", alive(w)) : NULL;
+}
+
+static const char priced[] = CLUSTER
+    "limits: {max_nodes: 20, idle_timeout: 10m, max_cost_per_hour: 2}\n"
+    "providers: {a: {plugin: priced, cloud: a}}\n"
+    "node_types:\n  t4: {provider: a, resources: {CPU: 8, GPU: 1},"
+    " accelerator_type: T4, max: 12}\n";
+
+/* 60.  An answer has a price of zero, the next ones the right one, of 1 $/h. */
+const char *price_zero_once(void)
+{
+    struct world *w = calm(priced, false, 1);
+
+    cloud_say_free(w->clouds[0], 1);
+    world_ask(w, 0, GPUS(12));
+    world_run(w, 30 * MINUTE);
+    return alive(w) == 2 ? NULL : wrong("%u machines for 2 $/h", alive(w));
+}
+
+static bool is_shown(struct world *w)
+{
+    struct status_page *page = status_get(control_board(first(w)->control));
+    bool shown = page->n_providers && !page->providers[0].ready;
+
+    status_unref(page);
+    return shown;
+}
+
+/* 60.  One machine is in a phase that there is not.  A list of that is no good list: it
+ * shows, nothing is bought or ended there, and nothing taken for gone.  With the
+ * next good list all goes on. */
+const char *phase_that_there_is_not(void)
+{
+    struct world *w = calm(alone, false, 1);
+
+    world_ask(w, 0, GPUS(2));
+    world_run(w, 5 * MINUTE);
+    cloud_say(w->clouds[0], CLOUD_SAYS_STRANGE, UINT32_MAX);
+    world_run(w, MINUTE);
+    world_ask(w, 1, GPUS(1));
+    world_ask(w, 0, GPUS(1));
+    world_run(w, 10 * MINUTE);
+    if (!is_shown(w) || w->launched != 2 || alive(w) != 2)
+        return wrong("shown: %d, %u launched, %u machines", is_shown(w),
+                     w->launched, alive(w));
+    world_ask(w, 1, "{\"bundles\": []}");
+    world_run(w, 10 * MINUTE);
+    if (w->ended)
+        return wrong("%u were ended by old lists", w->ended);
+    cloud_say(w->clouds[0], CLOUD_SAYS_TRUTH, 0);
+    world_run(w, 10 * MINUTE);
+    if (w->ended != 1)
+        return wrong("%u were ended, not the one that is idle", w->ended);
+    world_ask(w, 1, GPUS(2));
+    world_run(w, 10 * MINUTE);
+    return !is_shown(w) && alive(w) == 3
+               ? NULL
+               : wrong("shown: %d, %u machines", is_shown(w), alive(w));
+}
+
+/* 60.  Somebody starts the daemon anew every half of an idle_timeout.  No clock of ours
+ * ran between two processes, so what is idle is so from the start on, and
+ * stays; when that is over it ends in time. */
+const char *restarts_more_often_than_idle(void)
+{
+    struct world *w = calm(alone, false, 1);
+
+    world_ask(w, 0, GPUS(1));
+    world_run(w, 5 * MINUTE);
+    world_ask(w, 0, "{\"bundles\": []}");
+    for (int i = 0; i < 60; i++) {
+        world_run(w, 30 * SECOND);
+        daemon_stop(first(w));
+        if (!daemon_start(first(w)))
+            return wrong("it does not start: %.150s", w->trouble);
+    }
+    if (alive(w) != 1)
+        return wrong("%u machines: it is no longer so", alive(w));
+    world_run(w, 3 * MINUTE);
+    return alive(w) ? wrong("%u machines stay", alive(w)) : NULL;
+}

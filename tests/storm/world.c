@@ -163,6 +163,34 @@ static void lease_over(struct daemon *d, bool released)
     d->ha = NULL;
 }
 
+/* A clock that was set back: it lives from the next start for as long as it was
+ * asked for. */
+static void ttl_anew(struct promise *p, int64_t now)
+{
+    int64_t ahead = p->made_ms - now;
+
+    if (!p->expires_ms || ahead <= 0)
+        return;
+    p->made_ms -= ahead;
+    p->expires_ms -= ahead;
+}
+
+static void ttls_anew(struct world *w)
+{
+    int64_t now = clock_steady_ms();
+
+    for (int i = 0; i < OWNERS; i++) {
+        struct owner *o = &w->owners[i];
+
+        ttl_anew(&o->kept, now);
+        ttl_anew(&o->asked, now);
+        for (uint32_t k = 0; k < UNSURE; k++) {
+            ttl_anew(&o->refused[k], now);
+            ttl_anew(&o->unsure[k], now);
+        }
+    }
+}
+
 bool daemon_start(struct daemon *d)
 {
     struct control_opts o = {.config_path = "played.yaml",
@@ -199,6 +227,10 @@ bool daemon_start(struct daemon *d)
         lease_over(d, true);
     }
     buf_done(&errors);
+    if (d->number == 0)
+        ttls_anew(d->world);
+    if (d->number == 0 && s == ST_OK)
+        store_starts(d->world);
     d->started_ms = world_now(d->world);
     d->event = 0;
     d->tick = 0;
@@ -460,7 +492,8 @@ void world_ask(struct world *w, uint32_t owner, const char *text)
     a->world = w;
     a->owner = o;
     o->asking = true;
-    o->asked = (struct promise){.expires_ms = a->cmd.expires_ms};
+    o->asked = (struct promise){.made_ms = now,
+                                .expires_ms = a->cmd.expires_ms};
     if (!r.clear)
         snprintf(o->asked.body, sizeof o->asked.body, "%s", r.body);
     a->leader = w->leaders;

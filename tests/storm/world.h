@@ -49,9 +49,9 @@ enum { UNSURE = 4 };
 
 /* What an owner was promised. */
 struct promise {
-    char body[512]; /* "" : nothing stands */
-    int64_t expires_ms;
-    bool expired; /* it was, by some clock */
+    char body[512];              /* "" : nothing stands */
+    int64_t made_ms, expires_ms; /* by the clock of the daemon's process */
+    bool expired;                /* it was, by some clock */
 };
 
 struct owner {
@@ -130,11 +130,17 @@ struct world {
     uint32_t told; /* launches of the plans that answers showed */
     VEC(struct life_in_vain) vain; /* vain.c */
     VEC(struct life_of_use) of_use;
-    uint32_t adopters; /* daemons whose person adopted all: bits */
-    int64_t lost_ms;   /* a daemon told last that a machine goes, or went */
-    bool released;     /* a person let ends go on that were held */
-    bool unknown;      /* law 4: some machine is */
-    int64_t ills_ms;   /* head or disk were not well then, at a look */
+    struct {
+        bool lost;         /* by somebody; no process has begun since */
+        int64_t healed_ms; /* a daemon has told that it wrote all again */
+        bool forgot;       /* a process began without what was promised */
+        int64_t calm_ms;   /* all is well since then; 0: not yet */
+    } store;               /* store.c */
+    uint32_t adopters;     /* daemons whose person adopted all: bits */
+    int64_t lost_ms;       /* a daemon told last that a machine goes, or went */
+    bool released;         /* a person let ends go on that were held */
+    bool unknown;          /* law 4: some machine is */
+    int64_t ills_ms;       /* head or disk were not well then, at a look */
     int64_t slept_ms;  /* the computer woke up then, or the leader that stood
                         * still; 0 never slept */
     int64_t asleep_ms; /* it fell asleep then */

@@ -380,6 +380,41 @@ static void test_price_of_the_other_market(void **state)
     config_free(last);
 }
 
+/* What an answer with one price is believed to say. */
+static int64_t price_told(int64_t micros)
+{
+    struct call *c = call_new(rig_site()->provider, CALL_OFFERS, MAIL_CALL);
+
+    VEC_PUSH(&c->arena, &c->offers,
+             ((struct call_offer){.type = "t",
+                                  .zone = "",
+                                  .available = true,
+                                  .note = "",
+                                  .price_micros_hour = micros}));
+    call_send(&rig.providers, rig_site(), c, 1000);
+    assert_ptr_equal(rig_job(), &c->job);
+    c->status = ST_OK;
+    providers_fold(&rig.providers, &c->job.mail);
+    return rig.providers.offers.v[0].price_micros_hour;
+}
+
+/* A price that falls to less than a tenth is one when two answers in a row have it,
+ * and the second is asked for soon. */
+static void test_price_that_falls_far(void **state)
+{
+    (void)state;
+    assert_int_equal(price_told(0), -1); /* the first word of it */
+    assert_true(rig_site()->offers_due_ms < rig.env.mono_ms + 60000);
+    assert_int_equal(price_told(5000000), 5000000);
+    assert_int_equal(price_told(0), 5000000);
+    assert_int_equal(price_told(4000000), 4000000);
+    assert_int_equal(price_told(400000), 400000); /* a tenth */
+    assert_int_equal(price_told(0), 400000);
+    assert_int_equal(price_told(1), 1);
+    assert_int_equal(price_told(9000000), 9000000);
+    assert_int_equal(price_told(-1), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -397,6 +432,7 @@ int main(void)
         TEST(test_lost_answer_keeps_the_intent),
         TEST(test_call_that_hangs),
         TEST(test_offers_replace_those_before),
+        TEST(test_price_that_falls_far),
         TEST(test_price_of_the_other_market),
     };
 

@@ -16,6 +16,7 @@ enum {
     OFFERS_SOON_MS = 10000,           /* at most so often */
     AWAIT_MS = 10000,                 /* the first ones */
     AWAIT_AGAIN_MS = 1000,            /* after a failure of these */
+    FALLS_TO = 10, /* a price, to this part: one answer is not enough */
 };
 
 struct known_offer *known_find(const struct providers *p, const char *provider,
@@ -92,6 +93,17 @@ static struct pairs labels_keep(struct arena *a, struct pairs p)
     return (struct pairs){v, p.n};
 }
 
+/* Price lists have holes.  Less than a tenth of what it was, or nothing from the
+ * first, is a price when two answers in a row have it. */
+static int64_t price_believed(struct known_offer *k, int64_t told)
+{
+    int64_t was = k->price_micros_hour;
+    bool odd = told >= 0 && (was < 0 ? told == 0 : told < was / FALLS_TO);
+
+    k->price_doubted = odd && !k->price_doubted;
+    return k->price_doubted ? was : told;
+}
+
 /* Of an offer that comes twice the later one counts. */
 static void known_put(struct providers *p, const char *provider,
                       const struct call_offer *o, struct taints taints,
@@ -100,7 +112,9 @@ static void known_put(struct providers *p, const char *provider,
     struct known_offer *k = known_find(p, provider, o);
 
     if (!k) {
-        VEC_PUSH(NULL, &p->offers, (struct known_offer){.spot = o->spot});
+        VEC_PUSH(
+            NULL, &p->offers,
+            ((struct known_offer){.spot = o->spot, .price_micros_hour = -1}));
         k = &p->offers.v[p->offers.n - 1];
         snprintf(k->provider, sizeof k->provider, "%s", provider);
         snprintf(k->type, sizeof k->type, "%s", o->type);
@@ -108,8 +122,8 @@ static void known_put(struct providers *p, const char *provider,
     }
     k->available = o->available;
     k->told = true;
-    k->price_micros_hour = o->price_micros_hour;
-    price_past_note(&k->past, o->price_micros_hour, p->env->mono_ms);
+    k->price_micros_hour = price_believed(k, o->price_micros_hour);
+    price_past_note(&k->past, k->price_micros_hour, p->env->mono_ms);
     k->taints = taints;
     k->labels = labels;
     k->note = note;
@@ -306,6 +320,8 @@ void provider_offered(struct providers *p, struct provider_state *s,
                     : (struct taints){0},
                   labels_keep(&s->offered, o->labels),
                   arena_strdup(&s->offered, o->note));
+        if (known_find(p, name, o)->price_doubted)
+            offers_soon(s);
     }
     offers_end(p);
     quotas_take(p, s, call);

@@ -72,6 +72,7 @@ struct known_offer {
     bool spot, available;
     bool told; /* in the answer that is being read */
     int64_t price_micros_hour;
+    bool price_doubted;     /* the last answer had one that is not believed */
     struct price_past past; /* what it was before */
     struct taints taints;   /* more than the type's */
     struct pairs labels;    /* of its nodes */
