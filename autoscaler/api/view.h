@@ -71,6 +71,9 @@ const char *view_need_text(struct view *v, uint32_t bundle, uint32_t alt);
 /* "launches": those of the plan, equal ones added up. */
 void view_launches(struct out *o, struct view *v);
 /* Why the node is kept or ended, for people. */
+/* When an idle node may go, as far as is known; 0: not by itself, and *ret_why is
+ * what keeps it then: NONE for an idle timeout that never ends. */
+int64_t view_goes_ms(const struct view *v, uint32_t node, enum reason *ret_why);
 const char *view_why_text(struct view *v, uint32_t row);
 const char *view_time(struct view *v, int64_t wall_ms); /* "10:11:12 UTC" */
 const char *view_span(struct view *v, int64_t ms);      /* "2 min 5 s" */

@@ -37,6 +37,42 @@ enum view_use view_use(const struct view *v, uint32_t row)
                : USE_IDLE;
 }
 
+enum { DAYS_KNOWN = 3650 }; /* later is never */
+
+int64_t view_goes_ms(const struct view *v, uint32_t node, enum reason *ret_why)
+{
+    const struct pb_node *n = &v->s->nodes[node];
+    int64_t at_ms = v->plan->nodes[node].until_ms;
+
+    *ret_why = REASON_NONE;
+    if (!at_ms || at_ms - v->s->now_ms > INT64_C(86400000) * DAYS_KNOWN)
+        return 0;
+    if (n->hold == REASON_NONE || n->hold == REASON_KEEP_STALE ||
+        n->hold == REASON_KEEP_UNKNOWN)
+        return at_ms;
+    if (n->hold_until_ms)
+        return n->hold_until_ms > at_ms ? n->hold_until_ms : at_ms;
+    *ret_why = n->hold;
+    return 0;
+}
+
+static const char *idle_text(struct view *v, uint32_t row)
+{
+    const struct plan_node *p = view_verdict(v, row);
+    enum reason keeps;
+    int64_t at_ms = view_goes_ms(v, (uint32_t)(p - v->plan->nodes), &keeps);
+    const char *span = view_span(v, v->snapshot->nodes[row].idle_ms);
+
+    if (at_ms)
+        return arena_printf(&v->arena, "idle for %s, may be ended at %s", span,
+                            view_time(v, at_ms));
+    if (keeps == REASON_NONE)
+        return arena_printf(
+            &v->arena, "idle for %s, and its idle_timeout never ends", span);
+    return arena_printf(&v->arena, "idle for %s, and not ended: %s", span,
+                        reason_text(keeps));
+}
+
 static const char *why_text(struct view *v, uint32_t row)
 {
     const struct snap_node *n = &v->snapshot->nodes[row];
@@ -50,12 +86,7 @@ static const char *why_text(struct view *v, uint32_t row)
                             : "";
     switch (p->why) {
     case REASON_KEEP_IDLE_WAIT:
-        return n->idle_ms >= 0
-                   ? arena_printf(
-                         &v->arena, "idle for %s%s%s", view_span(v, n->idle_ms),
-                         p->until_ms > 0 ? ", may be ended at " : "",
-                         p->until_ms > 0 ? view_time(v, p->until_ms) : "")
-                   : reason_text(p->why);
+        return n->idle_ms >= 0 ? idle_text(v, row) : reason_text(p->why);
     case REASON_KEEP_BUSY:
         return n->activity && n->activity[0]
                    ? arena_printf(&v->arena, "it has work: %s", n->activity)
@@ -111,6 +142,15 @@ const char *view_why_text(struct view *v, uint32_t row)
                         n->note);
 }
 
+static int64_t why_until_ms(const struct view *v, const struct plan_node *p)
+{
+    enum reason keeps;
+
+    if (p && p->why == REASON_KEEP_IDLE_WAIT)
+        return view_goes_ms(v, (uint32_t)(p - v->plan->nodes), &keeps);
+    return p ? p->until_ms : 0;
+}
+
 /* The node's "why" object. */
 static void view_why_node(struct out *o, const char *key, struct view *v,
                           uint32_t row)
@@ -123,7 +163,7 @@ static void view_why_node(struct out *o, const char *key, struct view *v,
     out_str(o, "action", p ? actions[p->action] : "none");
     out_str(o, "reason", reason_code(p ? p->why : REASON_NONE));
     out_str(o, "text", view_why_text(v, row));
-    out_time(o, "until", p ? p->until_ms : 0);
+    out_time(o, "until", why_until_ms(v, p));
     out_close(o);
 }
 

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "../base/clock.h"
 #include "../model/amount.h"
 #include "../model/bill.h"
 #include "view.h"
@@ -20,6 +21,14 @@ bool view_ready(const struct view *v)
     for (uint32_t i = 0; i < p->n_stops; i++)
         ready = ready && !p->stops[i].failing;
     return ready;
+}
+
+/* How long ago the plan was made that is shown. */
+static int64_t view_age_ms(const struct view *v)
+{
+    int64_t age = clock_steady_ms() - v->snapshot->now_ms;
+
+    return age > 0 ? age : 0;
 }
 
 uint32_t problems_write(struct out *o, const char *key, struct view *v)
@@ -437,6 +446,7 @@ void status_write(struct out *o, struct view *v)
     out_time(o, "at", v->snapshot->now_ms);
     out_time(o, "started_at", p->started_ms);
     out_seconds(o, "uptime_s", v->snapshot->now_ms - p->started_ms);
+    out_seconds(o, "age_s", view_age_ms(v));
     out_bool(o, "ready", view_ready(v));
     out_bool(o, "shadow", p->shadow);
     problems_write(o, "problems", v);

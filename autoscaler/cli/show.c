@@ -109,20 +109,22 @@ static bool is_stop(const json_t *stops, const char *text)
 }
 
 /* What stops a part of it is among the problems too, and said once. */
-static uint32_t problems_print(const json_t *s)
+uint32_t problems_print(const json_t *s, uint32_t most)
 {
     const json_t *stops = json_object_get(s, "stops"), *v;
     uint32_t lines = 0;
     size_t i;
 
     json_array_foreach(json_object_get(s, "problems"), i, v) {
-        if (is_stop(stops, json_string_value(v)))
+        if (is_stop(stops, json_string_value(v)) || lines >= most)
             continue;
         printf("%sproblem%s %s\n", colour(RED), colour(PLAIN),
                json_string_value(v));
         lines++;
     }
     json_array_foreach(stops, i, v) {
+        if (lines >= most)
+            break;
         printf("%sstop%s   %s: %s\n",
                colour(flag_of(v, "failing") ? RED : YELLOW), colour(PLAIN),
                text_of(v, "kind"), text_of(v, "text"));
@@ -174,22 +176,37 @@ static uint32_t usage_print(const json_t *s, struct arena *a)
     return *line != '\0';
 }
 
+const char *health_text(const json_t *s, struct arena *a)
+{
+    size_t n = json_array_size(json_object_get(s, "problems"));
+    bool ready = flag_of(s, "ready");
+
+    return arena_printf(a, "%s%s%s%s%s, as of %s ago",
+                        colour(!ready ? RED
+                               : n    ? YELLOW
+                                      : GREEN),
+                        ready ? "ready" : "not ready",
+                        n ? arena_printf(a, ", %zu", n) : "",
+                        n == 0   ? ""
+                        : n == 1 ? " problem"
+                                 : " problems",
+                        colour(PLAIN), span(a, number_of(s, "age_s")));
+}
+
 uint32_t status_print(const json_t *s, struct arena *a)
 {
     const json_t *n = json_object_get(s, "nodes");
     const json_t *d = json_object_get(s, "demand");
     const json_t *head = json_object_get(s, "head");
     const json_t *cost = json_object_get(s, "cost");
-    bool ready = flag_of(s, "ready");
     uint32_t lines = 4;
 
-    printf("%s%s%s  %s%s%s%s  up %s, davit %s\n", colour(BOLD),
+    printf("%s%s%s  %s%s  up %s, davit %s\n", colour(BOLD),
            text_of(s, "cluster"), colour(PLAIN),
            flag_of(s, "shadow") ? "SHADOW, acts on nothing  " : "",
-           colour(ready ? GREEN : RED), ready ? "ready" : "not ready",
-           colour(PLAIN), span(a, number_of(s, "uptime_s")),
+           health_text(s, a), span(a, number_of(s, "uptime_s")),
            text_of(s, "version"));
-    lines += problems_print(s);
+    lines += problems_print(s, UINT32_MAX);
     if (flag_of(head, "configured")) {
         printf("head   %s  %s\n", text_of(head, "address"),
                flag_of(head, "ok") ? text_of(head, "session")

@@ -11,6 +11,10 @@
 
 #include "../base/arena.h"
 
+/* "ready", "ready, 2 problems" or "not ready", and how old that is: what each screen
+ * begins with.  Takes status, or what has its ready, problems and age_s. */
+const char *health_text(const json_t *status, struct arena *a);
+uint32_t problems_print(const json_t *status, uint32_t most);
 uint32_t status_print(const json_t *status, struct arena *a);
 uint32_t nodes_print(const json_t *nodes, struct arena *a);
 uint32_t why_print(const json_t *why, struct arena *a);

@@ -58,9 +58,7 @@ struct record {
     enum scope scope;
     uint64_t hash;
     int64_t room_until_ms; /* of a QUOTA that only lowered the room */
-    int64_t life_ms,
-        life_until_ms; /* the last machine that was of no use, and how
-                                     * long the offer rests for that */
+    int64_t life_until_ms; /* how long one that was of no use makes it wait */
 };
 
 struct backoffs {
@@ -303,7 +301,7 @@ const struct backoff *backoffs_note_life(struct backoffs *b,
     /* Those that were bought together fail together: that is one. */
     if (now_ms >= r->life_until_ms)
         x->lives++;
-    r->life_ms = now_ms;
+    x->life_ms = now_ms;
     x->failures++;
     x->failed_ms = now_ms;
     x->why = e->status;
@@ -337,7 +335,7 @@ void backoffs_lived(struct backoffs *b, struct offer_key of,
 {
     struct record *r = record_find(b, SCOPE_OFFER, of);
 
-    if (r && launched_ms > r->life_ms)
+    if (r && launched_ms > r->backoff.life_ms)
         r->backoff.lives = 0;
 }
 
@@ -415,6 +413,14 @@ int64_t backoffs_change_ms(const struct backoffs *b, int64_t now_ms)
                 first = at[k];
     }
     return first;
+}
+
+void backoffs_rows(const struct backoffs *b,
+                   void (*each)(void *arg, const struct backoff *x), void *arg)
+{
+    for (uint32_t i = 0; i < b->all.n; i++)
+        if (b->all.v[i]->backoff.lives)
+            each(arg, &b->all.v[i]->backoff);
 }
 
 void backoffs_each(const struct backoffs *b, int64_t now_ms,

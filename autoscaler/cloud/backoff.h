@@ -31,7 +31,8 @@ struct backoff {
     int64_t delay_ms;  /* the last one */
     int64_t failed_ms; /* wall, the last failure; 0: none */
     uint32_t failures; /* in a row */
-    uint32_t lives;    /* machines in a row that were of no use */
+    uint32_t lives;    /* machines in a row that were of no use, */
+    int64_t life_ms;   /* the last of them; wall */
     uint32_t room;     /* machines that may be launched all the same */
 };
 
@@ -72,6 +73,10 @@ const struct backoff *backoffs_find(const struct backoffs *b,
 /* When the answers of the above change though nothing happens, wall; INT64_MAX:
  * never. */
 int64_t backoffs_change_ms(const struct backoffs *b, int64_t now_ms);
+/* Offers of which the last machine was of no use, whether they may be tried now or
+ * not. */
+void backoffs_rows(const struct backoffs *b,
+                   void (*each)(void *arg, const struct backoff *x), void *arg);
 /* Every one in force, oldest first. */
 void backoffs_each(const struct backoffs *b, int64_t now_ms,
                    void (*each)(void *arg, const struct backoff *x), void *arg);

@@ -301,3 +301,26 @@ def test_nodes_are_told_to_be_of_who_asked(tmp_path):
         d.until(lambda: d.ready("t4") == 2)
         assert sorted(n["for"][0]["owner"] for n in d.nodes("t4")) == ["a", "b"]
         assert sorted(n["why"]["text"].split("(")[-1] for n in d.nodes("t4")) == ["a)", "b)"]
+
+
+def test_machines_that_vanish_in_a_circle_are_no_healthy_cluster(tmp_path):
+    """Each vanishes a few seconds after it is ready.  While the next one is there all is not well either."""
+    def vanish(d):
+        with simcloud.changed(d.dir / "cloud.json") as c:
+            c["machines"].clear()
+
+    with Daemon(tmp_path, config()) as d:
+        d.post({"owner": "a", "bundles": [T4]})
+        for turn in range(3):
+            d.until(lambda: d.ready("t4") == 1)
+            if turn < 2:
+                vanish(d)
+                d.until(lambda: len(d.events("node.lost")) == turn + 1)
+                d.later(45)
+        assert d.ready("t4") == 1
+        first = d.cli("status").splitlines()[:3]
+        assert "problem" in first[0] and "of t4 in a row were of no use" in first[1], first
+        top = d.cli("top", "--once").splitlines()[:3]
+        assert "problem" in top[0] and "were of no use" in top[1], top
+        assert any("were of no use" in p for p in d.get("/readyz")[1]["problems"])
+        assert d.status()["age_s"] < 3600

@@ -430,6 +430,44 @@ static void nodes_say_why(void **state)
     json_decref(r);
 }
 
+/* It says when it goes, or what keeps it, and never a time at which it stays. */
+static void idle_nodes_say_when_they_go(void **state)
+{
+    static const struct {
+        int64_t timeout_ms;
+        enum reason hold;
+        int64_t hold_until_ms;
+        const char *text;
+        bool goes;
+    } cases[] = {
+        {60000, REASON_NONE, 0, "idle for 12 s, may be ended at ", true},
+        {60000, REASON_KEEP_PROTECTED, 0, "not ended: a user protected it",
+         false},
+        {60000, REASON_KEEP_HELD, 0, "not ended: it may belong to another",
+         false},
+        {60000, REASON_KEEP_REFUSED, WORLD_NOW + 900000, "may be ended at ",
+         true},
+        {INT64_C(36500) * 86400000, REASON_NONE, 0, "never ends", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct snapshot *f = fresh();
+        struct snap_node *n = (struct snap_node *)&f->nodes[1];
+        json_t *r;
+
+        ((struct snap_type *)f->types)[0].idle_timeout_ms = cases[i].timeout_ms;
+        n->hold = cases[i].hold;
+        n->hold_until_ms = cases[i].hold_until_ms;
+        world_plan(page);
+        r = render(do_nodes, NULL);
+        has(text_at(r, "nodes.1.why.text"), cases[i].text);
+        assert_int_equal(json_is_string(at(r, "nodes.1.why.until")),
+                         cases[i].goes);
+        json_decref(r);
+    }
+}
+
 static void why_finds_both_kinds(void **state)
 {
     struct snapshot *f = fresh();
@@ -728,6 +766,7 @@ int main(void)
         cmocka_unit_test(a_gang_that_fits_nowhere),
         cmocka_unit_test(waiting_names_the_limit),
         cmocka_unit_test(nodes_say_why),
+        cmocka_unit_test(idle_nodes_say_when_they_go),
         cmocka_unit_test(why_finds_both_kinds),
         cmocka_unit_test(page_without_plan),
         cmocka_unit_test(metrics_have_their_names),

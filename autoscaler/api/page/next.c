@@ -67,7 +67,8 @@ static void node_add(struct view *v, struct coming_list *l, uint32_t i)
 {
     const struct pb_node *n = &v->s->nodes[i];
     const struct plan_node *p = &v->plan->nodes[i];
-    int64_t price = view_node_price(v, n->from);
+    int64_t price = view_node_price(v, n->from), goes_ms;
+    enum reason keeps;
     struct event_to_come x = {.type = n->type,
                               .node = i,
                               .demand = p->demand,
@@ -83,9 +84,10 @@ static void node_add(struct view *v, struct coming_list *l, uint32_t i)
         x.what = COMES_STARTING;
         x.first_ms = x.last_ms = ready_ms(v, n);
         x.late = x.first_ms && x.first_ms < v->s->now_ms;
-    } else if (p->why == REASON_KEEP_IDLE_WAIT && p->until_ms) {
+    } else if (p->why == REASON_KEEP_IDLE_WAIT &&
+               (goes_ms = view_goes_ms(v, i, &keeps)) > 0) {
         x.what = COMES_IDLE_END;
-        x.first_ms = x.last_ms = p->until_ms;
+        x.first_ms = x.last_ms = goes_ms;
         x.micros_hour = -x.micros_hour;
     } else {
         return;

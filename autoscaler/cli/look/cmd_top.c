@@ -6,12 +6,19 @@
 #include <string.h>
 
 #include "../client.h"
+#include "../show.h"
 #include "../table.h"
 #include "rows.h"
 #include "screen.h"
 #include "text.h"
 
-enum { BAR = 30, WAITS_MAX = 5, ROWS_DEFAULT = 40, HEAD_LINES = 9 };
+enum {
+    BAR = 30,
+    WAITS_MAX = 5,
+    ROWS_DEFAULT = 40,
+    HEAD_LINES = 9,
+    PROBLEMS_MAX = 3
+};
 
 static struct {
     const char *type, *state, *owner, *sort;
@@ -37,17 +44,16 @@ static void head_print(const json_t *s, struct arena *a)
 {
     const json_t *n = json_object_get(s, "nodes"),
                  *cost = json_object_get(s, "cost");
-    bool ready = flag_of(s, "ready");
     double now = number_of(cost, "now_per_hour");
 
-    printf("%s%s%s  %s%s%s  %lld nodes: %lld busy, %lld held, %lld idle, %lld "
+    printf("%s%s%s  %s  %lld nodes: %lld busy, %lld held, %lld idle, %lld "
            "starting, %lld leaving\n",
            colour(BOLD), text_of(s, "cluster"), colour(PLAIN),
-           colour(ready ? GREEN : RED), ready ? "ready" : "not ready",
-           colour(PLAIN), (long long)count_of(n, "total"),
+           health_text(s, a), (long long)count_of(n, "total"),
            (long long)count_of(n, "busy"), (long long)count_of(n, "held"),
            (long long)count_of(n, "idle"), (long long)count_of(n, "starting"),
            (long long)count_of(n, "leaving"));
+    problems_print(s, PROBLEMS_MAX);
     use_print(s, "CPU", a);
     use_print(s, "GPU", a);
     use_print(s, "memory", a);
@@ -84,8 +90,11 @@ static void waits_print(const json_t *s, struct arena *a)
 static uint32_t rows_room(const json_t *s)
 {
     size_t waits = json_array_size(json_object_get(s, "pending"));
+    size_t problems = json_array_size(json_object_get(s, "problems"));
     unsigned height = terminal_height();
     unsigned taken = HEAD_LINES +
+                     (unsigned)(problems > PROBLEMS_MAX ? PROBLEMS_MAX
+                                                        : problems) +
                      (unsigned)(waits > WAITS_MAX ? WAITS_MAX + 1 : waits);
 
     if (!height)

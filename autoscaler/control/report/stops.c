@@ -3,6 +3,7 @@
  */
 #include "stops.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "../../model/mark.h"
@@ -12,6 +13,7 @@
 
 enum {
     MARKS_SHOWN = 3,
+    ROW_MS = 6 * 3600000, /* later it is no row any more */
     END_TRIES = 2,        /* more terminates that fail are no accident */
     END_WAITS_MS = 30000, /* for news of its work: longer is told */
 };
@@ -47,11 +49,54 @@ static void backoff_stops(void *arg, const struct backoff *b)
              "provider %s refuses node type %s as invalid, the next try is in "
              "%lld s: %s",
              b->of.provider, b->of.type, wait, b->text);
-    else if (b->lives > 1)
-        STOP(s, "offer_of_no_use", false, b->of.type,
-             "%u machines of %s in a row were of no use, the next try is in "
-             "%lld s: %s",
-             b->lives, b->of.type, wait, b->text);
+}
+
+/* Machines in a row that were of no use, of all offers of a type: those of one zone
+ * vanish, the next ones are of another. */
+struct life_row {
+    struct stops *s;
+    const struct backoff *last; /* of this one's type */
+    int64_t next_ms;            /* the first of its offers may be tried then */
+    uint32_t n;
+};
+
+static void life_add(void *arg, const struct backoff *b)
+{
+    struct life_row *r = arg;
+
+    if (strcmp(b->of.type, r->last->of.type) != 0 ||
+        strcmp(b->of.provider, r->last->of.provider) != 0 ||
+        r->s->k->env->now_ms - b->life_ms > ROW_MS)
+        return;
+    r->n += b->lives;
+    if (b->until_ms < r->next_ms)
+        r->next_ms = b->until_ms;
+    /* The same time: the first one tells. */
+    if (b->life_ms > r->last->life_ms ||
+        (b->life_ms == r->last->life_ms && b < r->last))
+        r->last = b;
+}
+
+/* Also while the next one is there: what is asked for is served for a moment, and all
+ * is not well before one has lived. */
+static void row_stop(void *arg, const struct backoff *b)
+{
+    struct stops *s = arg;
+    struct life_row r = {s, b, INT64_MAX, 0};
+    int64_t now_ms = s->k->env->now_ms;
+    char next[48] = "the next one may be launched at once";
+
+    backoffs_rows(s->k->ledger->backoffs, life_add, &r);
+    if (r.n < 2 || r.last != b)
+        return;
+    if (r.next_ms > now_ms)
+        snprintf(next, sizeof next, "the next try is in %lld s",
+                 (long long)(r.next_ms - now_ms) / 1000);
+    STOP(s, "offer_of_no_use", false, b->of.type,
+         "%u machines of %s in a row were of no use, the last one %lld s ago; "
+         "%s: %s",
+         r.n, b->of.type, (long long)(now_ms - b->life_ms) / 1000, next,
+         b->text);
 }
 
 /* Calls to one provider that hang, also those of settings that are others now. */
@@ -438,6 +483,7 @@ void stops_show(const struct known *k, const struct ends *e,
     struct stops s = {.k = k, .page = page};
 
     backoffs_each(k->ledger->backoffs, k->env->now_ms, backoff_stops, &s);
+    backoffs_rows(k->ledger->backoffs, row_stop, &s);
     call_stops(&s);
     list_stops(&s);
     fleet_stops(&s);

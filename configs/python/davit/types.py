@@ -460,6 +460,7 @@ class Status(TypedDict):
     at: str
     started_at: str
     uptime_s: float
+    age_s: float
     ready: bool
     shadow: bool
     problems: List[str]
