@@ -207,6 +207,23 @@ def test_cost_adds_up(busy):
     assert re.search(r"^cpu +2 +\$0\.50", out, re.M) and re.search(r"^other +2 +\$1\.50", out, re.M), out
 
 
+def test_why_the_bill_is_what_it_is(busy):
+    """Whose decisions made it so: what they add up to is what is paid, and the dearest owner comes first."""
+    kept = json.loads(busy.cli("cost", "--why", "--json"))["decisions"]
+    now = json.loads(busy.cli("cost", "--json"))["now_per_hour"]
+    assert sum(d["change_per_hour"] for d in kept) == pytest.approx(now)
+    out = busy.cli("cost", "--why").splitlines()
+    assert out[0].startswith("$2.00/h now, $0/h 1d00h ago"), out
+    owners = {}
+    for d in kept:
+        owners[d["owner"]] = owners.get(d["owner"], 0) + d["change_per_hour"]
+    dearest = max(owners, key=owners.get)
+    assert out[1] == f"+${owners[dearest]:.2f}/h by {dearest}", out
+    assert sum("launched" in line for line in out) == len(kept)
+    assert "other things" not in "\n".join(out), out
+    assert "nothing was launched" in busy.cli("cost", "--why", "--since", "1ms")
+
+
 # ---- events
 
 def test_events_are_chosen(busy):

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/clock.h"
 #include "../client.h"
 #include "../table.h"
 #include "text.h"
@@ -116,6 +117,100 @@ static void cost_print(const json_t *status, struct arena *a)
     lines_print(a, &providers, "PROVIDER", now);
 }
 
+/* ---- why it is what it is */
+
+static struct {
+    int64_t since_ms;
+    bool why;
+} args = {.since_ms = 86400000};
+
+static const char *signed_dollars(struct arena *a, double v)
+{
+    return arena_printf(a, "%s%s", v < 0 ? "-" : "+",
+                        dollars(a, v < 0 ? -v : v));
+}
+
+static void decision_row(struct arena *a, struct table *t, const json_t *d)
+{
+    double change = number_of(d, "change_per_hour");
+    bool launch = strcmp(text_of(d, "what"), "launch") == 0;
+
+    table_row(
+        t, PLAIN,
+        (const char *[]){
+            arena_printf(a, "%.19sZ", text_of(d, "at")),
+            signed_dollars(a, change),
+            dollars(a, number_of(d, "before_per_hour") + change),
+            arena_printf(a, "%s %lld x %s%s", launch ? "launched" : "ended",
+                         (long long)count_of(d, "count"), text_of(d, "type"),
+                         flag_of(d, "spot") ? " (spot)" : ""),
+            text_of(d, "owner"), text_of(d, "text")});
+}
+
+/* Owners first, by what they added: that is the answer; then each decision. */
+static void why_print(const json_t *list, double now, struct arena *a)
+{
+    const char *const columns[] = {"AT",    ">CHANGE/H", ">THEN/H", "WHAT",
+                                   "OWNER", "WHY",       NULL};
+    int64_t from = clock_wall_ms() - args.since_ms;
+    struct lines owners = {{0}};
+    double before = now, sum = 0;
+    struct table t;
+    const json_t *d;
+    bool any = false;
+    size_t i;
+
+    table_init(&t, a, columns);
+    json_array_foreach(list, i, d) {
+        const char *owner = text_of(d, "owner");
+
+        if (time_ms_of(text_of(d, "at")) < from)
+            continue;
+        if (!any)
+            before = number_of(d, "before_per_hour");
+        any = true;
+        sum += number_of(d, "change_per_hour");
+        line_add(a, &owners, *owner ? owner : "(nobody: idle, or over a limit)",
+                 1, number_of(d, "change_per_hour"));
+        decision_row(a, &t, d);
+    }
+    printf("%s/h now, %s/h %s ago\n", dollars(a, now), dollars(a, before),
+           span(a, (double)args.since_ms / 1000));
+    if (!any) {
+        printf("nothing was launched or ended since then, or since davit "
+               "was started\n");
+        return;
+    }
+    if (owners.all.n)
+        qsort(owners.all.v, owners.all.n, sizeof *owners.all.v, dearest_first);
+    for (uint32_t k = 0; k < owners.all.n; k++)
+        printf("%s/h by %s\n", signed_dollars(a, owners.all.v[k].per_hour),
+               owners.all.v[k].name);
+    if (now - before - sum > 5e-7 || before + sum - now > 5e-7)
+        printf("%s/h by other things: prices that changed, machines that were "
+               "lost, found or have not left yet\n",
+               signed_dollars(a, now - before - sum));
+    putchar('\n');
+    table_print(&t, stdout, 0);
+}
+
+static int why_run(struct client *c, const json_t *status, struct arena *a)
+{
+    json_t *reply;
+    int rc = client_call(c, "GET", "/v1/decisions", NULL, &reply);
+
+    if (rc != EXIT_OK)
+        return rc;
+    if (c->json)
+        cli_json(reply);
+    else
+        why_print(json_object_get(reply, "decisions"),
+                  number_of(json_object_get(status, "cost"), "now_per_hour"),
+                  a);
+    json_decref(reply);
+    return EXIT_OK;
+}
+
 static int run(void)
 {
     struct arena a = {0};
@@ -126,7 +221,9 @@ static int run(void)
     if (!client_open(&c))
         return EXIT_USAGE;
     rc = client_call(&c, "GET", "/v1/status", NULL, &status);
-    if (rc == EXIT_OK && c.json)
+    if (rc == EXIT_OK && args.why)
+        rc = why_run(&c, status, &a);
+    else if (rc == EXIT_OK && c.json)
         cli_json(json_object_get(status, "cost"));
     else if (rc == EXIT_OK)
         cost_print(status, &a);
@@ -136,13 +233,24 @@ static int run(void)
     return rc;
 }
 
+static const struct cli_option options[] = {
+    {"why", .flag = &args.why,
+     .help = "which launches and ends made it what it is, and whose"},
+    {"since", 's', "TIME", .time_ms = &args.since_ms,
+     .help = "with --why: of the last 1h, 7d ... (default 24h)"},
+    {0}};
+
 const struct cli_command cli_cost = {
     .name = "cost",
     .help = "what is paid, and for whom: by owner, node type and provider",
+    .options = options,
     .common = client_options,
     .run = run,
     .details =
         "List prices, of all machines that are not gone. An owner bears what "
         "its bundles take of a node, by the resource of which they take the "
         "largest part; \"running\" is work whose owner Ray and Kubernetes do "
-        "not tell. A month has 730 hours.\n"};
+        "not tell. A month has 730 hours. Decisions are kept since the "
+        "daemon's start, the last 512.\n",
+    .examples = (const struct cli_example[]){
+        {"davit cost --why --since 24h", "why the bill doubled"}, {0}}};

@@ -12,6 +12,7 @@
 #include "../../base/clock.h"
 #include "../client.h"
 #include "../table.h"
+#include "text.h"
 
 enum { EVERY_MS = 500 };
 
@@ -84,17 +85,6 @@ static void event_print(const struct client *c, const json_t *e)
            *text_of(e, "reason") ? "  " : "", text_of(e, "reason"));
 }
 
-/* "2026-11-21T10:11:12.345Z" in milliseconds. */
-static int64_t at_ms(const json_t *e)
-{
-    struct tm tm = {0};
-    const char *rest = strptime(text_of(e, "at"), "%Y-%m-%dT%H:%M:%S", &tm);
-
-    return rest ? (int64_t)timegm(&tm) * 1000 +
-                      (*rest == '.' ? strtol(rest + 1, NULL, 10) : 0)
-                : 0;
-}
-
 /* Those that fit, the newest args.last of them without --since. */
 static void list_print(const struct client *c, const json_t *events)
 {
@@ -108,7 +98,8 @@ static void list_print(const struct client *c, const json_t *events)
         left -= fits(json_array_get(events, i));
     }
     json_array_foreach(events, i, e)
-        if (i >= first && fits(e) && (args.since_ms < 0 || at_ms(e) >= from))
+        if (i >= first && fits(e) &&
+            (args.since_ms < 0 || time_ms_of(text_of(e, "at")) >= from))
             event_print(c, e);
 }
 

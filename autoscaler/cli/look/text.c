@@ -5,7 +5,9 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "../../model/amount.h"
 
@@ -49,4 +51,14 @@ char *quantity(struct arena *a, const char *resource, double v)
     if (!amount_from_double(v, &amount))
         return arena_strdup(a, "?");
     return arena_strdup(a, amount_pretty(resource, amount, text, sizeof text));
+}
+
+int64_t time_ms_of(const char *iso)
+{
+    struct tm tm = {0};
+    const char *rest = strptime(iso, "%Y-%m-%dT%H:%M:%S", &tm);
+
+    return rest ? (int64_t)timegm(&tm) * 1000 +
+                      (*rest == '.' ? strtol(rest + 1, NULL, 10) : 0)
+                : 0;
 }

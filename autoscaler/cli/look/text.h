@@ -1,5 +1,5 @@
 /*
- * text.h - amounts of money and of resources, for people.
+ * text.h - amounts of money and of resources, and times, for people.
  *
  * Texts lie in the arena.  Thread: any.
  */
@@ -14,5 +14,8 @@ enum { HOURS_A_MONTH = 730 }; /* as clouds' price pages count */
 char *dollars(struct arena *a, double v);
 /* "16Gi", "1.5": as people write it in a request. */
 char *quantity(struct arena *a, const char *resource, double v);
+
+/* "2026-11-21T10:11:12.345Z" as milliseconds; 0: it is no time. */
+int64_t time_ms_of(const char *iso);
 
 #endif
