@@ -63,6 +63,7 @@ SUITES = {
     "catalogue": pytest("tests/unit/test_catalogue.py", "tests/unit/test_reasons.py", "tests/unit/test_events.py", "tests/unit/test_check.py", "tests/unit/test_near.py", "tests/lint"),
     "prop": pytest("tests/prop", before=["nice"]),
     "simulate": pytest("tests/simulate"),
+    "model": pytest("tests/model", before=["nice"]),
     "packages": pytest("tests/packages", real=True),
     "ray-cases": Suite(PY, "tests/ray_cases.py", "tests/cases/ray/scheduler-cases.json"),
     "ray-cases-random": Suite(PY, "tests/ray_cases.py", "tests/cases/ray/random-cases.json"),
@@ -110,7 +111,7 @@ SUITES |= LONG
 # of them would end no sooner, and starve one another.
 LANES = [
     ["lint", "sequences", "storm-found", "storm", "catalogue", "simulate", "ray-cases", "ray-cases-random", "prop"],
-    ["unit", "fuzz", "fuzz-guided", "exec"],
+    ["unit", "fuzz", "fuzz-guided", "exec", "model"],
     ["e2e", "e2e-aks", "docs", "storm-real", "docs-clouds", "page", "packages"],
     ["e2e-eks", "ray-head", "e2e-gke", "e2e-vms", "hostile", "pyclient", "shadow"],
     ["k8s", "k8s-pods", "clouds-aks", "clouds-ec2", "clouds-gce", "clouds-azurevm"],

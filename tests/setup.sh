@@ -21,7 +21,7 @@ build="gcc make pkg-config curl ca-certificates libcurl4-openssl-dev libjansson-
  libgnutls28-dev libssl-dev libuv1-dev libsqlite3-dev zlib1g-dev libprotobuf-c-dev libexpat1-dev
  protobuf-c-compiler dpkg-dev"
 test="libcmocka-dev python3 python3-venv iproute2 util-linux openssl git clang-format-14 clang-14 libclang-rt-14-dev systemd binutils ccache
- zsh fish mandoc lintian skopeo umoci"
+ zsh fish mandoc lintian skopeo umoci spin"
 
 page="chromium fonts-dejavu-core"
 command -v npm >/dev/null || page="$page npm"

@@ -1,0 +1,134 @@
+"""The models: each is checked exhaustively; each fault that was put into one is found by it (README.md)."""
+import re
+
+import pytest
+
+import check
+import guards
+import spin
+
+NOW = "VIEWS_NOW LISTS_NOW"
+# name: model, what may happen, property, switches.  All of it holds.
+HOLDS = {
+    "requests-one-machine": ("life", "LIES LOSSES RESTARTS TAKES", None, ["REST"]),
+    "requests-two-machines": ("life", "LISTS_NOW", None, ["REST", "TWO"]),
+    "head-lists-lie": ("life", f"LIES TAKES LOSSES {NOW}", None, []),
+    "head-drains": ("life", f"REVIVES FORGETS RESTARTS {NOW}", None, []),
+    "head-names-vanish": ("life", f"HIDES RESTARTS LOSSES {NOW}", None, []),
+    "head-slow-views": ("life", "LISTS_NOW", None, []),
+    "head-two-machines": ("life", f"ONE_ID PLAIN {NOW}", None, ["TWO"]),
+    "lease": ("lease", "", None, []),
+    "lease-law-7": ("lease", "", "law_7", []),
+    "brakes": ("brakes", "", None, []),
+    "brakes-law-6": ("brakes", "", "law_6", []),
+    "brakes-law-7": ("brakes", "", "law_7", []),
+    "way-law-7": ("way", "", "law_7", []),
+    "offer": ("offer", "", None, []),
+    "grace": ("grace", "", None, []),
+    "twins": ("twins", "", None, []),
+    "twins-law-4": ("twins", "", "law_4", []),
+}
+# The causes of days on which laws were broken, by the numbers in README.md: each broke this law.
+CAUSES = {
+    "1": ("life", "LOSSES LISTS_NOW", None, ["REST", "TWO", "CAUSE_1", "ONLY=1"], 1),
+    "2": ("life", f"HIDES {NOW}", None, ["CAUSE_2"], 1),
+    "3": ("life", NOW, None, ["CAUSE_3"], 1),
+    "4": ("lease", "", "law_7", ["CAUSE_4"], "law_7"),
+    "5": ("way", "", "law_7", ["CAUSE_5"], "law_7"),
+    "6-failed-once": ("life", "LIES LISTS_NOW", None, ["REST", "CAUSE_6"], 1),
+    "6-stopping-once": ("life", f"LIES {NOW}", None, ["CAUSE_6"], 1),
+    "6-drops-off-list": ("brakes", "", "law_6", ["NO_NOTE"], "law_6"),
+    "7": ("lease", "", None, ["CAUSE_7"], 2),
+    "8": ("twins", "", None, ["CAUSE_8"], 4),
+    "9": ("life", f"FORGETS {NOW}", None, ["CAUSE_9"], 1),
+    "10": ("grace", "", None, ["CAUSE_10"], 1),
+    "11": ("life", NOW, None, ["CAUSE_11"], 1),
+    "12-died-after-join": ("offer", "", None, ["CAUSE_12"], 8),
+    "12-touch-file": ("offer", "", None, ["SAME_FILE"], 8),
+    "13": ("life", "LISTS_NOW", None, ["REST", "CAUSE_13"], 5),
+}
+# One rule less: what it is for.
+WITHOUT = {
+    "id_is_its_own": ("life", "TAKES LISTS_NOW", None, ["REST", "TWO", "ONLY=4", "WITHOUT=1"], 4),
+    "is_still_that": ("life", "LISTS_NOW", None, ["REST", "TWO", "WITHOUT=2"], 1),
+    "work_is_known": ("life", NOW, None, ["WITHOUT=3"], 1),
+    "no_work_came": ("life", f"FORGETS {NOW}", None, ["WITHOUT=4"], 1),
+    "the fence of the copy": ("lease", "", None, ["NO_FENCE"], 5),
+    "intent before effect": ("lease", "", None, ["NO_INTENT"], 5),
+    "recent ends are in the journal": ("brakes", "", None, ["NO_JOURNAL"], 1),
+    "short lists are doubted": ("brakes", "", None, ["NO_LIST_BRAKE"], 3),
+}
+# What the models found and the daemon does not forbid yet: README.md, "What they found".
+OPEN = {
+    "an id is given again to a launch under way, of a machine that its cloud took": ("life", "TAKES LISTS_NOW", None, ["REST", "TWO"], 1),
+    "a launch whose answer is lost gets the id of a machine whose end is asked again": ("life", "LOSSES LISTS_NOW", None, ["REST", "TWO"], 1),
+    "the head forgets a drain, and the node's name vanishes": ("life", f"HIDES FORGETS {NOW}", None, [], 1),
+    "the name of a node vanishes that joined after its end had been asked for": ("life", f"HIDES HIDES_YOUNG RESTARTS {NOW}", None, [], 1),
+}
+
+
+@pytest.mark.parametrize("name", HOLDS)
+def test_laws_hold_in_every_state(name, tmp_path, capsys):
+    model, flags, ltl, switches = HOLDS[name]
+    got = spin.run(tmp_path, model, flags, ltl, switches)
+    with capsys.disabled():
+        print(f"\n  {name}: {got.states} states", end="")
+    assert got.law is None, got.text
+
+
+@pytest.mark.parametrize("name", [*CAUSES, *WITHOUT, *OPEN])
+def test_a_fault_is_found(name, tmp_path):
+    model, flags, ltl, switches, law = (CAUSES | WITHOUT | OPEN)[name]
+    assert spin.run(tmp_path, model, flags, ltl, switches).law == law
+
+
+def test_the_table_of_rules_is_that_of_the_daemon():
+    assert guards.compare() == 7
+
+
+@pytest.mark.parametrize("path, old, new, told", [
+    ("last_look.c", "!launch_under_way(l->providers, p) &&", "", "is_still_that differs"),
+    ("last_look.c", "p->list_begun_ms >= p->launched_ms", "p->list_begun_ms >= p->told_ms", "no word for"),
+    ("last_look.c", "l->sources->n == 0 || m->maybe.taken", "l->sources->n == 0", "no_work_came differs"),
+    ("last_look.c", "strcmp(f->v[i]->cloud_id, m->cloud_id) == 0 &&", "", "id_is_its_own differs"),
+    ("last_look.c", "     no_work_came},\n", "     no_work_came},\n    {\"it rests\", rests},\n", "the table of last_look.c is"),
+    ("sources/nodes.c", "if (c.contested)\n        return false;", "", "source_drains_still differs"),
+])
+def test_a_rule_that_drifts_is_told(path, old, new, told, tmp_path):
+    for source in guards.SOURCES:
+        with open(f"{guards.CONTROL}/{source}") as f:
+            text = f.read()
+        if source == path:
+            assert text.count(old) == 1
+            text = text.replace(old, new)
+            text += "\nstatic bool rests(const struct last_look *l, const struct machine *m)\n{\n    return true;\n}\n"
+        (tmp_path / source).parent.mkdir(exist_ok=True)
+        (tmp_path / source).write_text(text)
+    with pytest.raises(guards.Mismatch, match=told):
+        guards.compare(control=tmp_path)
+
+
+def test_a_guard_that_drifts_is_told(tmp_path):
+    with open(guards.MODEL) as f:
+        text = f.read()
+    for old, new in ((" && in_list[m]", ""), ("id_is_its_own(m) && is_still_that(m) && work", "is_still_that(m) && id_is_its_own(m) && work")):
+        assert old in text
+        (tmp_path / "drifted.pml").write_text(text.replace(old, new))
+        with pytest.raises(guards.Mismatch):
+            guards.compare(model=tmp_path / "drifted.pml")
+
+
+@pytest.mark.parametrize("model, name, source, theirs, unit", [
+    ("way", "START_TIMES", "control/observe.c", r"START_TIMES =\s*(\d+)", 1),
+    ("offer", "LIFE_MOST", "cloud/backoff.c", r"LIFE_MOST_MS \((\d+) \* 3600 \* INT64_C\(1000\)\)", 3600 // 10),
+    ("offer", "PROVES", "control/ledger.c", r"PROVES_MS = (\d+)", 1 / 10000),
+])
+def test_numbers_are_those_of_the_daemon(model, name, source, theirs, unit):
+    with open(f"{guards.CONTROL}/../{source}") as f:
+        number = int(re.search(theirs, f.read()).group(1)) * unit
+    with open(f"{guards.HERE}/{model}.pml") as f:
+        assert int(re.search(rf"#define {name} (\d+)", f.read()).group(1)) == number
+
+
+def test_make_check_has_it():
+    assert "model" in check.SUITES and sum("model" in lane for lane in check.LANES) == 1
