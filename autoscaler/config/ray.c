@@ -11,6 +11,7 @@
 
 #include "../model/amount.h"
 #include "raw.h"
+#include "ray/defaults.h"
 #include "ray_launch.h"
 
 enum {
@@ -55,6 +56,19 @@ static const char *last_part(const char *s)
     return slash ? slash + 1 : s;
 }
 
+/* These have GPUs of their own, which such a file may name beside them
+ * (cloud.google.com/compute/docs/gpus: accelerator-optimized families). */
+static bool has_own_gpus(const char *gcp)
+{
+    static const char *const families[] = {"a2-",  "a3-", "a4-",
+                                           "a4x-", "g2-", "g4-"};
+
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        if (strncmp(gcp, families[i], strlen(families[i])) == 0)
+            return true;
+    return false;
+}
+
 static void machine_read(struct raw *d, struct raw_type *t,
                          const struct ynode *node)
 {
@@ -75,7 +89,7 @@ static void machine_read(struct raw *d, struct raw_type *t,
     if (!t->machine_at)
         t->machine_at = ynode_get(node, "machineType");
     t->machine = last_part(dialect_text(t->machine_at));
-    if (*gcp && *type)
+    if (*gcp && *type && !has_own_gpus(gcp))
         t->machine = arena_printf(d->r.arena, "%s+%s%s%s", gcp, type,
                                   *count && strcmp(count, "1") != 0 ? "x" : "",
                                   strcmp(count, "1") != 0 ? count : "");
@@ -204,8 +218,9 @@ static const char *provider_name(const char *type)
     return *type ? type : "of an unknown type";
 }
 
-void ray_read(struct raw *d, const struct ynode *root)
+void ray_read(struct raw *d, const struct ynode *file)
 {
+    const struct ynode *root = ray_defaults(d, file);
     const struct ynode *types = ynode_get(root, "available_node_types");
     const struct ynode *type = ynode_path(root, "provider", "type", NULL);
     const char *provider;
