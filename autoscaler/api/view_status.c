@@ -386,6 +386,20 @@ static void write_stops(struct out *o, const struct status_page *p)
     out_close(o);
 }
 
+/* Each pod without a node is in one of them. */
+static void write_waiting(struct out *o, const struct status_page *p)
+{
+    out_array(o, "waiting_pods");
+    for (uint32_t i = 0; i < p->n_waiting; i++) {
+        out_object(o, NULL);
+        out_str(o, "reason", p->waiting[i].reason);
+        out_uint(o, "count", p->waiting[i].n);
+        out_str(o, "text", p->waiting[i].text);
+        out_close(o);
+    }
+    out_close(o);
+}
+
 static void write_lists(struct out *o, const struct status_page *p)
 {
     out_array(o, "backoffs");
@@ -462,6 +476,7 @@ void status_write(struct out *o, struct view *v)
     write_plan(o, v);
     write_cost(o, v);
     write_stops(o, p);
+    write_waiting(o, p);
     write_lists(o, p);
     out_object(o, "config");
     out_str(o, "path", p->config_path);

@@ -63,6 +63,18 @@ void *arena_copy(struct arena *a, const void *p, size_t n)
     return q;
 }
 
+void *arena_join(struct arena *a, const void *x, size_t n_x, const void *y,
+                 size_t n_y, size_t size)
+{
+    char *q = arena_alloc(a, (n_x + n_y) * size);
+
+    if (n_x)
+        memcpy(q, x, n_x * size);
+    if (n_y)
+        memcpy(q + n_x * size, y, n_y * size);
+    return q;
+}
+
 char *arena_strndup(struct arena *a, const char *s, size_t n)
 {
     char *q = arena_alloc(a, n + 1);

@@ -22,6 +22,9 @@ struct arena { /* zero-initialised is valid and empty */
 /* Zeroed, 16-byte aligned; n == 0 gives a valid unique-enough pointer. */
 void *arena_alloc(struct arena *a, size_t n);
 void *arena_copy(struct arena *a, const void *p, size_t n);
+/* x's n_x elements, then y's, of so many bytes each. */
+void *arena_join(struct arena *a, const void *x, size_t n_x, const void *y,
+                 size_t n_y, size_t size);
 char *arena_strdup(struct arena *a, const char *s); /* NULL gives "" */
 char *arena_strndup(struct arena *a, const char *s, size_t n);
 char *arena_printf(struct arena *a, const char *fmt, ...)

@@ -46,6 +46,7 @@ static void defaults_set(struct config *c)
     c->kube_kubeconfig = c->kube_context = "";
     c->kube_schedulers = (struct names){default_schedulers, 1};
     c->kube_label = "davit.io/machine";
+    c->kube_scheduler_config = "";
     c->kube_reserve = true;
     c->kube_join_timeout_ms = 10 * 60000;
     c->kube_drain_timeout_ms = 15 * 60000;

@@ -46,6 +46,7 @@ struct conf_type {
     const struct conf_pair *options; /* options: of the type, flattened */
     uint32_t n_options;
     struct conf_reserved reserved;
+    struct names startup; /* taints of its nodes' start; "prefix*" */
     uint32_t line, column;
 };
 
@@ -77,10 +78,11 @@ struct config {
     const char *kube_kubeconfig, *kube_context; /* "" : looked for */
     struct names kube_namespaces;               /* n == 0: all */
     struct names kube_schedulers;               /* whose pods are demand */
-    const char *kube_label;        /* of a node: the machine's id */
-    struct names kube_startup;     /* taints of a node's start; "prefix*" */
-    int64_t kube_drain_timeout_ms; /* of a drain; then it is a refusal */
-    int64_t kube_drain_grace_ms;   /* longer grace periods are cut; 0: none */
+    const char *kube_label;            /* of a node: the machine's id */
+    struct names kube_startup;         /* taints of a node's start; "prefix*" */
+    const char *kube_scheduler_config; /* a file; "configmap:space/name"; "" */
+    int64_t kube_drain_timeout_ms;     /* of a drain; then it is a refusal */
+    int64_t kube_drain_grace_ms; /* longer grace periods are cut; 0: none */
     bool kube_drain_local, kube_drain_bare; /* such pods move too */
     bool kube_reserve;            /* take the system's share off new types */
     int64_t kube_join_timeout_ms; /* a device may be missing for so long */

@@ -105,6 +105,14 @@ static void options_read(struct reader *r, const struct ynode *v,
     t->options = grammar_flatten(r, v, where, NULL, &t->n_options);
 }
 
+static void startup_key_read(struct reader *r, const struct ynode *v,
+                             const char *where, void *target)
+{
+    struct raw_type *t = target;
+
+    t->startup = startup_list_read(r, v, where);
+}
+
 #define AT(member) .offset = offsetof(struct raw_type, member)
 
 const struct key type_keys[] = {
@@ -121,6 +129,8 @@ const struct key type_keys[] = {
      .help = "labels of its Ray node"},
     {"taints", KEY_CUSTOM, .read = taints_key_read,
      .help = "who does not tolerate them is kept away"},
+    {"startup_taints", KEY_CUSTOM, .read = startup_key_read,
+     .help = "taints that its nodes carry until all of them is up"},
     {"shares", KEY_CUSTOM, .read = shares_read,
      .help = "into what each GPU is cut: MIG profiles, time_slicing, mps"},
     {"min", KEY_COUNT, AT(min), .max = 100000,

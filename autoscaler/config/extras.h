@@ -19,6 +19,9 @@ void spare_read(struct reader *r, const struct ynode *v, const char *where,
                 void *target);
 void idle_timeouts_read(struct reader *r, const struct ynode *v,
                         const char *where, void *target);
+/* "example.com/agent-not-ready", or what keys begin with and a star. */
+struct names startup_list_read(struct reader *r, const struct ynode *v,
+                               const char *where);
 void taints_key_read(struct reader *r, const struct ynode *v, const char *where,
                      void *target);
 extern const struct key consolidate_keys[], idle_keys[];

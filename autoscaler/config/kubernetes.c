@@ -88,11 +88,38 @@ static void schedulers_read(struct reader *r, const struct ynode *v,
                &c->kube_schedulers);
 }
 
-/* "example.com/agent-not-ready", or what keys begin with and a star. */
-static void startup_read(struct reader *r, const struct ynode *v,
-                         const char *where, void *target)
+/* A file of the scheduler's settings, or "configmap:namespace/name". */
+static void scheduler_read(struct reader *r, const struct ynode *v,
+                           const char *where, void *target)
 {
+    static const char map[] = "configmap:";
     struct config *c = target;
+    const char *s = v->kind == YNODE_TEXT ? v->text : "";
+    bool of_map = strncmp(s, map, strlen(map)) == 0;
+    const char *space = of_map ? s + strlen(map) : s;
+    const char *slash = strchr(space, '/');
+
+    if (of_map &&
+        (!slash ||
+         !dns_name(arena_strndup(r->arena, space, (size_t)(slash - space)), "-",
+                   LABEL_NAME) ||
+         !dns_name(slash + 1, "-.", LABEL_PREFIX)))
+        s = "";
+    if (!*s)
+        diag_add(r->diag, v,
+                 "%s must be the path of the scheduler's settings, or "
+                 "configmap:NAMESPACE/NAME, got %s",
+                 where, ynode_shown(r->arena, v));
+    else if (of_map)
+        c->kube_scheduler_config = s;
+    else
+        c->kube_scheduler_config = path_resolve(r->arena, r->base, s);
+}
+
+/* "example.com/agent-not-ready", or what keys begin with and a star. */
+struct names startup_list_read(struct reader *r, const struct ynode *v,
+                               const char *where)
+{
     const struct ynode *one[] = {v};
     const struct ynode *const *items =
         v->kind == YNODE_LIST ? (const struct ynode *const *)v->items : one;
@@ -110,11 +137,19 @@ static void startup_read(struct reader *r, const struct ynode *v,
                      "example.com/agent-not-ready, or what such keys begin "
                      "with and a *, got %s",
                      where, ynode_shown(r->arena, x));
-            return;
+            return (struct names){0};
         }
         names[i] = x->text;
     }
-    c->kube_startup = (struct names){names, n};
+    return (struct names){names, n};
+}
+
+static void startup_read(struct reader *r, const struct ynode *v,
+                         const char *where, void *target)
+{
+    struct config *c = target;
+
+    c->kube_startup = startup_list_read(r, v, where);
 }
 
 static void label_read(struct reader *r, const struct ynode *v,
@@ -147,6 +182,8 @@ const struct key kubernetes_keys[] = {
      .help = "whose pods are demand"},
     {"scheduler_names", KEY_CUSTOM, .read = schedulers_read,
      .help = "pods of these schedulers are demand"},
+    {"scheduler_config", KEY_CUSTOM, .read = scheduler_read,
+     .help = "the scheduler's own settings: a file, or configmap:SPACE/NAME"},
     {"gpu_join_timeout", KEY_TIME, AT(kube_join_timeout_ms), .min = 1000,
      .max = 86400000,
      .help = "how long a node's GPUs may be missing after it joined"},

@@ -331,6 +331,7 @@ static void type_finish(struct raw *d, struct raw_type *t,
     };
     f->resources = shares_apply(d, t, resources_merge(d, t, &m));
     f->taints = t->taints;
+    ret->startup = t->startup;
     f->labels = labels_settle(d, t, &m, f->resources);
     offers_make(d, t, &m, f);
     if (t->min > t->max)

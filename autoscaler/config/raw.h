@@ -26,6 +26,7 @@ struct raw_type {
     VEC(struct qty) resources; /* as given; 0 takes one away */
     VEC(struct pair) labels;
     struct taints taints;
+    struct names startup;
     VEC(struct qty) shares; /* into what each GPU is cut */
     VEC(const char *) zones;
     enum raw_market markets[2];

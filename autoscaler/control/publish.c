@@ -24,6 +24,20 @@ static void requests_show(const struct requests *r, struct status_page *p)
     p->n_requests = r->all.n;
 }
 
+/* Of the one source that has pods; its texts are in the view, which the page
+ * holds. */
+static void waiting_show(const struct source_view *view, struct status_page *p)
+{
+    struct status_waiting *v = ARENA_ARRAY(&p->arena, struct status_waiting,
+                                           view->n_counts);
+
+    for (uint32_t i = 0; i < view->n_counts; i++)
+        v[i] = (struct status_waiting){view->counts[i].code,
+                                       view->counts[i].text, view->counts[i].n};
+    p->waiting = v;
+    p->n_waiting = view->n_counts;
+}
+
 /* Those of which a source said why they are no demand. */
 static void left_show(const struct sources *from, struct status_page *p)
 {
@@ -37,6 +51,8 @@ static void left_show(const struct sources *from, struct status_page *p)
         const struct source_view *view = from->all[i].view;
 
         p->n_crowded += view ? view->n_crowded : 0;
+        if (view && view->n_counts)
+            waiting_show(view, p);
         for (uint32_t k = 0; view && k < view->n_notes; k++) {
             const struct source_note *x = &view->notes[k];
 

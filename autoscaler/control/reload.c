@@ -40,6 +40,7 @@ static const char *fixed_changed(const struct config *a, const struct config *b)
         strcmp(a->kube_kubeconfig, b->kube_kubeconfig) != 0 ||
         strcmp(a->kube_context, b->kube_context) != 0 ||
         strcmp(a->kube_label, b->kube_label) != 0 ||
+        strcmp(a->kube_scheduler_config, b->kube_scheduler_config) != 0 ||
         !names_equal(&a->kube_namespaces, &b->kube_namespaces) ||
         !names_equal(&a->kube_startup, &b->kube_startup) ||
         !names_equal(&a->kube_schedulers, &b->kube_schedulers))

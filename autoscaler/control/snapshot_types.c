@@ -105,6 +105,43 @@ static struct pairs cloud_labels(const struct taking *t,
     return (struct pairs){v, n};
 }
 
+/* What it tells of what pods get there, the least of all offers. */
+static struct qtys cloud_resources(const struct taking *t,
+                                   const struct snap_type *type)
+{
+    const struct providers *p = t->k->providers;
+    struct qty *v = NULL;
+    uint32_t n = 0;
+    bool first = true;
+
+    for (uint32_t i = 0; i < p->offers.n; i++) {
+        const struct known_offer *x = &p->offers.v[i];
+        uint32_t kept = 0;
+
+        if (strcmp(x->type, type->name) != 0 ||
+            strcmp(x->provider, type->provider) != 0)
+            continue;
+        if (first) {
+            v = ARENA_ARRAY(t->arena, struct qty, x->resources.n);
+            for (; n < x->resources.n; n++)
+                v[n] = (struct qty){
+                    arena_strdup(t->arena, x->resources.v[n].name),
+                    x->resources.v[n].amount};
+            first = false;
+            continue;
+        }
+        for (uint32_t k = 0; k < n; k++) {
+            int64_t has = qtys_amount(&x->resources, v[k].name);
+
+            if (has > 0)
+                v[kept++] = (struct qty){v[k].name,
+                                         has < v[k].amount ? has : v[k].amount};
+        }
+        n = kept;
+    }
+    return (struct qtys){v, n};
+}
+
 /* What a node of the type leaves to pods, learned from a few of its kind. */
 static void pods_take(const struct taking *t, struct snap_type *type)
 {
@@ -128,22 +165,29 @@ static void pods_take(const struct taking *t, struct snap_type *type)
         if (x && !x->settling && x->status != SOURCE_UNREADY)
             like[n++] = x;
     }
-    pods_type_fit(h->view, like, n, cloud_labels(t, type), t->arena, type);
+    pods_type_fit(
+        h->view, like, n,
+        (struct pods_cloud){cloud_labels(t, type), cloud_resources(t, type)},
+        t->arena, type);
 }
 
 /* Taints known from the offer only; nobody but Kubernetes goes by them. */
-static struct taints taints_take(const struct taking *t, struct taints x)
+static struct taints taints_take(const struct taking *t, struct names startup,
+                                 struct taints x)
 {
     const struct source *h = source_of_machines(t->k->sources);
     struct taint *v = ARENA_ARRAY(t->arena, struct taint, x.n);
+    uint32_t n = 0;
 
     if (!h || !h->view || !h->view->pods)
         return (struct taints){0};
     for (uint32_t i = 0; i < x.n; i++)
-        v[i] = (struct taint){arena_strdup(t->arena, x.v[i].key),
-                              arena_strdup(t->arena, x.v[i].value),
-                              x.v[i].effect};
-    return (struct taints){v, x.n};
+        if (!pods_taint_listed(startup, x.v[i].key) &&
+            !pods_taint_listed(t->conf->kube_startup, x.v[i].key))
+            v[n++] = (struct taint){arena_strdup(t->arena, x.v[i].key),
+                                    arena_strdup(t->arena, x.v[i].value),
+                                    x.v[i].effect};
+    return (struct taints){v, n};
 }
 
 static uint32_t least(uint32_t a, uint32_t b)
@@ -176,7 +220,7 @@ struct offers {
  * of; false: it tells of none. */
 static bool known_offers_take(const struct taking *t,
                               const struct snap_type *type,
-                              const struct snap_offer *o,
+                              const struct snap_offer *o, struct names startup,
                               enum reason *unavailable, struct offers *ret)
 {
     const struct providers *p = t->k->providers;
@@ -198,7 +242,7 @@ static bool known_offers_take(const struct taking *t,
             v.mean_micros_hour = x->past.mean_micros_hour;
             v.mean_ms = price_past_ms(&x->past);
         }
-        v.taints = taints_take(t, x->taints);
+        v.taints = taints_take(t, startup, x->taints);
         v.note = arena_strdup(t->arena, x->note);
         backoff_take(t, type, &v, unavailable);
         v.room = least(v.room, offer_room(p, x));
@@ -278,7 +322,8 @@ static void type_take(const struct taking *t, const struct conf_type *conf,
     for (uint32_t i = 0; i < from->n_offers; i++) {
         struct snap_offer o = from->offers[i];
 
-        if (known_offers_take(t, from, &o, &ret->unavailable, &offers))
+        if (known_offers_take(t, from, &o, conf->startup, &ret->unavailable,
+                              &offers))
             continue;
         backoff_take(t, from, &o, &ret->unavailable);
         VEC_PUSH(t->arena, &offers.all, o);

@@ -97,6 +97,11 @@ struct status_page {
     uint32_t n_stops;
     const struct status_left *left;
     uint32_t n_left;
+    const struct status_waiting {
+        const char *reason, *text;
+        uint32_t n;
+    } * waiting; /* pods without a node; each is in one */
+    uint32_t n_waiting;
     uint32_t n_crowded; /* of what sources ask for: too many different ones */
     const struct status_displaced *displaced;
     uint32_t n_displaced;

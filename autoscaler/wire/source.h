@@ -62,6 +62,8 @@ struct source_node {
                                       * as if they waited, those of DaemonSets
                                       * left out; else NULL */
     uint32_t n_works;
+    struct qtys fixed; /* Kubernetes: what its static pods take; its like will
+                        * have them too */
 };
 
 /* Of a view that a shadow has changed (control/shadow/): what is true. */
@@ -95,6 +97,17 @@ struct source_note {
     const char *code, *text;               /* "GpuLimit", a sentence */
 };
 
+/* So many pods wait for this reason. */
+struct source_count {
+    const char *code, *text; /* "Gated"; a sentence */
+    uint32_t n;
+};
+
+/* What is not as the plan takes it to be, for /readyz: see stops. */
+struct source_word {
+    const char *kind, *subject, *text;
+};
+
 /* The state of a source at one moment.  It and all it points to live until the
  * last reference is given back, on any thread.  Its maker may change it as long
  * as nobody else has a reference. */
@@ -125,6 +138,11 @@ struct source_view {
     uint32_t n_names_left; /* names of resources left out, likewise */
     const struct source_note *notes;
     uint32_t n_notes;
+    const struct source_word *words;
+    uint32_t n_words;
+    const struct source_count *counts; /* Kubernetes: each pod that has no node
+                                        * is in one */
+    uint32_t n_counts;
     const struct source_hosted *rays; /* Kubernetes: all that live, by cluster */
     uint32_t n_rays;
     const struct pods_view *pods; /* Kubernetes: for pods.h; else NULL */
@@ -221,10 +239,11 @@ struct source_ops {
     /* NULL: shows nothing. */
     enum status (*report)(void *handle, const struct source_report *r,
                           int64_t deadline_mono_ms, struct err *err);
-    /* New machines may be in these zones; no_reserve: the system's share is not
-     * taken off them.  Any thread.  NULL: it is of no use to it. */
+    /* New machines may be in these zones; startup: node type -> a taint of its
+     * nodes' start; no_reserve: the system's share is not taken off them.  Any
+     * thread.  NULL: it is of no use to it. */
     void (*configure)(void *handle, struct names zones, struct qtys most,
-                      bool no_reserve);
+                      struct pairs startup, bool no_reserve);
     void (*stop)(void *handle); /* any thread: a waiting read() returns soon;
                                  * NULL: none waits */
     void (*free)(void *handle); /* NULL is fine as a handle */

@@ -90,6 +90,20 @@ static void taints_take(struct kit_offer *o, const struct pool *p)
     }
 }
 
+/* Pods that its kubelet takes, and the disk that it leaves them: it keeps a tenth
+ * free (learn.microsoft.com/azure/aks/node-resource-reservations); the file system
+ * has 96 % of the disk.  0 GB: Azure chooses by the size. */
+static void kubelet_take(struct kit_offer *o, const struct pool *p)
+{
+    int64_t pods = kit_json_int(p->props, "maxPods", 0);
+    int64_t gib = kit_json_int(p->props, "osDiskSizeGB", 0);
+    if (pods > 0 && pods <= 10000)
+        kit_fact_number(o, &o->resources, "pods", pods);
+    if (gib > 0 && gib < 1 << 20)
+        kit_fact_number(o, &o->resources, "ephemeral-storage",
+                        (gib << 30) / 1000 * 864);
+}
+
 static void offer_put(const struct pool *p, const struct aks_type *t,
                       const struct aks_site *site, const struct azure_market *m,
                       struct davit_sink *sink, davit_put_offer *put)
@@ -99,6 +113,7 @@ static void offer_put(const struct pool *p, const struct aks_type *t,
     labels_take(&o, p, site->zone, m);
     taints_take(&o, p);
     azure_size_facts(m, size, &o);
+    kubelet_take(&o, p);
     char note[300];
     struct kit_quotas room = KIT_QUOTAS_NONE;
     azure_size_note(m, size, site->zone, p->spot, &room, note, sizeof note);

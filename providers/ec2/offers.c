@@ -99,7 +99,7 @@ static void subnets_put(const struct offering *o)
 
 static int type_offer(struct offering *o)
 {
-    int st = aws_machine_facts(&o->op->a, o->type->machine, &o->facts);
+    int st = aws_machine_facts(&o->op->a, o->type->machine, false, &o->facts);
     if (st == DAVIT_INVALID)
         st = DAVIT_OK; /* a machine type EC2 does not know: not sold */
     if (st == DAVIT_OK)

@@ -26,7 +26,17 @@ int api_node_group(struct op *op, const struct eks_pool *p, json_t **ret)
     return st;
 }
 
-/* Labels and taints of the node group. */
+/* Of the disk (GiB; none is said where a launch template does) the kubelet keeps
+ * a tenth free, and 1 GiB (github.com/awslabs/amazon-eks-ami). */
+static void disk_take(const json_t *ng, struct kit_offer *f)
+{
+    int64_t gib = kit_json_int(ng, "diskSize", 0);
+    if (gib > 1 && gib < 1 << 20)
+        kit_fact_number(f, &f->resources, "ephemeral-storage",
+                        (gib << 30) / 10 * 9 - (INT64_C(1) << 30));
+}
+
+/* Labels, taints and disk of the node group. */
 static int from_node_group(struct op *op, const struct eks_pool *p,
                            struct kit_offer *f, struct kit_str *machines)
 {
@@ -47,6 +57,7 @@ static int from_node_group(struct op *op, const struct eks_pool *p,
         kit_fact_taint(f, kit_json_text(v, "key"), value, strlen(value),
                        kit_json_text(v, "effect"));
     }
+    disk_take(ng, f);
     json_array_foreach(json_object_get(ng, "instanceTypes"), i, v)
         if (json_is_string(v))
             kit_str_printf(machines, "%s%s", machines->n > 0 ? " " : "",
@@ -175,7 +186,7 @@ static int route_offer(const struct offering *o, const struct eks_route *r,
     if (machine.n == 0)
         kit_str_puts(&machine, o->type->machine);
     if (st == DAVIT_OK && x && machine.n > 0)
-        st = aws_machine_facts(&o->op->a, machine.p, &f);
+        st = aws_machine_facts(&o->op->a, machine.p, true, &f);
     if (machine.n > 0)
         machine.p[strcspn(machine.p, " ")] = '\0';
     if (st == DAVIT_INVALID)

@@ -150,6 +150,44 @@ static void labels_read(const struct group *g, const struct facts *f,
     }
 }
 
+/* cloud.google.com/kubernetes-engine/docs/concepts/plan-node-sizes: of the boot
+ * disk a tenth is kept free, and the least of half of it, 6 GiB and 35 % of it, and
+ * 100 GiB; the file system has 94 % of it.  With local SSDs for pods these count,
+ * and 50, 75, 100 GiB of one, two, more of them are kept. */
+static int64_t disk_left(const struct group *g)
+{
+    int64_t gib = kit_json_int(g->pool, "config.diskSizeGb", 100);
+    int64_t ssds = kit_json_int(
+        g->pool, "config.ephemeralStorageLocalSsdConfig.localSsdCount", 0);
+    int64_t kept = 6 + gib * 35 / 100;
+    if (gib <= 0 || gib > 1 << 20 || ssds < 0 || ssds > 64)
+        return 0;
+    if (ssds > 0)
+        return (ssds * 375 * 9 / 10 - (ssds < 3 ? 25 + ssds * 25 : 100)) << 30;
+    kept = kept < gib / 2 ? kept : gib / 2;
+    kept = kept < 100 ? kept : 100;
+    return (gib << 30) / 1000 * 846 - (kept << 30);
+}
+
+/* Pods, disk and huge pages, as its kubelet will have them. */
+static void kubelet_take(const struct group *g, struct kit_offer *o)
+{
+    int64_t pods = kit_json_int(g->pool, "maxPodsConstraint.maxPodsPerNode", 0);
+    int64_t disk = disk_left(g);
+    int64_t small = kit_json_int(
+        g->pool, "config.linuxNodeConfig.hugepages.hugepageSize2m", 0);
+    int64_t large = kit_json_int(
+        g->pool, "config.linuxNodeConfig.hugepages.hugepageSize1g", 0);
+    if (pods > 0 && pods <= 10000)
+        kit_fact_number(o, &o->resources, "pods", pods);
+    if (disk > 0)
+        kit_fact_number(o, &o->resources, "ephemeral-storage", disk);
+    if (small > 0 && small < 1 << 24)
+        kit_fact_number(o, &o->resources, "hugepages-2Mi", small << 21);
+    if (large > 0 && large < 1 << 14)
+        kit_fact_number(o, &o->resources, "hugepages-1Gi", large << 30);
+}
+
 static bool pool_usable(const struct group *g)
 {
     const char *status = kit_json_text(g->pool, "status");
@@ -212,6 +250,7 @@ static int offer_group(struct op *op, const struct group *g, json_t *quotas,
     kit_fact_number(&o, &o.resources, "memory", f.memory_mb << 20);
     if (f.gpus > 0)
         kit_fact_number(&o, &o.resources, "GPU", f.gpus);
+    kubelet_take(g, &o);
     struct davit_offer offer = {
         .name = g->type->name,
         .zone = g->zone,

@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "cloud/cloud.h"
+#include "model/amount.h"
 
 static struct mailbox box;
 static struct workers *workers;
@@ -87,6 +88,11 @@ static json_t *answer(const struct call *c)
                 taints, o->taints.v[k].key,
                 json_sprintf("%s:%s", o->taints.v[k].value,
                              effect_name(o->taints.v[k].effect)));
+        json_t *has = json_object();
+        for (uint32_t k = 0; k < o->resources.n; k++)
+            json_object_set_new(
+                has, o->resources.v[k].name,
+                json_real(amount_to_double(o->resources.v[k].amount)));
         json_t *quotas = json_object();
         for (uint32_t k = 0; k < o->quotas.n; k++)
             json_object_set_new(
@@ -96,8 +102,8 @@ static json_t *answer(const struct call *c)
         json_array_append_new(
             offers,
             json_pack(
-                "{s:o, s:o, s:I, s:s, s:s, s:s, s:b, s:b, s:I}", "quotas",
-                quotas, "taints", taints, "most",
+                "{s:o, s:o, s:o, s:I, s:s, s:s, s:s, s:b, s:b, s:I}",
+                "resources", has, "quotas", quotas, "taints", taints, "most",
                 o->most == UNLIMITED ? (json_int_t)-1 : (json_int_t)o->most,
                 "note", o->note, "type", o->type, "zone", o->zone, "spot",
                 (int)o->spot, "available", (int)o->available, "price",

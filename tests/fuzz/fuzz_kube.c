@@ -104,7 +104,8 @@ static uint64_t run(const char *data, size_t n, size_t step)
                               .now_wall_ms = INT64_C(1800000000000)};
     struct source_view *v = pods_view_make(&in, &due);
     h = check(v);
-    pods_type_fit(v, NULL, 0, (struct pairs){0}, &v->arena, &t);
+    pods_type_fit(v, NULL, 0, (struct pods_cloud){.labels = {0}}, &v->arena,
+                  &t);
     pods_store_done(&store);
     assert(check(v) == h); /* it needs the store no more */
     source_view_unref(v);

@@ -73,15 +73,18 @@ static inline void put(struct world *w,
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     json_t *o = parse(text);
-    to(to == nodes_put     ? &w->store.nodes
-       : to == daemons_put ? &w->store.daemons
-       : to == groups_put  ? &w->store.groups
-       : to == volumes_put ? &w->store.volumes
-       : to == claims_put  ? &w->store.claims
-       : to == classes_put ? &w->store.classes
-       : to == csi_put     ? &w->store.csi
-       : to == spaces_put  ? &w->store.spaces
-                           : &w->store.pods,
+    to(to == nodes_put      ? &w->store.nodes
+       : to == daemons_put  ? &w->store.daemons
+       : to == groups_put   ? &w->store.groups
+       : to == volumes_put  ? &w->store.volumes
+       : to == claims_put   ? &w->store.claims
+       : to == classes_put  ? &w->store.classes
+       : to == csi_put      ? &w->store.csi
+       : to == spaces_put   ? &w->store.spaces
+       : to == services_put ? &w->store.services
+       : to == replicas_put ? &w->store.replicas
+       : to == maps_put     ? &w->store.maps
+                            : &w->store.pods,
        o, gone);
     json_decref(o);
 }

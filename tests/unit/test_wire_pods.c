@@ -377,7 +377,8 @@ static void test_probes(void **state)
     assert_null(pods_value(&n2->labels, "gen > 2"));
     assert_null(pods_value(&n2->labels, "zz does not exist"));
     /* a type nobody has seen answers by its accelerator; gen is not known */
-    pods_type_fit(w.view, NULL, 0, (struct pairs){0}, &w.view->arena, &t);
+    pods_type_fit(w.view, NULL, 0, (struct pods_cloud){.labels = {0}},
+                  &w.view->arena, &t);
     assert_string_equal(pods_value(&t.labels, "nvidia.com/gpu.product in "
                                               "(Tesla-T4)"),
                         "true");
@@ -389,12 +390,14 @@ static void test_probes(void **state)
     /* one that was seen answers by that */
     t.resources = (struct qtys){own, 2};
     t.labels = (struct pairs){&label, 1};
-    pods_type_fit(w.view, &n1, 1, (struct pairs){0}, &w.view->arena, &t);
+    pods_type_fit(w.view, &n1, 1, (struct pods_cloud){.labels = {0}},
+                  &w.view->arena, &t);
     assert_string_equal(pods_value(&t.labels, "gen > 2"), "true");
     assert_int_equal(pods_amount(&t.resources, "GPU"), AMOUNT_ONE);
     t.resources = (struct qtys){own, 2};
     t.labels = (struct pairs){&label, 1};
-    pods_type_fit(w.view, &n2, 1, (struct pairs){0}, &w.view->arena, &t);
+    pods_type_fit(w.view, &n2, 1, (struct pods_cloud){.labels = {0}},
+                  &w.view->arena, &t);
     assert_null(pods_value(&t.labels, "nvidia.com/gpu.product in (Tesla-T4)"));
     world_end(&w);
 }
@@ -488,7 +491,8 @@ static void test_one_on_a_host(void **state)
     assert_true(amount(node_of(w.view, "taken")->available, c) == 0);
     assert_true(amount(node_of(w.view, "taken")->total, c) == 1);
     assert_true(amount(node_of(w.view, "other")->available, c) == 1);
-    pods_type_fit(w.view, NULL, 0, (struct pairs){0}, &w.view->arena, &t);
+    pods_type_fit(w.view, NULL, 0, (struct pods_cloud){.labels = {0}},
+                  &w.view->arena, &t);
     assert_int_equal(pods_amount(&t.resources, c), AMOUNT_ONE);
     assert_int_equal(pods_amount(&t.resources, "pods"), 110 * AMOUNT_ONE);
     world_end(&w);
@@ -926,7 +930,8 @@ static void test_types(void **state)
         "'s'}, 'spec': {'template': {'spec': {'nodeSelector': {'gpu': 'yes'}, "
         "'containers': [{'resources': {'requests': {'cpu': '1'}}}]}}}}");
     view(&w);
-    pods_type_fit(w.view, NULL, 0, (struct pairs){0}, &w.view->arena, &t);
+    pods_type_fit(w.view, NULL, 0, (struct pods_cloud){.labels = {0}},
+                  &w.view->arena, &t);
     /* 4 cores less 60+10+5+5 m and 300 m of daemons; 16 GiB less 1+0.8+0.8+0.1 */
     assert_true(amount(t.resources, "CPU") == 3.62);
     assert_true(amount(t.resources, "pods") == 108);
@@ -935,7 +940,8 @@ static void test_types(void **state)
     t.resources = (struct qtys){own, 2};
     t.labels = (struct pairs){0};
     t.taints = (struct taints){&taint, 1};
-    pods_type_fit(w.view, NULL, 0, (struct pairs){0}, &w.view->arena, &t);
+    pods_type_fit(w.view, NULL, 0, (struct pods_cloud){.labels = {0}},
+                  &w.view->arena, &t);
     assert_true(amount(t.resources, "CPU") == 3.82);
     /* a living one says it better */
     node(&w, "n", "3900m", "z1",
@@ -947,7 +953,8 @@ static void test_types(void **state)
     t.resources = (struct qtys){own, 2};
     t.labels = (struct pairs){0};
     t.taints = (struct taints){0};
-    pods_type_fit(w.view, &n, 1, (struct pairs){0}, &w.view->arena, &t);
+    pods_type_fit(w.view, &n, 1, (struct pods_cloud){.labels = {0}},
+                  &w.view->arena, &t);
     assert_true(amount(t.resources, "CPU") == 2.6);
     assert_string_equal(pods_value(&t.labels, "gpu"), "yes");
     assert_null(pods_value(&t.labels, "kubernetes.io/hostname"));
@@ -1039,6 +1046,74 @@ static void test_cost(void **state)
     world_end(&w);
 }
 
+/* Each feature a bit: all of them together, whatever they come to. */
+static void put_featured(struct world *w, unsigned bits)
+{
+    static const char *const gangs[] = {
+        "", ", 'annotations': {'scheduling.x-k8s.io/pod-group': 'g1'}",
+        ", 'annotations': {'scheduling.x-k8s.io/pod-group': 'g2', "
+        "'scheduling.x-k8s.io/min-available': '900'}",
+        ", 'annotations': {'scheduling.x-k8s.io/pod-group': 'g3', "
+        "'scheduling.x-k8s.io/min-available': '3'}"};
+
+    put(w, pods_put, false,
+        "{'metadata': {'name': 'p%u', 'uid': 'u%u', 'namespace': '%s', "
+        "'creationTimestamp': '2026-01-01T00:00:00Z', 'ownerReferences': "
+        "[{'kind': '%s', 'name': 'o', 'controller': true}]%s%s}, 'spec': "
+        "{'containers': [{'resources': {'requests': {'cpu': '1'}, 'limits': "
+        "{'nvidia.com/gpu': '%s'}}}]%s%s%s}, 'status': {'phase': 'Pending'%s, "
+        "'conditions': [{'type': 'PodScheduled', 'status': 'False', 'reason': "
+        "'%s'}]}}",
+        bits, bits, bits & 1 ? "other" : "ns",
+        bits & 2 ? "DaemonSet" : "ReplicaSet", gangs[bits >> 2 & 3],
+        bits & 16 ? ", 'deletionTimestamp': '2026-01-01T00:00:00Z'" : "",
+        bits & 32 ? "1500m" : "1",
+        bits & 64 ? ", 'schedulingGates': [{'name': 'g'}]" : "",
+        bits & 128 ? ", 'schedulerName': 'other'" : "",
+        bits & 256 ? ", 'volumes': [{'persistentVolumeClaim': {'claimName': "
+                     "'none'}}]"
+                   : "",
+        bits & 512 ? ", 'nominatedNodeName': 'n1'" : "",
+        bits & 1024 ? "SchedulerError" : "Unschedulable");
+}
+
+static uint32_t counted(const struct source_view *v, const char *code)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < v->n_counts; i++)
+        if (!*code || strcmp(v->counts[i].code, code) == 0)
+            n += v->counts[i].n;
+    return n;
+}
+
+static void test_every_pod_is_in_one_count(void **state)
+{
+    static const char *const spaces[] = {"ns"};
+    struct pods_rules some = rules;
+    const struct source_view *v;
+    struct world w;
+
+    (void)state;
+    some.namespaces = (struct names){spaces, 1};
+    world_begin(&w);
+    w.store.rules = &some;
+    node(&w, "n1", "4", "z-a", "", "");
+    for (unsigned bits = 0; bits < 2048; bits++)
+        put_featured(&w, bits);
+    v = view(&w);
+    assert_int_equal(counted(v, ""), 2048);
+    assert_int_equal(counted(v, "DaemonSet"), 1024);
+    assert_int_equal(counted(v, "Gated"), 256);
+    assert_int_equal(counted(v, "OtherScheduler"), 128);
+    assert_int_equal(counted(v, "OtherNamespace"), 64);
+    assert_int_equal(counted(v, "Nominated"), 32);
+    assert_int_equal(counted(v, "NotTried"), 16);
+    assert_true(counted(v, "Planned") > 0);
+    assert_true(counted(v, "PodGroup") > 0);
+    world_end(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1064,6 +1139,7 @@ int main(void)
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_list_forgets),
         cmocka_unit_test(test_cost),
+        cmocka_unit_test(test_every_pod_is_in_one_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

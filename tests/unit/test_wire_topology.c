@@ -109,7 +109,8 @@ static const struct snap_demand *settle(struct world *w, struct types *t,
     }
     for (uint32_t i = 0; i < t->n; i++) {
         types[i] = t->v[i];
-        pods_type_fit(w->view, NULL, 0, (struct pairs){0}, a, &types[i]);
+        pods_type_fit(w->view, NULL, 0, (struct pods_cloud){.labels = {0}}, a,
+                      &types[i]);
     }
     d = pods_demands_settle(w->view, a,
                             &(struct snapshot){.types = types,
@@ -173,7 +174,8 @@ static int64_t fresh(struct world *w, struct types *t, uint32_t type,
 {
     struct snap_type x = t->v[type];
 
-    pods_type_fit(w->view, NULL, 0, (struct pairs){0}, &w->view->arena, &x);
+    pods_type_fit(w->view, NULL, 0, (struct pods_cloud){.labels = {0}},
+                  &w->view->arena, &x);
     for (uint32_t i = 0; i < x.resources.n; i++)
         if (strstr(x.resources.v[i].name, part))
             return x.resources.v[i].amount;
@@ -576,7 +578,8 @@ static void test_daemonsets_of_a_zone(void **state)
     pods(&w, "v", 1, "1", "");
     const struct snap_demand *d = settle(&w, &t, "w");
     struct snap_type x = t.v[0];
-    pods_type_fit(w.view, NULL, 0, (struct pairs){0}, &w.view->arena, &x);
+    pods_type_fit(w.view, NULL, 0, (struct pods_cloud){.labels = {0}},
+                  &w.view->arena, &x);
     assert_true(amount(x.resources, "CPU") == 4);
     assert_int_equal(x.offers[0].taints.n, 1);
     assert_int_equal(x.offers[1].taints.n, 0);
@@ -584,7 +587,8 @@ static void test_daemonsets_of_a_zone(void **state)
                                 &x.offers[0].taints));
     d = settle(&w, &t, "ReplicaSet/ns/v");
     x = t.v[0]; /* the taints are the view's that is there now */
-    pods_type_fit(w.view, NULL, 0, (struct pairs){0}, &w.view->arena, &x);
+    pods_type_fit(w.view, NULL, 0, (struct pods_cloud){.labels = {0}},
+                  &w.view->arena, &x);
     assert_true(pods_tolerated(&d->bundles[0].alts[0].tolerations,
                                &x.offers[0].taints));
     world_end(&w);
@@ -613,7 +617,8 @@ static void test_labels_in_their_order(void **state)
          "'kubernetes.io/hostname', 'operator': 'Exists'}]}]}}}");
     x->labels = (struct pairs){own, 2};
     view(&w);
-    pods_type_fit(w.view, NULL, 0, (struct pairs){cloud, 3}, &w.view->arena, x);
+    pods_type_fit(w.view, NULL, 0, (struct pods_cloud){.labels = {cloud, 3}},
+                  &w.view->arena, x);
     assert_string_equal(value(x, "team"), "ml");
     assert_string_equal(value(x, "disk"), "ssd");
     assert_string_equal(value(x, "kubernetes.io/arch"), "arm64");
@@ -684,6 +689,92 @@ static void test_taints_of_a_start(void **state)
     world_end(&w);
 }
 
+static void test_taints_of_a_types_start(void **state)
+{
+    static const struct pair of[] = {{"t4", "example.com/driver*"},
+                                     {"cpu", "example.com/other"}};
+    struct pods_rules more = rules;
+    WORLD;
+    more.type_startup = (struct pairs){of, 2};
+    w.store.rules = &more;
+    /* a node that does not say its type may be of any */
+    with_taint(&w, "example.com/driver-missing");
+    assert_int_equal(node_of(w.view, "n")->taints.n, 0);
+    with_taint(&w, "example.com/other");
+    assert_int_equal(node_of(w.view, "n")->taints.n, 0);
+    with_taint(&w, "example.com/third");
+    assert_int_equal(node_of(w.view, "n")->taints.n, 1);
+    for (int i = 0; i < 2; i++) {
+        put(&w, nodes_put, false,
+            "{'metadata': {'name': 'm', 'labels': {'davit.io/node-type': "
+            "'t4'}, 'creationTimestamp': '2100-01-01T00:00:00Z'}, 'spec': "
+            "{'taints': [{'effect': 'NoSchedule', 'key': '%s'}]}, 'status': "
+            "{'allocatable': {'cpu': '4'}, 'conditions': [{'type': 'Ready', "
+            "'status': 'True'}]}}",
+            i ? "example.com/other" : "example.com/driver-x");
+        view(&w);
+        assert_int_equal(node_of(w.view, "m")->taints.n, i);
+    }
+    world_end(&w);
+}
+
+/* ---- 6: what a kubelet leaves to pods, as the cloud tells it */
+
+static void test_the_cloud_tells_what_a_kubelet_leaves(void **state)
+{
+    static const struct qty told[] = {
+        {"pods", 29 * AMOUNT_ONE},
+        {"ephemeral-storage", INT64_C(17) * (AMOUNT_ONE << 30)},
+        {"hugepages-2Mi", INT64_C(2) * (AMOUNT_ONE << 30)}};
+    struct snap_type *x;
+    WORLD;
+    x = type(&t, "t", 4, 0.2, "z-a");
+    view(&w);
+    pods_type_fit(w.view, NULL, 0, (struct pods_cloud){.resources = {told, 3}},
+                  &w.view->arena, x);
+    assert_true(amount(x->resources, "pods") == 29);
+    assert_true(amount(x->resources, "ephemeral-storage") == 17.0 * (1 << 30));
+    assert_true(amount(x->resources, "hugepages-2Mi") == 2147483648.0);
+    assert_string_equal(pods_value(&x->origins, "pods"), "its provider");
+    x = type(&t, "u", 4, 0.2, "z-a");
+    pods_type_fit(w.view, NULL, 0, (struct pods_cloud){.labels = {0}},
+                  &w.view->arena, x);
+    assert_true(amount(x->resources, "pods") == 110);
+    assert_string_equal(pods_value(&x->origins, "pods"),
+                        "a guess: what is usual");
+    world_end(&w);
+}
+
+/* ---- 14 of the field: static pods */
+
+static void test_static_pods_of_its_like(void **state)
+{
+    const struct source_node *like[2];
+    struct snap_type *x;
+    WORLD;
+    x = type(&t, "t", 4, 0.2, "z-a");
+    for (int i = 0; i < 2; i++) {
+        char name[8];
+
+        snprintf(name, sizeof name, "n%d", i);
+        node(&w, name, "4", "z-a", "", "");
+        put(&w, pods_put, false,
+            "{'metadata': {'name': 'kube-proxy-%s', 'uid': 'p%d', 'namespace': "
+            "'kube-system', 'annotations': {'kubernetes.io/config.mirror': "
+            "'x'}}, 'spec': {'nodeName': '%s', 'containers': [{'resources': "
+            "{'requests': {'cpu': '%s'}}}]}, 'status': {'phase': 'Running'}}",
+            name, i, name, i ? "1500m" : "1");
+    }
+    view(&w);
+    like[0] = node_of(w.view, "n0");
+    like[1] = node_of(w.view, "n1");
+    pods_type_fit(w.view, like, 2, (struct pods_cloud){.labels = {0}},
+                  &w.view->arena, x);
+    assert_true(amount(x->resources, "CPU") == 3);
+    assert_true(amount(x->resources, "pods") == 109);
+    world_end(&w);
+}
+
 /* ---- 7 of the field: pods that are resized in place */
 
 static void test_resized(void **state)
@@ -727,6 +818,68 @@ static void test_volcano(void **state)
     assert_int_equal(w.view->demands[0].bundles[0].count, 2);
     assert_int_equal(w.view->demands[1].bundles[0].count, 2);
     world_end(&w);
+}
+
+static void into(struct records *r, void (*to)(void *, const json_t *, bool),
+                 const char *text)
+{
+    json_t *o = parse(text);
+
+    to(r, o, false);
+    json_decref(o);
+}
+
+/* A queue has room for some of them, for fewer than must run together, is not
+ * open. */
+static void test_volcanos_queues(void **state)
+{
+    static const struct {
+        const char *capability, *state;
+        uint32_t gang, others, waits;
+    } cases[] = {{"{'cpu': '16'}", "Open", 2, 2, 0},
+                 {"{'cpu': '13'}", "Open", 2, 1, 1},
+                 {"{'cpu': '9'}", "Open", 0, 0, 4},
+                 {"{'memory': '0'}", "Open", 2, 2, 0},
+                 {"{'nvidia.com/gpu': '0'}", "Open", 2, 2, 0},
+                 {"{}", "Closed", 0, 0, 4}};
+
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        const struct source_view *v;
+        char text[300];
+        uint32_t gang = 0, others = 0, waits = 0;
+        struct world w;
+
+        world_begin(&w);
+        snprintf(text, sizeof text,
+                 "{'metadata': {'name': 'q'}, 'spec': {'capability': %s}, "
+                 "'status': {'state': '%s', 'allocated': {'cpu': '4'}}}",
+                 cases[c].capability, cases[c].state);
+        into(&w.store.queues, queues_put, text);
+        into(&w.store.volcano, groups_put,
+             "{'metadata': {'name': 'pg1', 'namespace': 'ns'}, 'spec': "
+             "{'minMember': 2, 'queue': 'q'}}");
+        for (int i = 0; i < 4; i++)
+            put(&w, pods_put, false,
+                "{'metadata': {'name': 'w%d', 'uid': 'w%d', 'namespace': 'ns', "
+                "'annotations': {'scheduling.k8s.io/group-name': 'pg1'}}, "
+                "'spec': {'containers': [{'resources': {'requests': {'cpu': "
+                "'3'}}}]}, 'status': {'phase': 'Pending', 'conditions': "
+                "[{'type': 'PodScheduled', 'status': 'False', 'reason': "
+                "'Unschedulable'}]}}",
+                i, i);
+        v = view(&w);
+        for (uint32_t i = 0; i < v->n_demands; i++)
+            *(v->demands[i].source == SOURCE_GANG ? &gang : &others) +=
+                v->demands[i].bundles[0].count;
+        for (uint32_t i = 0; i < v->n_counts; i++)
+            if (strcmp(v->counts[i].code, "PodGroup") == 0)
+                waits += v->counts[i].n;
+        assert_int_equal(gang, cases[c].gang);
+        assert_int_equal(others, cases[c].others);
+        assert_int_equal(waits, cases[c].waits);
+        world_end(&w);
+    }
 }
 
 static int64_t cpu_us(void)
@@ -799,8 +952,12 @@ int main(void)
         cmocka_unit_test(test_labels_in_their_order),
         cmocka_unit_test(test_architectures),
         cmocka_unit_test(test_taints_of_a_start),
+        cmocka_unit_test(test_taints_of_a_types_start),
+        cmocka_unit_test(test_static_pods_of_its_like),
+        cmocka_unit_test(test_the_cloud_tells_what_a_kubelet_leaves),
         cmocka_unit_test(test_resized),
         cmocka_unit_test(test_volcano),
+        cmocka_unit_test(test_volcanos_queues),
         cmocka_unit_test(test_pass_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

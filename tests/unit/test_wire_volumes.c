@@ -197,10 +197,12 @@ static void test_attach_limits(void **state)
     assert_true(amount(n1->total, "volumes of disk.example") == 1);
     assert_true(amount(node_of(w.view, "n2")->available,
                        "volumes of disk.example") > 1000);
-    pods_type_fit(w.view, NULL, 0, (struct pairs){0}, &w.view->arena, &t);
+    pods_type_fit(w.view, NULL, 0, (struct pods_cloud){.labels = {0}},
+                  &w.view->arena, &t);
     assert_true(amount(t.resources, "volumes of disk.example") > 1000);
     t.resources.n = 0;
-    pods_type_fit(w.view, &n1, 1, (struct pairs){0}, &w.view->arena, &t);
+    pods_type_fit(w.view, &n1, 1, (struct pods_cloud){.labels = {0}},
+                  &w.view->arena, &t);
     assert_true(amount(t.resources, "volumes of disk.example") == 1);
     world_end(&w);
 }

@@ -224,6 +224,17 @@ static void write_stops(struct buf *b, const struct status_page *p)
     }
 }
 
+static void write_waiting(struct buf *b, const struct status_page *p)
+{
+    metric_head(b, "davit_pods_waiting", "gauge",
+                "Pods without a node, each in one reason");
+    for (uint32_t i = 0; i < p->n_waiting; i++) {
+        buf_str(b, "davit_pods_waiting{");
+        metric_label(b, "reason", p->waiting[i].reason);
+        buf_printf(b, "} %u\n", p->waiting[i].n);
+    }
+}
+
 static void write_state(struct buf *b, struct view *v)
 {
     const struct status_page *p = v->page;
@@ -249,6 +260,7 @@ static void write_state(struct buf *b, struct view *v)
                  "The newest configuration waits for `davit apply`",
                  p->config_held);
     write_stops(b, p);
+    write_waiting(b, p);
     metric_head(b, "davit_provider_ready", "gauge",
                 "The provider lists its machines");
     for (uint32_t i = 0; i < p->n_providers; i++) {

@@ -15,7 +15,7 @@
 #include "../../wire/kube/kube.h"
 #include "doctor.h"
 
-enum use { USE_PODS = 1, USE_STATE = 2, USE_RAYCLUSTER = 4 };
+enum use { USE_PODS = 1, USE_STATE = 2, USE_RAYCLUSTER = 4, USE_DEFAULTS = 8 };
 
 /* What the daemon asks for, and for what.  optional: it does without. */
 static const struct right {
@@ -45,6 +45,14 @@ static const struct right {
      "how many volumes a node can attach", NULL},
     {USE_PODS, true, true, "", "namespaces", "list watch",
      "whom a namespaceSelector means", NULL},
+    {USE_DEFAULTS, true, true, "", "services", "list watch",
+     "whom the scheduler's defaults count", NULL},
+    {USE_DEFAULTS, true, true, "", "replicationcontrollers", "list watch",
+     "whom the scheduler's defaults count", NULL},
+    {USE_DEFAULTS, true, true, "apps", "replicasets", "list watch",
+     "whom the scheduler's defaults count", NULL},
+    {USE_DEFAULTS, true, true, "apps", "statefulsets", "list watch",
+     "whom the scheduler's defaults count", NULL},
     {USE_PODS, true, true, "policy", "poddisruptionbudgets", "get list",
      "names in reasons", NULL},
     {USE_PODS, true, true, "", "events", "create patch", "events on pods",
@@ -364,6 +372,7 @@ void doctor_kube(struct checkup *c)
 {
     const struct conf_provider *rc = raycluster_of(c->conf);
     unsigned uses = (c->conf->kube ? USE_PODS : 0u) |
+                    (*c->conf->kube_scheduler_config ? USE_DEFAULTS : 0u) |
                     (c->conf->ha ? USE_STATE : 0u) | (rc ? USE_RAYCLUSTER : 0u);
     struct kube_access_opts o = {
         .kubeconfig = *c->kubeconfig ? c->kubeconfig : c->conf->kube_kubeconfig,

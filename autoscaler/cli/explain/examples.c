@@ -34,10 +34,16 @@ static const struct {
     {"head.kubernetes.reserve", "head: {kubernetes: {reserve: false}}"},
     {"head.kubernetes.label",
      "head: {kubernetes: {label: example.com/machine}}"},
+    {"head.kubernetes.scheduler_config",
+     "head: {kubernetes: {scheduler_config: "
+     "configmap:kube-system/scheduler-config}}"},
     {"head.kubernetes.startup_taints",
      "head: {kubernetes: {startup_taints: [example.com/not-up]}}"},
     {"node_types.NAME.reserved",
      "node_types: {h200: {machine: p5en.48xlarge, max: 4, market: reserved, reserved: {count: 4}}}"},
+    {"node_types.NAME.startup_taints",
+     "node_types: {t4: {resources: {CPU: 4}, startup_taints: "
+     "[example.com/driver-missing]}}"},
     {"node_types.NAME.reserved.id",
      "providers: {ec2: {region: us-east-1, image: ami-0a1b2c3d4e5f60718}}\n"
      "node_types: {h200: {provider: ec2, machine: p5en.48xlarge, max: 4, market: reserved, reserved: {id: cr-0a1b2c3d4e5f60718, count: 4}}}"},

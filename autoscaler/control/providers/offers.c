@@ -104,10 +104,31 @@ static int64_t price_believed(struct known_offer *k, int64_t told)
     return k->price_doubted ? was : told;
 }
 
+/* What a kubelet leaves to pods and no machine type tells; the rest is checked
+ * against what the node type promises. */
+static bool is_kubelets(const char *name)
+{
+    return strcmp(name, "pods") == 0 ||
+           strcmp(name, "ephemeral-storage") == 0 ||
+           strncmp(name, "hugepages-", 10) == 0;
+}
+
+static struct qtys resources_keep(struct arena *a, struct qtys q)
+{
+    struct qty *v = ARENA_ARRAY(a, struct qty, q.n);
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < q.n; i++)
+        if (is_kubelets(q.v[i].name))
+            v[n++] = (struct qty){arena_strdup(a, q.v[i].name), q.v[i].amount};
+    return (struct qtys){v, n};
+}
+
 /* Of an offer that comes twice the later one counts. */
 static void known_put(struct providers *p, const char *provider,
                       const struct call_offer *o, struct taints taints,
-                      struct pairs labels, const char *note)
+                      struct pairs labels, struct qtys resources,
+                      const char *note)
 {
     struct known_offer *k = known_find(p, provider, o);
 
@@ -126,6 +147,7 @@ static void known_put(struct providers *p, const char *provider,
     price_past_note(&k->past, k->price_micros_hour, p->env->mono_ms);
     k->taints = taints;
     k->labels = labels;
+    k->resources = resources;
     k->note = note;
     k->most = o->most;
     k->counted = machines_of(&p->ledger->fleet, o->type, o->spot);
@@ -187,6 +209,9 @@ static uint64_t known_hash(const struct providers *p, struct provider_state *s)
             h = hash_text(h, k->taints.v[t].value);
             h = hash_number(h, k->taints.v[t].effect);
         }
+        for (uint32_t r = 0; r < k->resources.n; r++)
+            h = hash_number(hash_text(h, k->resources.v[r].name),
+                            (uint64_t)k->resources.v[r].amount);
         for (uint32_t t = 0; t < k->labels.n; t++)
             h = hash_text(hash_text(h, k->labels.v[t].key),
                           k->labels.v[t].value);
@@ -319,6 +344,7 @@ void provider_offered(struct providers *p, struct provider_state *s,
                   t ? offer_more_taints(&t->fact, o->taints, &s->offered)
                     : (struct taints){0},
                   labels_keep(&s->offered, o->labels),
+                  resources_keep(&s->offered, o->resources),
                   arena_strdup(&s->offered, o->note));
         if (known_find(p, name, o)->price_doubted)
             offers_soon(s);

@@ -76,6 +76,7 @@ struct known_offer {
     struct price_past past; /* what it was before */
     struct taints taints;   /* more than the type's */
     struct pairs labels;    /* of its nodes */
+    struct qtys resources;  /* what pods get there, as far as told */
     const char *note;       /* what goes on there, or "" */
     uint32_t most;    /* more that may be launched, UNLIMITED: not known; */
     uint32_t counted; /* there were so many of it when that was said */

@@ -477,6 +477,20 @@ static void copy_stops(struct stops *s)
                        : "later: it should stand, and may not know yet");
 }
 
+/* What a source knows to be otherwise than the plan takes it. */
+static void word_stops(struct stops *s)
+{
+    const struct sources *from = s->k->sources;
+
+    for (uint32_t i = 0; i < from->n; i++) {
+        const struct source_view *v = from->all[i].view;
+
+        for (uint32_t k = 0; v && k < v->n_words; k++)
+            STOP(s, v->words[k].kind, false, v->words[k].subject, "%s",
+                 v->words[k].text);
+    }
+}
+
 void stops_show(const struct known *k, const struct ends *e,
                 struct status_page *page)
 {
@@ -490,6 +504,7 @@ void stops_show(const struct known *k, const struct ends *e,
     claim_stops(&s);
     aside_stops(&s);
     crowd_stops(&s);
+    word_stops(&s);
     if (sources_another(k->sources))
         STOP(&s, "another_head", true, source_of_machines(k->sources)->address,
              "another head answers at %s, of session %s, and has none of our "

@@ -233,12 +233,12 @@ static enum status do_drain(void *handle, struct source_drain *d,
 }
 
 static void do_configure(void *handle, struct names zones, struct qtys most,
-                         bool no_reserve)
+                         struct pairs startup, bool no_reserve)
 {
     const struct reader *r = handle;
 
     if (r->real->configure)
-        r->real->configure(r->handle, zones, most, no_reserve);
+        r->real->configure(r->handle, zones, most, startup, no_reserve);
 }
 
 static void do_stop(void *handle)

@@ -71,6 +71,19 @@ static struct qtys types_most(const struct config *conf, struct arena *a)
     return (struct qtys){v.v, v.n};
 }
 
+/* Type -> taint of its nodes' start. */
+static struct pairs types_startup(const struct config *conf, struct arena *a)
+{
+    VEC(struct pair) v = {0};
+
+    for (uint32_t t = 0; t < conf->n_types; t++)
+        for (uint32_t i = 0; i < conf->types[t].startup.n; i++)
+            VEC_PUSH(a, &v,
+                     ((struct pair){conf->types[t].fact.name,
+                                    conf->types[t].startup.v[i]}));
+    return (struct pairs){v.v, v.n};
+}
+
 void sources_reloaded(struct sources *s)
 {
     const struct config *conf = s->conf->now;
@@ -80,7 +93,8 @@ void sources_reloaded(struct sources *s)
         if (s->all[i].ops->configure)
             s->all[i].ops->configure(
                 s->all[i].reader, offer_zones(conf, &arena),
-                types_most(conf, &arena), !conf->kube_reserve);
+                types_most(conf, &arena), types_startup(conf, &arena),
+                !conf->kube_reserve);
     arena_done(&arena);
 }
 
@@ -95,8 +109,10 @@ static enum status kube_open(const struct config *conf,
         .scheduler_names = conf->kube_schedulers,
         .label = conf->kube_label,
         .startup_taints = conf->kube_startup,
+        .scheduler_config = conf->kube_scheduler_config,
         .zones = offer_zones(conf, &arena),
         .most = types_most(conf, &arena),
+        .type_startup = types_startup(conf, &arena),
         .no_reserve = !conf->kube_reserve,
         .works = conf->shadow,
     };

@@ -7,7 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-int aws_machine_facts(struct aws_op *op, const char *machines,
+/* One address of each interface is the node's own; two pods of EKS' share it
+ * (github.com/awslabs/amazon-eks-ami: eni-max-pods.txt).  Interfaces are those of
+ * the default network card.  0: EC2 does not say. */
+static int64_t most_pods(const struct xml *type)
+{
+    int64_t card = xml_number(type, "networkInfo/defaultNetworkCardIndex", 0);
+    int64_t each = xml_number(type, "networkInfo/ipv4AddressesPerInterface", 0);
+    int64_t n = xml_number(type, "networkInfo/maximumNetworkInterfaces", 0);
+    for (const struct xml *c = xml_at(type, "networkInfo/networkCards/item"); c;
+         c = xml_again(c))
+        if (xml_number(c, "networkCardIndex", -1) == card)
+            n = xml_number(c, "maximumNetworkInterfaces", n);
+    return n > 0 && each > 1 ? n * (each - 1) + 2 : 0;
+}
+
+int aws_machine_facts(struct aws_op *op, const char *machines, bool eks,
                       struct kit_offer *f)
 {
     struct kit_str form = {0};
@@ -44,6 +59,8 @@ int aws_machine_facts(struct aws_op *op, const char *machines,
     kit_fact_number(f, &f->resources, "memory", mib * 1048576);
     if (gpus > 0)
         kit_fact_number(f, &f->resources, "GPU", gpus);
+    if (eks && most_pods(t) > 0)
+        kit_fact_number(f, &f->resources, "pods", most_pods(t));
     xml_free(doc);
     return DAVIT_OK;
 }

@@ -9,8 +9,8 @@
 
 /* Resources and the accelerator's label of the first of these types (blanks
  * between them), which is what counts on; the others are as large.  INVALID:
- * EC2 does not know one of them. */
-int aws_machine_facts(struct aws_op *op, const char *machines,
+ * EC2 does not know one of them.  eks: with the pods that EKS' kubelet takes. */
+int aws_machine_facts(struct aws_op *op, const char *machines, bool eks,
                       struct kit_offer *f);
 /* The newest spot price of a type in a zone ("": the worst of all zones), in
  * micros an hour; -1 without one. */

@@ -26,9 +26,6 @@ struct kube_access {
     int64_t token_mono_ms;  /* when it was read */
 };
 
-/* A whole file, NUL-terminated, in the arena; NULL with err filled. */
-char *kube_slurp(struct arena *a, const char *path, size_t *ret_n,
-                 struct err *err);
 /* Reads the token file again; true when the token is another one now. */
 bool kube_token_read(struct kube_access *a, struct err *err);
 

@@ -76,6 +76,13 @@ struct kube_call {
  *              connection, time over, an answer that is no JSON */
 enum status kube_do(struct kube *k, struct kube_call *call, struct err *err);
 
+/* A whole file, NUL-terminated, in the arena; NULL with err filled. */
+char *kube_slurp(struct arena *a, const char *path, size_t *ret_n,
+                 struct err *err);
+/* A file or a ConfigMap's value that is YAML, its first document; NULL: err says
+ * where it is none.  The caller's to decref. */
+json_t *kube_yaml(const char *text, size_t n, struct err *err);
+
 /* For watch.c and tests. */
 struct http_client;
 struct http_exchange;

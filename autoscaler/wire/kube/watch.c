@@ -98,6 +98,7 @@ static bool missing(struct kube_watch *w, enum status s)
         return false;
     pthread_mutex_lock(&w->lock);
     w->state.missing = true;
+    w->state.hidden = hidden;
     pthread_mutex_unlock(&w->lock);
     w->o.list_begin(w->o.ctx);
     w->o.list_end(w->o.ctx);

@@ -40,6 +40,7 @@ struct kube_watch_state {
     int64_t again_mono_ms;     /* it pauses until then; 0: it does not */
     bool missing;              /* optional, and the server has no such kind or
                                 * does not let us see it */
+    bool hidden;               /* of these the latter */
     enum status status;        /* of the last failure; ST_OK when ok */
     char problem[448];         /* "" when ok */
     char code[48];             /* err.code of it */

@@ -30,7 +30,7 @@ static void watch_begun(void *ctx)
     struct kube_watch *w = ctx;
 
     pthread_mutex_lock(&w->lock);
-    w->state.missing = false;
+    w->state.missing = w->state.hidden = false;
     pthread_mutex_unlock(&w->lock);
     watch_is_good(w);
 }
@@ -75,6 +75,12 @@ static const char *version_of(const json_t *object)
         json_object_get(object, "metadata"), "resourceVersion"));
 
     return v && *v && strlen(v) < MAX_VERSION ? v : NULL;
+}
+
+/* What is asked for may have a query of its own. */
+static const char *before_query(const struct kube_watch *w)
+{
+    return strchr(w->o.path, '?') ? "&" : "?";
 }
 
 /* ---- list */
@@ -138,8 +144,8 @@ enum status watch_list(struct kube_watch *w)
     do {
         const char *path;
         arena_reset(&w->scratch);
-        path = arena_printf(&w->scratch, "%s?limit=%u%s%s", w->o.path,
-                            w->o.page ? w->o.page : 500,
+        path = arena_printf(&w->scratch, "%s%slimit=%u%s%s", w->o.path,
+                            before_query(w), w->o.page ? w->o.page : 500,
                             first ? "" : "&continue=",
                             first ? "" : text_encode(&w->scratch, w->next));
         kube_split_init(&w->split, SPLIT_LIST, list_item, w);
@@ -212,10 +218,10 @@ enum status watch_follow(struct kube_watch *w)
 
     arena_reset(&w->scratch);
     path = arena_printf(&w->scratch,
-                        "%s?watch=1&allowWatchBookmarks=true"
+                        "%s%swatch=1&allowWatchBookmarks=true"
                         "&resourceVersion=%s&timeoutSeconds=%d",
-                        w->o.path, text_encode(&w->scratch, w->version),
-                        seconds);
+                        w->o.path, before_query(w),
+                        text_encode(&w->scratch, w->version), seconds);
     w->got = 0;
     w->expired = false;
     watch_count(w, &w->state.watches, 1);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiles/selectors.h"
+
 #define HOST "kubernetes.io/hostname"
 #define ZONE "topology.kubernetes.io/zone"
 
@@ -256,7 +258,11 @@ void pods_affinity_begin(struct builder *m, struct pod **pending, uint32_t n)
     m->terms = ARENA_ARRAY(m->arena, struct affinity_count,
                            PODS_MAX_COLUMNS + 1);
     for (uint32_t i = 0; i < n; i++)
-        if (pending[i]->state == POD_DEMAND)
+        pods_defaults_resolve(m, pending[i]->shape);
+    for (uint32_t i = 0; i < n; i++)
+        if (pending[i]->state == POD_DEMAND &&
+            !(i && pending[i - 1]->state == POD_DEMAND &&
+              pending[i - 1]->shape == pending[i]->shape))
             terms_of(m, pending[i]->shape, &pending[i]->labels->pairs,
                      pending[i]->space, false);
     for (uint32_t i = 0; i < m->n_bound && n; i++)

@@ -48,8 +48,15 @@ const char *column_beside(struct builder *m, struct affinity_count *t,
  * have come; NULL: nothing is bounded. */
 const char *column_spread(struct builder *m, struct affinity_count *t,
                           const struct pod *p, uint32_t n);
+/* Keys of all spreads of a pod, which a node must have to be a domain of one. */
+struct spread_keys {
+    uint32_t v[64], n;
+};
+void spread_keys_of(const struct builder *m, const struct pod_shape *s,
+                    struct spread_keys *ret);
 /* Does the node count as a domain of this spread? */
 bool spread_counts(const struct builder *m, const struct affinity *x,
-                   const struct pod_shape *s, const struct view_node *n);
+                   const struct pod_shape *s, const struct spread_keys *keys,
+                   const struct view_node *n);
 
 #endif

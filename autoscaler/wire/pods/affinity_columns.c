@@ -133,26 +133,34 @@ static bool tolerates(const struct pod_shape *s, const struct view_node *n)
     return pods_tolerated(&s->tolerations, &t);
 }
 
-/* It must have all keys of the pod's spreads. */
-static bool has_keys(const struct builder *m, const struct pod_shape *s,
-                     const struct view_node *n)
+void spread_keys_of(const struct builder *m, const struct pod_shape *s,
+                    struct spread_keys *ret)
 {
+    ret->n = 0;
     for (uint32_t i = 0; i < s->n_affinities; i++) {
         const struct affinity *x = &s->affinities[i];
         uint32_t t = x->kind == AFFINITY_SPREAD ? affinity_find(m, x)
                                                 : m->n_terms;
 
-        if (t < m->n_terms && m->terms[t].key != ON_HOST &&
-            m->keys.v[m->terms[t].key].of_node[n->k->ix] == NO_VALUE)
-            return false;
+        if (t < m->n_terms && m->terms[t].key != ON_HOST && ret->n < 64)
+            ret->v[ret->n++] = m->terms[t].key;
     }
+}
+
+static bool has_keys(const struct builder *m, const struct spread_keys *keys,
+                     const struct view_node *n)
+{
+    for (uint32_t i = 0; i < keys->n; i++)
+        if (m->keys.v[keys->v[i]].of_node[n->k->ix] == NO_VALUE)
+            return false;
     return true;
 }
 
 bool spread_counts(const struct builder *m, const struct affinity *x,
-                   const struct pod_shape *s, const struct view_node *n)
+                   const struct pod_shape *s, const struct spread_keys *keys,
+                   const struct view_node *n)
 {
-    return has_keys(m, s, n) && (x->any_labels || may_lie(s, n->k)) &&
+    return has_keys(m, keys, n) && (x->any_labels || may_lie(s, n->k)) &&
            (!x->heeds_taints || tolerates(s, n));
 }
 
@@ -196,15 +204,17 @@ const char *column_spread(struct builder *m, struct affinity_count *t,
 {
     const struct pod_shape *s = p->shape;
     int64_t least = INT32_MAX, now = INT32_MAX, cap;
+    struct spread_keys keys;
     uint32_t n_there = 0;
     uint64_t all = n;
 
     if (t->column)
         return *t->column ? t->column : NULL;
+    spread_keys_of(m, s, &keys);
     for (uint32_t i = 0; i < m->n_nodes; i++) {
         int64_t most;
 
-        if (!spread_counts(m, t->x, s, &m->nodes[i]))
+        if (!spread_counts(m, t->x, s, &keys, &m->nodes[i]))
             continue;
         n_there++;
         all += t->matched[i];

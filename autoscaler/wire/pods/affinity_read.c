@@ -72,14 +72,13 @@ static void spaces_read(struct pod_shape *s, const json_t *term,
 
 /* "davit.io/apart-host-1f2e3d4c5b6a7988": stable, and shown in `why`.  Two that
  * share a name would be one condition, so nobody may be able to make such. */
-static void name_it(struct pod_shape *s, struct affinity *x, const json_t *term,
+static void name_it(struct pod_shape *s, struct affinity *x, const char *text,
                     const char *space)
 {
     static const char *const kinds[] = {"apart", "together", "spread", "port"};
-    char *text = json_dumps(term, JSON_COMPACT | JSON_SORT_KEYS);
     const char *slash = strrchr(x->key, '/');
     const char *all = arena_printf(&s->arena, "%d %s %s", (int)x->kind, space,
-                                   text ? text : "");
+                                   text);
     unsigned char d[SHA256_DIGEST_LENGTH];
 
     SHA256((const unsigned char *)all, strlen(all), d);
@@ -90,7 +89,6 @@ static void name_it(struct pod_shape *s, struct affinity *x, const json_t *term,
                            : slash                   ? slash + 1
                                                      : x->key,
                            d[0], d[1], d[2], d[3], d[4], d[5], d[6], d[7]);
-    free(text);
 }
 
 static void term_read(struct pod_shape *s, const json_t *metadata,
@@ -101,6 +99,7 @@ static void term_read(struct pod_shape *s, const json_t *metadata,
     const char *space = pods_text(metadata, "namespace", NULL);
     const char *key = pods_text(term, "topologyKey", NULL);
     struct affinity x = {.kind = kind, .skew = 1};
+    char *text;
 
     x.key = pods_clean(&s->arena, pods_key_now(key));
     if (!*key)
@@ -124,7 +123,9 @@ static void term_read(struct pod_shape *s, const json_t *metadata,
     } else {
         spaces_read(s, term, &x);
     }
-    name_it(s, &x, term, space);
+    text = json_dumps(term, JSON_COMPACT | JSON_SORT_KEYS);
+    name_it(s, &x, text ? text : "", space);
+    free(text);
     VEC_PUSH(&s->arena, &to->all, x);
 }
 
@@ -220,4 +221,34 @@ void pods_affinities_read(const json_t *metadata, const json_t *spec,
     ports_read(s, spec, &v);
     s->affinities = v.all.v;
     s->n_affinities = v.all.n;
+}
+
+void pods_affinities_default(const json_t *metadata,
+                             const struct profile *profile, struct pod_shape *s)
+{
+    struct affinity_vec v = {{0}};
+    struct buf self;
+
+    for (uint32_t i = 0; i < s->n_affinities; i++)
+        VEC_PUSH(&s->arena, &v.all, s->affinities[i]);
+    s->n_given = s->n_affinities;
+    s->n_defaults = profile->n_spreads;
+    s->space = pods_clean(&s->arena, pods_text(metadata, "namespace", NULL));
+    s->owner = pods_owner(&s->arena, metadata);
+    s->labels = pods_pairs_copy(&s->arena, json_object_get(metadata, "labels"));
+    buf_init(&self, PODS_SELF_MAX);
+    pods_shape_key_self(&self, metadata);
+    for (uint32_t i = 0; i < profile->n_spreads; i++) {
+        const struct spread_default *d = &profile->spreads[i];
+        struct affinity x = {.kind = AFFINITY_SPREAD, .skew = d->skew};
+
+        x.key = arena_strdup(&s->arena, pods_key_now(d->key));
+        name_it(s, &x,
+                arena_printf(&s->arena, "default %u %u %s %s", i, d->skew,
+                             s->owner, self.n ? self.s : ""),
+                s->space);
+        VEC_PUSH(&s->arena, &v.all, x);
+    }
+    buf_done(&self);
+    s->affinities = v.all.v;
 }

@@ -177,6 +177,7 @@ static void spread(struct group *g, uint32_t term)
 {
     struct builder *m = g->m;
     struct affinity_count *t = &m->terms[term];
+    struct spread_keys keys;
     bool *there;
 
     if (t->key == ON_HOST) {
@@ -186,11 +187,13 @@ static void spread(struct group *g, uint32_t term)
             needs(g, c, t->self ? AMOUNT_ONE : LITTLE);
         return;
     }
+    spread_keys_of(m, g->p->shape, &keys);
     there = ARENA_ARRAY(m->arena, bool, values_of(g, t->key));
     for (uint32_t i = 0; i < m->n_nodes; i++) {
         uint32_t v = m->keys.v[t->key].of_node[i];
 
-        if (v != NO_VALUE && spread_counts(m, t->x, g->p->shape, &m->nodes[i]))
+        if (v != NO_VALUE && !there[v] &&
+            spread_counts(m, t->x, g->p->shape, &keys, &m->nodes[i]))
             there[v] = true;
     }
     rule(g, (struct topo_rule){.kind = TOPO_SPREAD,

@@ -30,6 +30,12 @@ void pods_note(struct builder *m, const struct pod *p, const char *code,
             arena_strdup(m->arena, code), arena_strdup(m->arena, text)}));
 }
 
+/* Most of them are none, which is one text. */
+static int order(const char *a, const char *b)
+{
+    return a == b ? 0 : strcmp(a, b);
+}
+
 static const char *volumes_key(const struct pod *p)
 {
     return p->volumes ? p->volumes->key : "";
@@ -41,20 +47,20 @@ static int by_group(const void *pa, const void *pb)
 {
     const struct pod *a = *(struct pod *const *)pa;
     const struct pod *b = *(struct pod *const *)pb;
-    int d = strcmp(a->gang, b->gang);
+    int d = order(a->gang, b->gang);
 
     if (!d)
         d = strcmp(a->space, b->space);
     if (!d)
-        d = strcmp(a->owner, b->owner);
+        d = order(a->owner, b->owner);
     if (!d)
-        d = strcmp(a->queue, b->queue);
+        d = order(a->queue, b->queue);
     if (!d)
         d = (a->priority < b->priority) - (a->priority > b->priority);
     if (!d)
         d = (a->shape->shared.digest > b->shape->shared.digest) -
             (a->shape->shared.digest < b->shape->shared.digest);
-    if (!d)
+    if (!d && a->volumes != b->volumes)
         d = strcmp(volumes_key(a), volumes_key(b));
     if (!d)
         d = (a->created_ms > b->created_ms) - (a->created_ms < b->created_ms);
@@ -64,9 +70,10 @@ static int by_group(const void *pa, const void *pb)
 static bool one_bundle(const struct pod *a, const struct pod *b)
 {
     return a->shape == b->shape && a->priority == b->priority &&
-           strcmp(volumes_key(a), volumes_key(b)) == 0 &&
-           strcmp(a->gang, b->gang) == 0 && strcmp(a->space, b->space) == 0 &&
-           strcmp(a->owner, b->owner) == 0 && strcmp(a->queue, b->queue) == 0;
+           (a->volumes == b->volumes ||
+            strcmp(volumes_key(a), volumes_key(b)) == 0) &&
+           order(a->gang, b->gang) == 0 && strcmp(a->space, b->space) == 0 &&
+           order(a->owner, b->owner) == 0 && order(a->queue, b->queue) == 0;
 }
 
 /* ---- bundles */
@@ -111,6 +118,7 @@ static uint32_t bundles_add(struct builder *m, struct pod **v, uint32_t n,
     if (p->volumes && p->volumes->code) {
         for (uint32_t i = 0; i < n; i++)
             pods_note(m, v[i], p->volumes->code, p->volumes->text);
+        waits_count(m, p->volumes->code, waiting_in(v, n));
         m->n_elsewhere++;
         return 0;
     }
@@ -121,6 +129,7 @@ static uint32_t bundles_add(struct builder *m, struct pod **v, uint32_t n,
             pods_note(m, v[i], "TooManyConditions",
                       "the pods that wait have too many different conditions "
                       "together");
+        waits_count(m, "TooManyConditions", waiting_in(v, n));
         m->n_crowded++;
         return 0;
     }
@@ -128,6 +137,7 @@ static uint32_t bundles_add(struct builder *m, struct pod **v, uint32_t n,
     if (asked.code) {
         for (uint32_t i = 0; i < n; i++)
             pods_note(m, v[i], asked.code, asked.text);
+        waits_count(m, asked.code, waiting_in(v, n));
         if (strcmp(asked.code, "TooManyConditions") == 0)
             m->n_crowded++;
         else
@@ -189,6 +199,7 @@ static void demand_add(struct builder *m, struct pod **v, uint32_t n,
 
     if (!bundles->all.n)
         return;
+    waits_count(m, "Planned", waiting_in(v, n));
     VEC_PUSH(m->arena, &m->demands, d);
     VEC_PUSH(m->arena, &m->groups, bundles->grouped ? bundles->groups.v : NULL);
     refs_add(m, v, n);
@@ -220,75 +231,129 @@ static void plain_add(struct builder *m, struct pod **v, uint32_t n, bool more)
 
 /* ---- gangs */
 
-static void gang_waits(struct builder *m, struct pod **v, const char *text)
+/* left: of its pods, those that are in no count yet. */
+static void gang_waits(struct builder *m, struct pod **v, uint32_t left,
+                       const char *text)
 {
+    waits_count(m, "PodGroup", left);
     m->n_elsewhere++;
     pods_note(m, v[0], "PodGroup", text);
 }
 
-/* v: all pods of one group, n of them, demand or not. */
-static void gang_add(struct builder *m, struct pod **v, uint32_t n)
+static const char *no_room(struct builder *m, const struct pod_group *g)
 {
-    const struct pod_group *g = (const struct pod_group *)records_find(
-        &m->in->store->groups, v[0]->gang);
-    uint32_t bound = 0, pending = 0, least = 0, need;
+    return arena_printf(m->arena,
+                        "its Volcano queue %s is not open, or has no room "
+                        "for it below its capability",
+                        g->queue);
+}
 
-    if (!g)
-        g = (const struct pod_group *)records_find(&m->in->store->volcano,
-                                                   v[0]->gang);
-    struct bundle_vec b = {.grouped = false};
-    int64_t youngest = 0;
+struct gang {
+    struct pod **v; /* those that are demand first */
+    uint32_t bound, pending, annotated;
+    int64_t youngest;
+};
+
+/* v: all pods of one group, n of them, demand or not. */
+static struct gang gang_of(struct pod **v, uint32_t n)
+{
+    struct gang g = {.v = v};
 
     for (uint32_t i = 0; i < n; i++) {
-        bound += v[i]->state == POD_BOUND;
+        g.bound += v[i]->state == POD_BOUND;
         if (v[i]->state == POD_DEMAND) {
             struct pod *p = v[i];
-            memmove(v + pending + 1, v + pending, (i - pending) * sizeof *v);
-            v[pending++] = p;
+
+            memmove(v + g.pending + 1, v + g.pending,
+                    (i - g.pending) * sizeof *v);
+            v[g.pending++] = p;
         }
-        if (v[i]->created_ms > youngest)
-            youngest = v[i]->created_ms;
-        if (v[i]->gang_size > least)
-            least = v[i]->gang_size;
+        if (v[i]->created_ms > g.youngest)
+            g.youngest = v[i]->created_ms;
+        if (v[i]->gang_size > g.annotated)
+            g.annotated = v[i]->gang_size;
     }
-    if (!pending)
-        return;
-    if (g)
-        least = g->min;
-    if (!least) {
-        int64_t age = m->in->now_wall_ms - youngest;
-        if (youngest && age >= 0 && age < SETTLE_MS) {
-            builder_due(m, SETTLE_MS - age);
+    return g;
+}
+
+/* So many must run together; 0: they are still being made. */
+static uint32_t gang_least(struct builder *m, const struct gang *g,
+                           const struct pod_group *group, uint32_t n)
+{
+    int64_t age = m->in->now_wall_ms - g->youngest;
+
+    if (group || g->annotated)
+        return group ? group->min : g->annotated;
+    if (g->youngest && age >= 0 && age < SETTLE_MS) {
+        builder_due(m, SETTLE_MS - age);
+        return 0;
+    }
+    return n;
+}
+
+/* need: the first ones, together; the others up to room each by itself. */
+static void gang_plan(struct builder *m, const struct gang *g, uint32_t need,
+                      uint32_t room)
+{
+    struct bundle_vec b = {.grouped = false};
+    struct pod **v = g->v;
+
+    for (uint32_t i = 0, k; i < room; i = k) {
+        uint32_t end = i < need ? need : room;
+
+        for (k = i + 1; k < end && one_bundle(v[i], v[k]); k++)
+            ;
+        if (i >= need) {
+            plain_add(m, v + i, k - i, true);
+            continue;
+        }
+        if (bundles_add(m, v + i, k - i, &b) < k - i) {
+            gang_waits(m, v, room - (k - i),
+                       "one of its pod group cannot be placed");
             return;
         }
-        least = n;
+        if (k >= need)
+            demand_add(m, v, need, SOURCE_GANG,
+                       arena_printf(m->arena, "PodGroup/%s", v[0]->gang), &b);
     }
-    need = least > bound ? least - bound : 0;
-    if (need > pending) {
-        gang_waits(m, v,
+}
+
+static void gang_add(struct builder *m, struct pod **v, uint32_t n)
+{
+    const struct pods_store *s = m->in->store;
+    const struct pod_group *group = (const struct pod_group *)records_find(
+        &s->groups, v[0]->gang);
+    struct gang g = gang_of(v, n);
+    uint32_t least, need, room;
+
+    if (!group)
+        group = (const struct pod_group *)records_find(&s->volcano, v[0]->gang);
+    if (!g.pending)
+        return;
+    least = gang_least(m, &g, group, n);
+    if (!least) {
+        waits_count(m, "PodGroup", g.pending);
+        return;
+    }
+    need = least > g.bound ? least - g.bound : 0;
+    if (need > g.pending) {
+        gang_waits(m, v, g.pending,
                    arena_printf(m->arena,
                                 "its pod group %s needs %u pods together: %u "
                                 "run and %u wait",
-                                v[0]->gang, least, bound, pending));
+                                v[0]->gang, least, g.bound, g.pending));
         return;
     }
-    for (uint32_t i = 0, k; i < pending; i = k) {
-        uint32_t end = i < need ? need : pending;
-        for (k = i + 1; k < end && one_bundle(v[i], v[k]); k++)
-            ;
-        if (i < need) {
-            if (bundles_add(m, v + i, k - i, &b) < k - i) {
-                gang_waits(m, v, "one of its pod group cannot be placed");
-                return;
-            }
-            if (k >= need)
-                demand_add(m, v, need, SOURCE_GANG,
-                           arena_printf(m->arena, "PodGroup/%s", v[0]->gang),
-                           &b);
-        } else {
-            plain_add(m, v + i, k - i, true);
-        }
+    if (queue_room(m, group, v, need, true) < need) {
+        gang_waits(m, v, g.pending, no_room(m, group));
+        return;
     }
+    room = need + queue_room(m, group, v + need, g.pending - need, false);
+    if (room < g.pending) {
+        waits_count(m, "PodGroup", g.pending - room);
+        pods_note(m, v[room], "PodGroup", no_room(m, group));
+    }
+    gang_plan(m, &g, need, room);
 }
 
 void pods_demands(struct builder *m, struct pod **v, uint32_t n)

@@ -12,14 +12,20 @@
 #include <jansson.h>
 #include <pthread.h>
 
+#include "../../base/buf.h"
 #include "../../base/hash.h"
+#include "labels/selector.h"
 #include "pods.h"
+#include "profiles/profiles.h"
+#include "topology/rules.h"
 
 enum {
     PODS_MAX_TEXT = 1024, /* bytes of a name, key or value */
     PODS_MAX_LIST = 512,  /* containers, terms, tolerations, labels */
     PODS_MAX_ALTS = 64,   /* nodeSelectorTerms that are looked at */
     PODS_MAX_NEEDS = 64,  /* resources of one pod or node */
+    HIDDEN_MAX = 16,
+    PODS_SELF_MAX = 1 << 20, /* bytes of a shape's key */
 };
 
 /* ---- text.c: texts and quantities */
@@ -46,43 +52,6 @@ struct pods_sum {
 int64_t *pods_sum_of(struct pods_sum *s, struct arena *a, const char *name);
 struct qtys pods_sum_qtys(struct pods_sum *s, struct arena *a); /* sorted */
 int64_t pods_amount(const struct qtys *q, const char *name);    /* 0: none */
-
-/* ---- selector.c: conditions on labels, by Kubernetes' rules */
-
-enum req_op { REQ_IN, REQ_NOT_IN, REQ_EXISTS, REQ_ABSENT, REQ_GT, REQ_LT };
-struct req {
-    const char *key;
-    enum req_op op;
-    struct names values;
-};
-struct reqs {
-    const struct req *v;
-    uint32_t n;
-}; /* all must hold */
-
-/* matchExpressions behind what is in *to; false: one makes no sense. */
-struct req_vec {
-    VEC(struct req) all;
-};
-bool pods_expressions(const json_t *list, struct arena *a, struct req_vec *to);
-/* nodeSelector, matchLabels: every pair must be there. */
-bool pods_pairs(const json_t *map, struct arena *a, struct req_vec *to);
-const char *pods_value(const struct pairs *labels, const char *key);
-const char *pods_key_now(const char *key); /* of one that had another name */
-bool pods_req_holds(const struct req *r, const struct pairs *labels);
-bool pods_reqs_hold(const struct reqs *r, const struct pairs *labels);
-/* "spot" or "on-demand" when a node's label says so as some cloud writes it;
- * else "". */
-const char *pods_market(const char *key, const char *value);
-/* The other way round: what that cloud's label says of a market; "": it tells of
- * none. */
-const char *pods_market_value(const char *key, bool spot);
-/* "nvidia.com/gpu.memory > 40000", for a person and as a label's key. */
-const char *pods_req_text(const struct req *r, struct arena *a);
-/* Is it the name of a GPU product, which types know by ACCEL_LABEL? */
-bool pods_names_product(const char *key);
-bool pods_tolerated(const struct tolerations *t, const struct taints *x);
-bool pods_listed(const struct names *v, const char *s);
 
 /* ---- shape.c: what a pod needs */
 
@@ -125,6 +94,12 @@ struct pod_shape {
     struct tolerations tolerations;
     const struct affinity *affinities;
     uint32_t n_affinities;
+    /* Its scheduler's default constraints lie behind its own; whom they mean is
+     * settled in each view. */
+    uint32_t n_given, n_defaults;
+    uint64_t resolved_for;
+    const char *owner, *space; /* "ReplicaSet/space/name"; with defaults */
+    struct pairs labels;
     const char *code, *text; /* why it cannot be served; NULL: it can */
     char *said;          /* by the scheduler, of the pod that came last; NULL */
     int64_t said_ms;     /* mono: since when it says so */
@@ -136,6 +111,8 @@ struct pod_shape {
 
 /* What identifies a shape: everything pods_shape_read() looks at. */
 char *pods_shape_key(const json_t *metadata, const json_t *spec);
+/* Who it is, when that matters: joined to a key. */
+void pods_shape_key_self(struct buf *b, const json_t *metadata);
 /* lenient: taints named like its extended resources are tolerated, as in a
  * template that the admission plug-in ExtendedResourceToleration has not seen
  * yet; what it adds to a pod stands there. */
@@ -151,10 +128,16 @@ json_t *pods_resized(const json_t *spec, const json_t *status);
 /* Fills s->needs; returns the vendor of its GPUs, NULL: it asks for none. */
 const char *pods_needs_read(struct pod_shape *s, const json_t *spec);
 bool pods_is_extended(const char *resource);
+/* Its controller, "Job/space/name"; "". */
+const char *pods_owner(struct arena *a, const json_t *metadata);
 
 /* affinity_read.c */
 void pods_affinities_read(const json_t *metadata, const json_t *spec,
                           struct pod_shape *s);
+/* The default constraints of its scheduler's profile, behind its own. */
+void pods_affinities_default(const json_t *metadata,
+                             const struct profile *profile,
+                             struct pod_shape *s);
 
 /* ---- ray.c: KubeRay's pods */
 /* The line that starts Ray in it; "": not given; NULL: it is no such pod. */
@@ -195,6 +178,7 @@ struct pod {          /* one block with its strings */
     const char *queue;       /* davit.io/queue; "" */
     const char *claims;      /* names, each with a newline behind it; "" */
     const char *code, *text; /* POD_WAITS: why, if a user should know; "" */
+    const char *aside;       /* POD_WAITS: WAITS_..., or its code */
     uint32_t gang_size;      /* annotated; 0: not said */
     struct pod_shape *shape;
     struct pod_labels *labels;
@@ -236,11 +220,6 @@ struct daemon {
     struct pod_shape *shape; /* its own; the strings below live in it */
     const char *space;
     struct pairs labels; /* of its pods */
-};
-
-struct pod_group {
-    struct item item; /* id: "space/name" */
-    uint32_t min;
 };
 
 /* ---- volumes.  Records whose strings are in an arena of their own. */
@@ -286,12 +265,25 @@ struct space { /* a namespace */
     struct object object;
     struct pairs labels;
 };
+struct pod_group {
+    struct object object; /* id: "space/name" */
+    uint32_t min;
+    const char *queue; /* Volcano's; NULL */
+};
+struct pod_queue { /* Volcano's */
+    struct object object;
+    struct qtys most, used; /* what is not in `most` is not bounded */
+    bool closed;
+};
 
 struct volume *pods_volume_read(const json_t *o);
 struct claim *pods_claim_read(const json_t *o);
 struct storage_class *pods_class_read(const json_t *o);
 struct csi_node *pods_csi_read(const json_t *o);
 struct space *pods_space_read(const json_t *o);
+struct pod_queue *pods_queue_read(const json_t *o); /* queues.c */
+/* A record of so many bytes, its strings in its arena; NULL: no name. */
+void *object_new(const json_t *o, size_t size, struct arena **ret);
 void object_free(struct item *x);
 
 /* What the claims of a pod ask of its node, in a view. */
@@ -305,7 +297,8 @@ struct pod_volumes {
 
 struct pods_rules { /* whose pods are demand; outlives the store */
     struct names namespaces, schedulers;
-    const char *label;    /* of a node: the machine's id */
+    const char *label;         /* of a node: the machine's id */
+    struct pairs type_startup; /* the same of node types */
     struct names startup; /* taints of its start: keys, or what they begin with
                            * and a '*' */
 };
@@ -333,8 +326,17 @@ struct pods_store {
     const struct pods_rules *rules;
     pthread_mutex_t lock; /* of all below */
     pthread_cond_t wake;
-    struct records pods, nodes, daemons, groups, volcano;
+    struct records pods, nodes, daemons, groups, volcano, queues;
     struct records volumes, claims, classes, csi, spaces;
+    struct records services, controllers, replicas, stateful; /* chooser */
+    struct records maps;       /* the ConfigMap of the scheduler's settings */
+    struct profiles *profiles; /* NULL: not known */
+    const char *profiles_from; /* for a person; NULL */
+    char *profiles_text;       /* the ConfigMap's data; NULL */
+    char *profiles_wrong;      /* why they cannot be read; NULL */
+    bool relist_pods, relist_nodes; /* what they are read by changed */
+    const char *hidden[HIDDEN_MAX]; /* what we may not read */
+    uint32_t n_hidden;
     bool hides_volumes; /* we may not read one of these kinds, or there is none */
     bool hides_spaces;         /* nor namespaces */
     struct hash shapes;        /* struct pod_shape, by key */
@@ -360,6 +362,12 @@ void claims_put(void *records, const json_t *o, bool gone);
 void classes_put(void *records, const json_t *o, bool gone);
 void csi_put(void *records, const json_t *o, bool gone);
 void spaces_put(void *records, const json_t *o, bool gone);
+void services_put(void *records, const json_t *o, bool gone);
+void controllers_put(void *records, const json_t *o, bool gone);
+void replicas_put(void *records, const json_t *o, bool gone);
+void stateful_put(void *records, const json_t *o, bool gone);
+void maps_put(void *records, const json_t *o, bool gone);
+void queues_put(void *records, const json_t *o, bool gone);
 void records_list_begin(void *records);
 void records_list_end(void *records);
 void records_changed(void *records); /* wakes who waits for a view */
@@ -401,49 +409,6 @@ struct column { /* a resource that stands for a condition on other pods */
 /* A taint of offers whose nodes have less room than others of their type. */
 #define LESS_ROOM "davit.io/less-room-"
 
-/* ---- conditions by domains that are no hosts: what is bought decides which
- * domains there are, so they are settled when node types are known
- * (topology.c) */
-#define NO_VALUE UINT32_MAX /* the node lacks the key */
-struct topo_key {
-    const char *key;
-    const char **values; /* of living nodes */
-    uint32_t n;
-    uint32_t *of_node; /* by node of the view */
-};
-enum topo_kind {
-    TOPO_OUT,      /* not where a value is listed */
-    TOPO_IN,       /* only there */
-    TOPO_ONE_EACH, /* at most one of those meant in each */
-    TOPO_TOGETHER, /* all in one; key ON_HOST: on one host */
-    TOPO_SPREAD,
-};
-struct topo_rule {
-    enum topo_kind kind;
-    uint32_t key, term;
-    const bool *values; /* by value: listed; SPREAD: it is a domain */
-    bool self;          /* SPREAD: its own pods count */
-    uint32_t skew, domains;
-};
-struct topo_group { /* equal pods, one bundle of the view's demand */
-    const struct topo_rule *rules;
-    uint32_t n_rules;
-    uint64_t meant; /* terms that mean them, a bit each */
-};
-struct topo_term {
-    uint32_t key;
-    const uint32_t *matched; /* by value */
-};
-struct topology {
-    const struct topo_key *keys;
-    uint32_t n_keys;
-    const struct topo_term *terms;
-    uint32_t n_terms;
-    const struct topo_group *const *const *groups; /* by demand and bundle; NULL:
-                                                    * it has no such rules */
-    uint32_t n_demands;
-};
-#define ON_HOST UINT32_MAX
 struct daemon_need {
     const struct reqs *alts;
     uint32_t n_alts;
@@ -471,6 +436,7 @@ struct pods_view_in {
     struct names zones; /* of the configuration */
     struct qtys most;   /* what the largest node type has of each resource */
     bool reserve, works;
+    bool map_missing; /* the scheduler's settings are nowhere to be read */
     int64_t now_mono_ms, now_wall_ms;
 };
 
@@ -487,9 +453,11 @@ struct view_node {
     VEC(struct more) more;          /* columns */
     VEC(struct snap_bundle) works;  /* when asked for: what runs there */
     VEC(struct pod_shape *) shapes; /* theirs */
+    struct pods_sum fixed;          /* what its static pods take */
 };
 
 struct machine;
+struct queue_use;
 struct builder {
     const struct pods_view_in *in;
     struct arena *arena;
@@ -505,12 +473,31 @@ struct builder {
     uint32_t n_tried; /* nodes that the scheduler has had time to try */
     VEC(struct topo_key) keys;
     VEC(const struct topo_group *const *) groups;
+    VEC(struct queue_use *) queues;
     VEC(struct source_note) notes;
     VEC(struct snap_demand) demands;
     VEC(struct pods_refs) refs;
     uint32_t n_elsewhere, n_garbled, n_crowded;
+    uint32_t n_pending, n_counted; /* pods without a node */
+    VEC(struct source_count) waits;
+    bool any_gang;
     int64_t due_mono_ms; /* the view changes by itself then; 0 */
 };
+
+/* ---- waits.c: every pod without a node is in one count */
+#define WAITS_DAEMON "DaemonSet"
+#define WAITS_STATIC "StaticPod"
+#define WAITS_ENDING "Ending"
+#define WAITS_GATED "Gated"
+#define WAITS_NOMINATED "Nominated"
+#define WAITS_SCHEDULER "OtherScheduler"
+#define WAITS_SPACE "OtherNamespace"
+#define WAITS_UNTRIED "NotTried"
+void waits_count(struct builder *m, const char *code, uint32_t n);
+/* Those of them that wait: others are of a gang, or leave their node. */
+uint32_t waiting_in(struct pod *const *v, uint32_t n);
+/* Is it all of them? */
+void waits_end(const struct builder *m);
 
 /* The view changes by itself so long after now. */
 void builder_due(struct builder *m, int64_t ms);
@@ -531,7 +518,7 @@ void scheduler_bound(struct pods_store *s, int64_t now_mono_ms);
 const char *machine_arch(const char *machine); /* "arm64" */
 const char *machine_region(struct arena *a, const char *zone);
 
-/* ---- volumes.c */
+/* ---- volumes/volumes.c */
 /* Of these pods, and columns for what nodes can attach. */
 void volumes_begin(struct builder *m, struct pod **open, uint32_t n);
 
@@ -559,6 +546,9 @@ struct req pods_req_copy(struct arena *a, const struct req *r);
 struct tolerations pods_tolerations_copy(struct arena *a, struct tolerations t);
 struct pairs pods_pairs_copy(struct arena *a, const json_t *labels);
 
+/* ---- profiles/words.c: what differs from what is planned with */
+const struct source_word *pods_words(const struct builder *m, uint32_t *ret_n);
+
 /* ---- terms.c: a shape's conditions as the model has them */
 /* waits: for nodes that the scheduler may not have tried (word.c). */
 const struct snap_alt *pods_alts(struct builder *m, struct pod_shape *s,
@@ -573,6 +563,12 @@ const struct snap_alt *pods_alts_with(struct builder *m,
 /* ---- share.c: puts them in a fair order, and leaves out what is too much; how many
  * are left.  Before the two below. */
 uint32_t pods_share(struct builder *m, struct pod **v, uint32_t n);
+
+/* ---- queues.c */
+/* How many of these n pods of a group its queue has room for, from the first on;
+ * whole: all or none.  They take it. */
+uint32_t queue_room(struct builder *m, const struct pod_group *g,
+                    struct pod *const *v, uint32_t n, bool whole);
 
 /* ---- demand.c: pending pods to demands */
 /* v: pods in POD_DEMAND and what else is of a gang, in any order */

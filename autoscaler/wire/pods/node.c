@@ -93,17 +93,33 @@ static bool of_cordon(const struct knode *n, const char *key)
            strcmp(key, "node.kubernetes.io/unschedulable") == 0;
 }
 
-static bool of_start(const struct pods_rules *rules, const char *key)
+static bool is_listed(const char *s, const char *key)
 {
-    for (uint32_t i = 0; i < rules->startup.n; i++) {
-        const char *s = rules->startup.v[i];
-        size_t n = strlen(s);
+    size_t n = strlen(s);
 
-        if (n && s[n - 1] == '*' ? strncmp(s, key, n - 1) == 0
-                                 : strcmp(s, key) == 0)
+    return n && s[n - 1] == '*' ? strncmp(s, key, n - 1) == 0
+                                : strcmp(s, key) == 0;
+}
+
+bool pods_taint_listed(struct names startup, const char *key)
+{
+    for (uint32_t i = 0; i < startup.n; i++)
+        if (is_listed(startup.v[i], key))
+            return true;
+    return false;
+}
+
+/* type: the node's; "": it does not say, so that of any type counts. */
+static bool of_start(const struct pods_rules *rules, const char *type,
+                     const char *key)
+{
+    for (uint32_t i = 0; i < rules->type_startup.n; i++) {
+        const struct pair *p = &rules->type_startup.v[i];
+
+        if ((!*type || strcmp(p->key, type) == 0) && is_listed(p->value, key))
             return true;
     }
-    return taint_of_start(key);
+    return pods_taint_listed(rules->startup, key) || taint_of_start(key);
 }
 
 static void taints_read(struct knode *n, const json_t *list,
@@ -124,7 +140,7 @@ static void taints_read(struct knode *n, const json_t *list,
             if (strcmp(key, SOURCE_DRAIN_TAINT) == 0)
                 n->draining = true;
             if (!*key || of_condition(key) || of_cordon(n, key) ||
-                of_start(rules, key) != start ||
+                of_start(rules, n->type, key) != start ||
                 !effect_from_name(pods_text(t, "effect", NULL), &x.effect))
                 continue;
             x.key = pods_clean(&n->arena, key);
@@ -254,6 +270,7 @@ struct knode *pods_node_read(const json_t *o, const struct pods_rules *rules)
         struct pair *v = (struct pair *)(uintptr_t)n->labels.v; /* has room */
         add(&n->arena, v, &n->labels.n, GPU_LABEL, vendor);
     }
+    n->type = label_of(n, "davit.io/node-type");
     taints_read(n, pods_at(o, "spec", "taints", NULL), rules);
     n->up = n->ready && n->n_lasting == n->taints.n;
     names_read(n, o, rules->label);
@@ -261,7 +278,6 @@ struct knode *pods_node_read(const json_t *o, const struct pods_rules *rules)
     if (!*n->zone)
         n->zone = label_of(n, "failure-domain.beta.kubernetes.io/zone");
     n->machine = label_of(n, "node.kubernetes.io/instance-type");
-    n->type = label_of(n, "davit.io/node-type");
     pods_leaving_read(n, o);
     n->hash = hash_of(o, n);
     return n;

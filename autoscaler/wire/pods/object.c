@@ -23,7 +23,8 @@ struct packer {
     bool measuring;
 };
 
-static const char *pack(struct packer *p, const char *s)
+/* lines: its newlines stay. */
+static const char *pack(struct packer *p, const char *s, bool lines)
 {
     size_t n = strlen(s) + 1;
     char *to = p->at;
@@ -34,23 +35,8 @@ static const char *pack(struct packer *p, const char *s)
     if (p->measuring)
         return s;
     memcpy(to, s, n);
-    text_clean(to, n - 1);
-    p->at += n;
-    return to;
-}
-
-/* Its newlines stay. */
-static const char *pack_list(struct packer *p, const char *s)
-{
-    size_t n = strlen(s) + 1;
-    char *to = p->at;
-
-    if (n == 1)
-        return "";
-    p->n += n;
-    if (p->measuring)
-        return s;
-    memcpy(to, s, n);
+    if (!lines)
+        text_clean(to, n - 1);
     p->at += n;
     return to;
 }
@@ -146,6 +132,15 @@ static void owner_of(const json_t *meta, char *ret, size_t size, bool *daemon,
     }
 }
 
+const char *pods_owner(struct arena *a, const json_t *meta)
+{
+    char owner[640];
+    bool daemon, fixed;
+
+    owner_of(meta, owner, sizeof owner, &daemon, &fixed);
+    return pods_clean(a, owner);
+}
+
 /* ---- is it demand? */
 
 static const json_t *scheduled(const json_t *status)
@@ -178,8 +173,36 @@ static bool means_unschedulable(const char *reason)
 static void waits_for(struct pod *p, const char *code, const char *text)
 {
     p->state = POD_WAITS;
-    p->code = code;
+    p->code = p->aside = code;
     p->text = text;
+}
+
+/* Why one without a node is no demand; NULL: it is. */
+static const char *aside_of(const struct pod *p, const json_t *spec,
+                            const struct pods_rules *rules,
+                            const json_t *condition)
+{
+    const char *scheduler = pods_text(spec, "schedulerName", NULL);
+
+    if (p->daemon)
+        return WAITS_DAEMON;
+    if (p->fixed)
+        return WAITS_STATIC;
+    if (p->ending)
+        return WAITS_ENDING;
+    if (json_array_size(json_object_get(spec, "schedulingGates")))
+        return WAITS_GATED;
+    if (!pods_listed(&rules->schedulers,
+                     *scheduler ? scheduler : "default-scheduler"))
+        return WAITS_SCHEDULER;
+    if (rules->namespaces.n && !pods_listed(&rules->namespaces, p->space))
+        return WAITS_SPACE;
+    if (*p->node)
+        return WAITS_NOMINATED;
+    return strcmp(pods_text(condition, "status", NULL), "False") == 0 &&
+                   means_unschedulable(pods_text(condition, "reason", NULL))
+               ? NULL
+               : WAITS_UNTRIED;
 }
 
 static void state_of(struct pod *p, const json_t *o,
@@ -187,7 +210,6 @@ static void state_of(struct pod *p, const json_t *o,
 {
     const json_t *spec = json_object_get(o, "spec");
     const char *phase = pods_text(o, "status", "phase", NULL);
-    const char *scheduler = pods_text(spec, "schedulerName", NULL);
 
     p->code = p->text = "";
     if (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0) {
@@ -199,17 +221,9 @@ static void state_of(struct pod *p, const json_t *o,
         p->state = POD_BOUND;
         return;
     }
-    p->state = POD_WAITS;
     p->node = pods_text(o, "status", "nominatedNodeName", NULL);
-    if (*p->node || p->daemon || p->fixed || p->ending ||
-        json_array_size(json_object_get(spec, "schedulingGates")) ||
-        !pods_listed(&rules->schedulers,
-                     *scheduler ? scheduler : "default-scheduler") ||
-        (rules->namespaces.n && !pods_listed(&rules->namespaces, p->space)) ||
-        strcmp(pods_text(condition, "status", NULL), "False") != 0 ||
-        !means_unschedulable(pods_text(condition, "reason", NULL)))
-        return;
-    p->state = POD_DEMAND;
+    p->aside = aside_of(p, spec, rules, condition);
+    p->state = p->aside ? POD_WAITS : POD_DEMAND;
 }
 
 struct pod *pods_pod_read(const json_t *o, const struct pods_rules *rules,
@@ -253,14 +267,14 @@ struct pod *pods_pod_read(const json_t *o, const struct pods_rules *rules,
             ret = mem_alloc(sizeof *ret + packer.n);
             packer = (struct packer){.at = (char *)(ret + 1)};
         }
-        q.item.id = pack(&packer, uid);
-        q.name = pack(&packer, p.name);
-        q.space = pack(&packer, p.space);
-        q.node = pack(&packer, p.node ? p.node : "");
-        q.owner = pack(&packer, owner);
-        q.gang = pack(&packer, gang);
-        q.queue = pack(&packer, p.queue);
-        q.claims = pack_list(&packer, claims.n ? claims.s : "");
+        q.item.id = pack(&packer, uid, false);
+        q.name = pack(&packer, p.name, false);
+        q.space = pack(&packer, p.space, false);
+        q.node = pack(&packer, p.node ? p.node : "", false);
+        q.owner = pack(&packer, owner, false);
+        q.gang = pack(&packer, gang, false);
+        q.queue = pack(&packer, p.queue, false);
+        q.claims = pack(&packer, claims.n ? claims.s : "", true);
         if (i)
             *ret = q;
     }
@@ -328,9 +342,13 @@ struct daemon *pods_daemon_read(const json_t *o)
 struct pod_group *pods_group_read(const json_t *o)
 {
     json_int_t min = json_integer_value(pods_at(o, "spec", "minMember", NULL));
-    struct pod_group *g = record_new(o, sizeof *g);
+    const char *queue = pods_text(o, "spec", "queue", NULL);
+    struct arena *a;
+    struct pod_group *g = object_new(o, sizeof *g, &a);
 
     if (g)
         g->min = min > 0 && min <= 1000000 ? (uint32_t)min : 1;
+    if (g && *queue)
+        g->queue = pods_clean(a, queue);
     return g;
 }

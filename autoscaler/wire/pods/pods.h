@@ -25,7 +25,9 @@ struct kube_source_opts {
     bool no_reserve;                  /* pods get all of a type's resources:
                                        * the system keeps nothing */
     struct names startup_taints;      /* keys, or "prefix*" */
-    bool works;                       /* nodes tell what each pod takes */
+    struct pairs type_startup;        /* node type -> one of its nodes */
+    const char *scheduler_config; /* a file, or "configmap:space/name"; "" */
+    bool works;                   /* nodes tell what each pod takes */
 };
 
 /* Finds the access (files only, no I/O on the network). */
@@ -57,17 +59,25 @@ const struct snap_demand *pods_demands_settle(const struct source_view *view,
                                               struct arena *arena,
                                               const struct snapshot *s);
 
+/* What its provider tells of all offers of a type. */
+struct pods_cloud {
+    struct pairs labels;
+    struct qtys resources; /* the least of each */
+};
+/* Is the key one of these taints of a start ("prefix*")? */
+bool pods_taint_listed(struct names startup, const char *key);
+
 /* What a new node of this type will offer pods: t is a copy in the tick's
  * arena whose resources and labels are replaced.  like: living nodes of the
  * type (none is fine): allocatable and labels are learned from them.  cloud:
- * labels that its provider tells of all its offers.  Taken
+ * what its provider tells of all its offers.  Taken
  * off: the system's reserve and the DaemonSets that would run there; added:
  * pods, ephemeral-storage, the labels every node has, and what stands for the
  * conditions of this view's demand (columns for conditions on other pods,
  * labels for those that no term can express). */
 void pods_type_fit(const struct source_view *view,
                    const struct source_node *const *like, uint32_t n_like,
-                   struct pairs cloud, struct arena *arena,
+                   struct pods_cloud cloud, struct arena *arena,
                    struct snap_type *t);
 
 #endif

@@ -155,11 +155,14 @@ const struct source_hosted *pods_rays(struct builder *m, uint32_t *ret_n)
     const struct pod *p;
 
     for (uint32_t at = 0; (p = hash_each(&s->pods.by_id, &at));) {
-        const struct knode *on = (const struct knode *)records_find(&s->nodes,
-                                                                    p->node);
-        const char *role = pods_value(&p->labels->pairs, "ray.io/node-type");
+        const struct knode *on;
+        const char *role;
 
-        if (!p->ray || p->ending || !role)
+        if (!p->ray || p->ending)
+            continue;
+        on = (const struct knode *)records_find(&s->nodes, p->node);
+        role = pods_value(&p->labels->pairs, "ray.io/node-type");
+        if (!role)
             continue;
         VEC_PUSH(
             m->arena, &all,

@@ -8,7 +8,7 @@
 
 #include "../../base/buf.h"
 
-#define KEY_MAX ((size_t)1 << 20)
+#define KEY_MAX ((size_t)PODS_SELF_MAX)
 
 static void add_json(struct buf *b, const char *name, const json_t *v)
 {
@@ -42,6 +42,12 @@ static void add_containers(struct buf *b, const json_t *spec, const char *list)
                                json_array_get(ports, k), "hostPort")))
                 add_json(b, "h", json_array_get(ports, k));
     }
+}
+
+void pods_shape_key_self(struct buf *b, const json_t *metadata)
+{
+    add_json(b, "space", json_object_get(metadata, "namespace"));
+    add_json(b, "labels", json_object_get(metadata, "labels"));
 }
 
 char *pods_shape_key(const json_t *metadata, const json_t *spec)
@@ -81,9 +87,7 @@ char *pods_shape_key(const json_t *metadata, const json_t *spec)
         add_json(&b, others[i], v);
         others_matter = others_matter || v;
     }
-    if (others_matter) { /* then it matters who it is itself */
-        add_json(&b, "space", json_object_get(metadata, "namespace"));
-        add_json(&b, "labels", json_object_get(metadata, "labels"));
-    }
+    if (others_matter)
+        pods_shape_key_self(&b, metadata);
     return buf_take(&b);
 }

@@ -35,7 +35,15 @@ static int by_kind(const void *pa, const void *pb)
         d = a->shape->shared.digest != b->shape->shared.digest
                 ? (a->shape->shared.digest < b->shape->shared.digest ? -1 : 1)
                 : strcmp(a->shape->shared.key, b->shape->shared.key);
-    return d ? d : strcmp(a->item.id, b->item.id);
+    return d;
+}
+
+static int by_id(const void *pa, const void *pb)
+{
+    const struct pod *a = *(struct pod *const *)pa;
+    const struct pod *b = *(struct pod *const *)pb;
+
+    return strcmp(a->item.id, b->item.id);
 }
 
 /* Also when all of a node type's were free. */
@@ -121,12 +129,15 @@ static uint32_t kinds_make(struct builder *m, struct pod **v, uint32_t n,
 
 static void leave_out(struct builder *m, const struct kind *k)
 {
+    if (k->n > 1)
+        qsort(k->pods, k->n, sizeof *k->pods, by_id);
     for (uint32_t i = 0; i < k->n; i++)
         pods_note(m, k->pods[i], "TooManyPods",
                   "so many different pods wait that this one is left out of "
                   "the plan: its turn comes when others have their place, or "
                   "its namespace asks for fewer kinds of pods");
     m->n_crowded++;
+    waits_count(m, "TooManyPods", waiting_in(k->pods, k->n));
 }
 
 uint32_t pods_share(struct builder *m, struct pod **v, uint32_t n)

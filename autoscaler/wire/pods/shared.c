@@ -40,15 +40,55 @@ static bool shared_leave(struct hash *all, struct shared *x)
 
 /* ---- shapes */
 
+/* Constraints that its scheduler gives a pod without any of its own; NULL. */
+static const struct profile *defaults_of(const struct pods_store *s,
+                                         const json_t *spec)
+{
+    const struct profile *p = profile_of(
+        s->profiles, pods_text(spec, "schedulerName", NULL));
+
+    return p && p->n_spreads &&
+                   !json_array_size(
+                       json_object_get(spec, "topologySpreadConstraints"))
+               ? p
+               : NULL;
+}
+
+/* With such constraints it matters who it is, and who made it. */
+static char *key_of(const json_t *meta, const json_t *spec,
+                    const struct profile *defaults)
+{
+    char *key = pods_shape_key(meta, spec);
+    struct arena a = {0};
+    struct buf b;
+
+    if (!defaults)
+        return key;
+    buf_init(&b, (size_t)2 * PODS_SELF_MAX);
+    buf_str(&b, key);
+    buf_printf(&b, "defaults=%s %s;", defaults->scheduler,
+               pods_owner(&a, meta));
+    for (uint32_t i = 0; i < defaults->n_spreads; i++)
+        buf_printf(&b, "%s %u;", defaults->spreads[i].key,
+                   defaults->spreads[i].skew);
+    pods_shape_key_self(&b, meta);
+    free(key);
+    arena_done(&a);
+    return buf_take(&b);
+}
+
 struct pod_shape *pods_shape_intern(struct pods_store *s, const json_t *meta,
                                     const json_t *spec)
 {
-    char *key = pods_shape_key(meta, spec);
+    const struct profile *defaults = defaults_of(s, spec);
+    char *key = key_of(meta, spec, defaults);
     uint64_t hash = hash_text(HASH_SEED, key);
     struct pod_shape *x = shared_find(&s->shapes, key, hash);
 
     if (!x) {
         x = pods_shape_read(meta, spec, false);
+        if (defaults)
+            pods_affinities_default(meta, defaults, x);
         shared_add(&s->shapes, &x->shared, arena_strdup(&x->arena, key), hash);
     }
     free(key);

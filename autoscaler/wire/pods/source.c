@@ -11,6 +11,7 @@
 
 #include "../../base/alloc.h"
 #include "../../base/clock.h"
+#include "../kube/kube.h"
 #include "../kube/nodes.h"
 #include "../kube/watch.h"
 #include "inside.h"
@@ -20,7 +21,13 @@ enum {
     GATHER_LAZY_MS = 200,
     GATHER_MOST_MS = 35, /* between two views while events come and come */
     STALE_MS = 5000,     /* how long a watch may be broken */
-    WATCHES = 10,
+    WATCHES = 16,
+};
+
+enum when {
+    ALWAYS,
+    BY_DEFAULTS, /* when a scheduler's default constraints refuse nodes */
+    BY_MAP,      /* when its settings are in a ConfigMap */
 };
 
 struct kube_source {
@@ -32,10 +39,11 @@ struct kube_source {
     struct names zones; /* these three under the store's lock */
     struct qtys most;
     bool works, reserve;
-    bool started, viewed; /* viewed: there was a view */
+    bool viewed; /* there was a view */
     atomic_bool stop;
     struct pods_store store;
-    struct kube_watch *watch[WATCHES];
+    struct kube_watch *watch[WATCHES]; /* NULL: not wanted (yet) */
+    const char *map_path;              /* "": no ConfigMap */
     uint64_t seen;                 /* the store's version in the last view */
     int64_t due_mono_ms;           /* a view that changes by itself; 0 */
     int64_t took_us, made_mono_ms; /* of the last view */
@@ -46,42 +54,121 @@ static const struct {
     bool optional;
     size_t records; /* of the store */
     void (*put)(void *, const json_t *, bool);
+    enum when when;
 } kinds[WATCHES] = {
-    {"/api/v1/pods", "pods", false, offsetof(struct pods_store, pods),
-     pods_put},
+    {"", "configmaps", true, offsetof(struct pods_store, maps), maps_put,
+     BY_MAP}, /* first: pods are read by it */
+    {"/api/v1/pods", "pods", false, offsetof(struct pods_store, pods), pods_put,
+     ALWAYS},
     {"/api/v1/nodes", "nodes", false, offsetof(struct pods_store, nodes),
-     nodes_put},
+     nodes_put, ALWAYS},
     {"/apis/apps/v1/daemonsets", "daemonsets", false,
-     offsetof(struct pods_store, daemons), daemons_put},
+     offsetof(struct pods_store, daemons), daemons_put, ALWAYS},
     {"/apis/scheduling.x-k8s.io/v1alpha1/podgroups", "podgroups", true,
-     offsetof(struct pods_store, groups), groups_put},
+     offsetof(struct pods_store, groups), groups_put, ALWAYS},
     {"/apis/scheduling.volcano.sh/v1beta1/podgroups", "Volcano's podgroups",
-     true, offsetof(struct pods_store, volcano), groups_put},
+     true, offsetof(struct pods_store, volcano), groups_put, ALWAYS},
+    {"/apis/scheduling.volcano.sh/v1beta1/queues", "Volcano's queues", true,
+     offsetof(struct pods_store, queues), queues_put, ALWAYS},
     {"/api/v1/persistentvolumes", "persistentvolumes", true,
-     offsetof(struct pods_store, volumes), volumes_put},
+     offsetof(struct pods_store, volumes), volumes_put, ALWAYS},
     {"/api/v1/persistentvolumeclaims", "persistentvolumeclaims", true,
-     offsetof(struct pods_store, claims), claims_put},
+     offsetof(struct pods_store, claims), claims_put, ALWAYS},
     {"/apis/storage.k8s.io/v1/storageclasses", "storageclasses", true,
-     offsetof(struct pods_store, classes), classes_put},
+     offsetof(struct pods_store, classes), classes_put, ALWAYS},
     {"/apis/storage.k8s.io/v1/csinodes", "csinodes", true,
-     offsetof(struct pods_store, csi), csi_put},
+     offsetof(struct pods_store, csi), csi_put, ALWAYS},
     {"/api/v1/namespaces", "namespaces", true,
-     offsetof(struct pods_store, spaces), spaces_put},
+     offsetof(struct pods_store, spaces), spaces_put, ALWAYS},
+    {"/api/v1/services", "services", true,
+     offsetof(struct pods_store, services), services_put, BY_DEFAULTS},
+    {"/api/v1/replicationcontrollers", "replicationcontrollers", true,
+     offsetof(struct pods_store, controllers), controllers_put, BY_DEFAULTS},
+    {"/apis/apps/v1/replicasets", "replicasets", true,
+     offsetof(struct pods_store, replicas), replicas_put, BY_DEFAULTS},
+    {"/apis/apps/v1/statefulsets", "statefulsets", true,
+     offsetof(struct pods_store, stateful), stateful_put, BY_DEFAULTS},
 };
 
+static bool pairs_equal(struct pairs a, struct pairs b)
+{
+    for (uint32_t i = 0; i < a.n && a.n == b.n; i++)
+        if (strcmp(a.v[i].key, b.v[i].key) != 0 ||
+            strcmp(a.v[i].value, b.v[i].value) != 0)
+            return false;
+    return a.n == b.n;
+}
+
+static struct pairs pairs_copy(struct arena *a, struct pairs p)
+{
+    struct pair *v = ARENA_ARRAY(a, struct pair, p.n);
+
+    for (uint32_t i = 0; i < p.n; i++)
+        v[i] = (struct pair){arena_strdup(a, p.v[i].key),
+                             arena_strdup(a, p.v[i].value)};
+    return (struct pairs){v, p.n};
+}
+
 static void source_configure(void *handle, struct names zones, struct qtys most,
-                             bool no_reserve)
+                             struct pairs startup, bool no_reserve)
 {
     struct kube_source *h = handle;
 
     pthread_mutex_lock(&h->store.lock);
+    h->store.relist_nodes = h->store.relist_nodes ||
+                            !pairs_equal(h->rules.type_startup, startup);
     arena_reset(&h->zone_arena);
+    h->rules.type_startup = pairs_copy(&h->zone_arena, startup);
     h->zones = pods_names_copy(&h->zone_arena, zones);
     h->most = pods_qtys_copy(&h->zone_arena, most);
     h->reserve = !no_reserve;
     h->viewed = false; /* a view of them is due at once */
     pthread_cond_broadcast(&h->store.wake);
     pthread_mutex_unlock(&h->store.lock);
+}
+
+static void source_free(void *handle)
+{
+    struct kube_source *h = handle;
+
+    if (!h)
+        return;
+    for (int i = 0; i < WATCHES; i++)
+        kube_watch_free(h->watch[i]);
+    pods_store_done(&h->store);
+    kube_free(h->kube);
+    kube_access_free(h->access);
+    arena_done(&h->zone_arena);
+    arena_done(&h->arena);
+    free(h);
+}
+
+/* "configmap:space/name", or a file that is read now. */
+static enum status profiles_open(struct kube_source *h, const char *from,
+                                 struct err *err)
+{
+    static const char map[] = "configmap:";
+    const char *name = from ? from + strlen(map) : NULL, *slash;
+    size_t n;
+    char *text;
+
+    h->map_path = "";
+    if (!from || !*from)
+        return ST_OK;
+    h->store.profiles_from = arena_strdup(&h->arena, from);
+    if (strncmp(from, map, strlen(map)) == 0) {
+        slash = strchr(name, '/');
+        h->map_path = arena_printf(
+            &h->arena,
+            "/api/v1/namespaces/%.*s/configmaps?fieldSelector=metadata.name%%3D"
+            "%s",
+            (int)(slash - name), name, slash + 1);
+        return ST_OK;
+    }
+    text = kube_slurp(&h->arena, from, &n, err);
+    h->store.profiles = text ? profiles_read(text, n, err) : NULL;
+    return h->store.profiles ? ST_OK
+                             : err_prefix(err, "scheduler_config %s", from);
 }
 
 enum status kube_source_new(const struct kube_source_opts *o, void **ret,
@@ -112,25 +199,13 @@ enum status kube_source_new(const struct kube_source_opts *o, void **ret,
     h->rules.startup = pods_names_copy(&h->arena, o->startup_taints);
     pods_store_init(&h->store, &h->rules);
     h->works = o->works;
-    source_configure(h, o->zones, o->most, o->no_reserve);
-    *ret = h;
-    return ST_OK;
-}
-
-static void source_free(void *handle)
-{
-    struct kube_source *h = handle;
-
-    if (!h)
-        return;
-    for (int i = 0; i < WATCHES; i++)
-        kube_watch_free(h->watch[i]);
-    pods_store_done(&h->store);
-    kube_free(h->kube);
-    kube_access_free(h->access);
-    arena_done(&h->zone_arena);
-    arena_done(&h->arena);
-    free(h);
+    source_configure(h, o->zones, o->most, o->type_startup, o->no_reserve);
+    s = profiles_open(h, o->scheduler_config, err);
+    if (s != ST_OK)
+        source_free(h);
+    else
+        *ret = h;
+    return s;
 }
 
 static void source_stop(void *handle)
@@ -145,25 +220,74 @@ static void source_stop(void *handle)
 
 /* ---- reading */
 
-static void start(struct kube_source *h)
+static void watch_begin(struct kube_source *h, int i)
 {
-    if (h->started)
-        return;
-    h->started = true;
-    for (int i = 0; i < WATCHES; i++) {
-        struct kube_watch_opts o = {
-            .access = h->access,
-            .path = kinds[i].path,
-            .what = kinds[i].what,
-            .optional = kinds[i].optional,
-            .ctx = (char *)&h->store + kinds[i].records,
-            .list_begin = records_list_begin,
-            .object = kinds[i].put,
-            .list_end = records_list_end,
-            .changed = records_changed,
-        };
-        h->watch[i] = kube_watch_new(&o);
-    }
+    struct kube_watch_opts o = {
+        .access = h->access,
+        .path = kinds[i].when == BY_MAP ? h->map_path : kinds[i].path,
+        .what = kinds[i].what,
+        .optional = kinds[i].optional,
+        .ctx = (char *)&h->store + kinds[i].records,
+        .list_begin = records_list_begin,
+        .object = kinds[i].put,
+        .list_end = records_list_end,
+        .changed = records_changed,
+    };
+
+    h->watch[i] = kube_watch_new(&o);
+}
+
+/* The settings of the scheduler are known, or cannot be. */
+static bool profiles_there(struct kube_source *h)
+{
+    struct kube_watch_state s;
+
+    if (!*h->map_path)
+        return true;
+    if (!h->watch[0])
+        return false;
+    kube_watch_state(h->watch[0], &s);
+    return s.synced || s.missing;
+}
+
+/* Those that are wanted and not there yet. */
+static void start(struct kube_source *h, bool known, bool defaults)
+{
+    for (int i = 0; i < WATCHES; i++)
+        if (!h->watch[i] &&
+            (kinds[i].when == BY_MAP
+                 ? *h->map_path != '\0'
+                 : known && (kinds[i].when == ALWAYS || defaults)))
+            watch_begin(h, i);
+}
+
+/* What they are read by is another one: they are read again. */
+static void relist(struct kube_source *h,
+                   void (*put)(void *, const json_t *, bool))
+{
+    for (int i = 0; i < WATCHES; i++)
+        if (h->watch[i] && kinds[i].put == put) {
+            kube_watch_free(h->watch[i]);
+            watch_begin(h, i);
+        }
+}
+
+/* Without the store's lock, which the watches' threads take. */
+static void start_wanted(struct kube_source *h)
+{
+    bool known = profiles_there(h), pods, nodes, defaults;
+
+    pthread_mutex_lock(&h->store.lock);
+    pods = h->store.relist_pods;
+    nodes = h->store.relist_nodes;
+    h->store.relist_pods = h->store.relist_nodes = false;
+    defaults = h->store.profiles && h->store.profiles->any_spreads;
+    pthread_mutex_unlock(&h->store.lock);
+    if (pods)
+        relist(h, pods_put);
+    if (nodes)
+        relist(h, nodes_put);
+    start(h, known, defaults);
 }
 
 /* What we may not read is left to the scheduler's word. */
@@ -179,17 +303,33 @@ static void hidden_take(struct pods_store *s, size_t records, bool missing)
 
 /* All watches: complete once, and none broken for long.  *ret_wait: nothing is
  * wrong yet, but not all is there either. */
+static void hidden_add(struct kube_source *h, int i)
+{
+    struct pods_store *s = &h->store;
+
+    if (s->n_hidden < HIDDEN_MAX)
+        s->hidden[s->n_hidden++] = kinds[i].what;
+}
+
 static enum status watches_ok(struct kube_source *h, bool *ret_wait,
                               struct err *err)
 {
     int64_t now = clock_mono_ms();
 
     *ret_wait = h->store.hides_volumes = false;
+    h->store.n_hidden = 0;
     for (int i = 0; i < WATCHES; i++) {
         struct kube_watch_state s;
         enum status failed;
+
+        if (!h->watch[i]) {
+            *ret_wait = *ret_wait || kinds[i].when == ALWAYS;
+            continue;
+        }
         kube_watch_state(h->watch[i], &s);
         hidden_take(&h->store, kinds[i].records, s.missing);
+        if (s.hidden)
+            hidden_add(h, i);
         if (s.ok)
             continue;
         failed = s.status == ST_OK ? ST_RETRY : s.status;
@@ -229,6 +369,8 @@ static struct source_view *make(struct kube_source *h)
         .zones = h->zones,
         .most = h->most,
         .reserve = h->reserve,
+        .map_missing = *h->map_path && !h->store.profiles &&
+                       !h->store.profiles_wrong,
         .works = h->works,
         .now_mono_ms = clock_mono_ms(),
         .now_wall_ms = clock_wall_ms(),
@@ -254,10 +396,16 @@ static enum status source_read(void *handle, int64_t deadline_mono_ms,
     bool wait;
 
     *ret = NULL;
-    start(h);
+    start_wanted(h);
     pthread_mutex_lock(&h->store.lock);
     for (;;) {
         int64_t now = clock_mono_ms(), due;
+
+        if (*h->map_path || h->store.relist_nodes) {
+            pthread_mutex_unlock(&h->store.lock);
+            start_wanted(h);
+            pthread_mutex_lock(&h->store.lock);
+        }
         if (atomic_load(&h->stop)) {
             s = err_set(err, ST_CANCELLED, "the source is being closed");
             break;

@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/alloc.h"
 #include "../../base/clock.h"
+#include "profiles/selectors.h"
 
 /* ---- records of one kind, by id */
 
@@ -101,7 +103,8 @@ static bool pod_same(const struct pod *a, const struct pod *b)
            a->ending == b->ending && a->gang_size == b->gang_size &&
            strcmp(a->node, b->node) == 0 && strcmp(a->owner, b->owner) == 0 &&
            strcmp(a->gang, b->gang) == 0 && strcmp(a->queue, b->queue) == 0 &&
-           strcmp(a->code, b->code) == 0;
+           strcmp(a->code, b->code) == 0 &&
+           (a->state != POD_WAITS || strcmp(a->aside, b->aside) == 0);
 }
 
 /* Room came or went there: what the scheduler said of it is old. */
@@ -153,9 +156,10 @@ void nodes_put(void *records, const json_t *o, bool gone)
 {
     struct records *r = records;
     struct pods_store *s = r->store;
-    struct knode *n = pods_node_read(o, s->rules), *old;
+    struct knode *n, *old;
 
     pthread_mutex_lock(&s->lock);
+    n = pods_node_read(o, s->rules); /* the rules may change */
     if (!n) {
         s->garbled++;
         pthread_mutex_unlock(&s->lock);
@@ -214,13 +218,6 @@ void daemons_put(void *records, const json_t *o, bool gone)
     item_put(records, d ? &d->item : NULL, gone, false);
 }
 
-void groups_put(void *records, const json_t *o, bool gone)
-{
-    struct pod_group *g = pods_group_read(o);
-
-    item_put(records, g ? &g->item : NULL, gone, true);
-}
-
 #define OBJECTS_PUT(kind, read, urgent) \
     void kind##_put(void *records, const json_t *o, bool gone) \
     { \
@@ -229,11 +226,47 @@ void groups_put(void *records, const json_t *o, bool gone)
         item_put(records, x, gone, urgent); \
     }
 
+OBJECTS_PUT(groups, pods_group_read, true)
+OBJECTS_PUT(queues, pods_queue_read, true)
 OBJECTS_PUT(volumes, pods_volume_read, true)
 OBJECTS_PUT(claims, pods_claim_read, true)
 OBJECTS_PUT(classes, pods_class_read, true)
 OBJECTS_PUT(csi, pods_csi_read, true)
 OBJECTS_PUT(spaces, pods_space_read, false)
+OBJECTS_PUT(services, pods_service_read, false)
+OBJECTS_PUT(controllers, pods_controller_read, false)
+OBJECTS_PUT(replicas, pods_replicas_read, false)
+OBJECTS_PUT(stateful, pods_stateful_read, false)
+
+/* The ConfigMap that the scheduler's settings are in. */
+void maps_put(void *records, const json_t *o, bool gone)
+{
+    struct pods_store *s = ((struct records *)records)->store;
+    struct err err = {0};
+    struct profiles *p = gone ? NULL : profiles_of_map(o, &err);
+    char *text = json_dumps(json_object_get(o, "data"),
+                            JSON_COMPACT | JSON_SORT_KEYS);
+
+    pthread_mutex_lock(&s->lock);
+    if (!gone && text && s->profiles_text &&
+        strcmp(text, s->profiles_text) == 0) { /* listed again */
+        free(text);
+        profiles_free(p);
+        pthread_mutex_unlock(&s->lock);
+        return;
+    }
+    free(s->profiles_text);
+    s->profiles_text = gone ? NULL : text;
+    if (gone)
+        free(text);
+    profiles_free(s->profiles);
+    free(s->profiles_wrong);
+    s->profiles = p;
+    s->profiles_wrong = p ? NULL : mem_strdup(gone ? "it is gone" : err.text);
+    s->relist_pods = true; /* they are read by them */
+    changed(s, true);
+    pthread_mutex_unlock(&s->lock);
+}
 
 /* ---- the whole */
 
@@ -261,12 +294,6 @@ static void daemon_free(struct pods_store *s, struct item *x)
     free(x);
 }
 
-static void group_free(struct pods_store *s, struct item *x)
-{
-    (void)s;
-    free(x);
-}
-
 static const struct {
     size_t at; /* its struct records in the store */
     void (*free)(struct pods_store *s, struct item *x);
@@ -278,13 +305,19 @@ static const struct {
     KIND(pods, pod_free),
     KIND(nodes, node_free),
     KIND(daemons, daemon_free),
-    KIND(groups, group_free),
-    KIND(volcano, group_free),
+    KIND(groups, records_object_free),
+    KIND(volcano, records_object_free),
+    KIND(queues, records_object_free),
     KIND(volumes, records_object_free),
     KIND(claims, records_object_free),
     KIND(classes, records_object_free),
     KIND(csi, records_object_free),
     KIND(spaces, records_object_free),
+    KIND(services, records_object_free),
+    KIND(controllers, records_object_free),
+    KIND(replicas, records_object_free),
+    KIND(stateful, records_object_free),
+    KIND(maps, records_object_free),
 #undef KIND
 };
 
@@ -315,6 +348,9 @@ void pods_store_done(struct pods_store *s)
     }
     hash_done(&s->shapes);
     hash_done(&s->labels);
+    profiles_free(s->profiles);
+    free(s->profiles_wrong);
+    free(s->profiles_text);
     pthread_cond_destroy(&s->wake);
     pthread_mutex_destroy(&s->lock);
 }

@@ -116,13 +116,8 @@ struct qtys pods_qtys_copy(struct arena *a, struct qtys q)
 
 struct qtys pods_qtys_join(struct arena *a, struct qtys x, struct qtys y)
 {
-    struct qty *v = ARENA_ARRAY(a, struct qty, x.n + y.n);
-
-    if (x.n)
-        memcpy(v, x.v, x.n * sizeof *v);
-    if (y.n)
-        memcpy(v + x.n, y.v, y.n * sizeof *v);
-    return (struct qtys){v, x.n + y.n};
+    return (struct qtys){arena_join(a, x.v, x.n, y.v, y.n, sizeof *x.v),
+                         x.n + y.n};
 }
 
 struct names pods_names_copy(struct arena *a, struct names n)

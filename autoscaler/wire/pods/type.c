@@ -306,6 +306,25 @@ static void daemon_take(struct fit *f, const struct daemon_need *d)
     }
 }
 
+/* Static pods that each node of its like has, a new one has too. */
+static void fixed_take(struct fit *f)
+{
+    const struct qtys *first = &f->like[0]->fixed;
+
+    for (uint32_t r = 0; r < first->n; r++) {
+        const char *name = first->v[r].name;
+        int64_t least = first->v[r].amount, *has = amount_of(f, name);
+
+        for (uint32_t i = 1; i < f->n_like; i++) {
+            int64_t x = pods_amount(&f->like[i]->fixed, name);
+
+            least = x < least ? x : least;
+        }
+        if (has && least > 0)
+            *has -= least < *has ? least : *has;
+    }
+}
+
 /* What a column has left where these pods run. */
 static int64_t column_left(const struct column *c, uint8_t bits, int64_t left)
 {
@@ -455,7 +474,8 @@ static void amount_usual(struct fit *f, const char *name, int64_t amount)
 
 void pods_type_fit(const struct source_view *view,
                    const struct source_node *const *like, uint32_t n_like,
-                   struct pairs cloud, struct arena *arena, struct snap_type *t)
+                   struct pods_cloud cloud, struct arena *arena,
+                   struct snap_type *t)
 {
     struct fit f = {.arena = arena,
                     .view = view->pods,
@@ -471,12 +491,17 @@ void pods_type_fit(const struct source_view *view,
                t->machine && *t->machine ? "the configuration or the catalogue"
                                          : OF_FILE);
     }
-    labels_begin(&f, cloud);
+    for (uint32_t i = 0; i < cloud.resources.n; i++) {
+        set_amount(&f, cloud.resources.v[i].name, cloud.resources.v[i].amount);
+        origin(&f, cloud.resources.v[i].name, OF_CLOUD);
+    }
+    labels_begin(&f, cloud.labels);
     amount_usual(&f, "pods", DEFAULT_PODS);
     amount_usual(&f, "ephemeral-storage", DEFAULT_DISK);
     if (n_like) {
         learn_resources(&f);
         learn_labels(&f);
+        fixed_take(&f);
     } else if (view->pods->reserve) {
         reserve(&f);
     }

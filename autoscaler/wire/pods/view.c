@@ -86,9 +86,13 @@ static struct pod **pods_sort_out(struct builder *m, uint32_t *ret_n,
         if (*p->node)
             m->bound[m->n_bound++] = p;
         waiting += p->state == POD_DEMAND;
+        m->n_pending += p->state == POD_DEMAND || p->state == POD_WAITS;
+        m->any_gang = m->any_gang || *p->gang;
         if (p->state == POD_DEMAND || *p->gang || is_leaving(m, p))
             open[n++] = p;
         p->volumes = NULL;
+        if (p->state == POD_WAITS)
+            waits_count(m, p->aside, 1);
         if (p->state == POD_WAITS && *p->code) {
             pods_note(m, p, p->code, p->text);
             if (p->shape->code)
@@ -153,6 +157,10 @@ struct source_view *pods_view_make(const struct pods_view_in *in,
     view->n_crowded = m.n_crowded;
     view->notes = m.notes.v;
     view->n_notes = m.notes.n;
+    view->words = pods_words(&m, &view->n_words);
+    waits_end(&m);
+    view->counts = m.waits.v;
+    view->n_counts = m.waits.n;
     view->pods = extra;
     view->rays = pods_rays(&m, &view->n_rays);
     *ret_due = m.due_mono_ms;

@@ -108,6 +108,16 @@ void view_works_make(struct builder *m)
             work_make(m, m->nodes[i].shapes.v[k], &m->nodes[i].works.v[k]);
 }
 
+static void fixed_add(struct builder *m, struct view_node *n,
+                      const struct qtys *needs)
+{
+    for (uint32_t i = 0; i < needs->n; i++) {
+        int64_t *to = pods_sum_of(&n->fixed, m->arena, needs->v[i].name);
+
+        *to = amount_add(*to, needs->v[i].amount);
+    }
+}
+
 void view_pods_place(struct builder *m)
 {
     for (uint32_t i = 0; i < m->n_bound; i++) {
@@ -121,6 +131,8 @@ void view_pods_place(struct builder *m)
         n = &m->nodes[k->ix];
         use(n, &p->shape->needs);
         n->n_pods++;
+        if (p->fixed)
+            fixed_add(m, n, &p->shape->needs);
         if (p->daemon || p->fixed || (p->ending && n->lost))
             continue;
         n->busy++;
@@ -332,6 +344,8 @@ void view_node_make(struct builder *m, const struct view_node *n,
     /* One that is not ready and holds nothing is of no more use than that. */
     if (h->status == SOURCE_IDLE || (h->status == SOURCE_UNREADY && !n->busy))
         h->idle_ms = m->in->now_mono_ms - k->idle_since_ms;
+    h->fixed = pods_qtys_copy(
+        a, pods_sum_qtys((struct pods_sum *)(uintptr_t)&n->fixed, a));
     resources_make(m, n, h);
     settling_check(m, n, h);
     if (n->lost)

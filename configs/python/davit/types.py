@@ -292,10 +292,16 @@ class Head(TypedDict):
 
 
 class Stop(TypedDict):
-    kind: Literal["provider_auth", "type_refused", "offer_of_no_use", "call_hangs", "calls_used_up", "list_short", "launch_unanswered", "end_stuck", "ends_wait", "machines_held", "machines_unjoined", "nodes_unmatched", "node_claimed", "set_aside", "demand_left_out", "machines_missing", "another_head", "journal_copied", "provider_gone", "ends_held", "over_budget"]
+    kind: Literal["provider_auth", "type_refused", "offer_of_no_use", "call_hangs", "calls_used_up", "list_short", "launch_unanswered", "end_stuck", "ends_wait", "machines_held", "machines_unjoined", "nodes_unmatched", "node_claimed", "set_aside", "demand_left_out", "not_readable", "scheduler_differs", "machines_missing", "another_head", "journal_copied", "provider_gone", "ends_held", "over_budget"]
     subject: str
     text: str
     failing: bool
+
+
+class WaitingPods(TypedDict):
+    reason: str
+    count: int
+    text: str
 
 
 class Backoff(TypedDict):
@@ -477,6 +483,7 @@ class Status(TypedDict):
     plan: "StatusPlan"
     cost: "StatusCost"
     stops: List["Stop"]
+    waiting_pods: List["WaitingPods"]
     backoffs: List["Backoff"]
     failures: List["Failure"]
     providers: List["Provider"]

@@ -121,6 +121,15 @@ def test_offers_tell_taints(drive, cloud):
     assert got == {"t4": {"sku": "gpu:NoSchedule", "bare": ":NoExecute"}, "cpu": {}}
 
 
+def test_offers_tell_what_a_kubelet_leaves(drive, cloud):
+    cloud.pools["cpu"].props.update(maxPods=30, osDiskSizeGB=128)
+    cloud.pools["gpu"].props.update(osDiskSizeGB=0)
+    got = {o["type"]: o["resources"] for o in drive().call("offers")["offers"]}
+    # of a node of 128 GB: 119703055367 bytes are allocatable
+    assert got["cpu"]["pods"] == 30 and abs(got["cpu"]["ephemeral-storage"] - 119703055367) < 0.01 * 119703055367
+    assert "ephemeral-storage" not in got["t4"]
+
+
 def test_a_size_that_is_closed_to_us_in_one_zone(drive, cloud):
     cloud.skus[0]["restrictions"] = [{"type": "Zone", "values": ["westeurope"], "reasonCode": "NotAvailableForSubscription",
                                       "restrictionInfo": {"locations": ["westeurope"], "zones": ["2"]}}]

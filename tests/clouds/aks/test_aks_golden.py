@@ -110,7 +110,8 @@ def test_every_request_is_one_the_sdk_sends(drive, replay):
     assert [m["id"] for m in d.list()] == ["aks-gpu-12345678-vmss000000"]
     assert d.call("offers")["offers"] == [{"type": "t4", "zone": "", "spot": False, "available": True, "price": -1, "note": "", "most": 1,
                                            "quotas": {"westeurope StandardNCADSA100v4Family": [24, 24]},
-                                           "taints": {"nvidia.com/gpu": "present:NoSchedule"}}]
+                                           "taints": {"nvidia.com/gpu": "present:NoSchedule"},
+                                           "resources": {"CPU": 24, "GPU": 1, "memory": 220 << 30}}]
     assert d.end("aks-gpu-12345678-vmss000000")["status"] == "OK"
     # As after a failed raise, to see the scale set read too.
     pool = replay.replies["GET", next(p for m, p in replay.replies if m == "GET" and p.endswith("/agentPools"))]

@@ -459,6 +459,19 @@ def test_offers_tell_taints(cloud, tmp_path):
         assert o["taints"] == {"nvidia.com/gpu": "present:NoSchedule", "team": "ml:PreferNoSchedule"}
 
 
+def test_offers_tell_what_a_kubelet_leaves(cloud, tmp_path):
+    """Pods by interfaces and addresses; the group's tags go over it."""
+    cloud.fresh(gpu={})
+    with Drive(tmp_path, cloud, GPU % cloud.names["gpu"]) as d:
+        (o,) = d.call("offers")["offers"]
+        assert o["resources"]["pods"] == 58  # g5.xlarge of eni-max-pods.txt
+    cloud.fresh(gpu={"tags": {"k8s.io/cluster-autoscaler/node-template/resources/pods": "110",
+                              "k8s.io/cluster-autoscaler/node-template/resources/ephemeral-storage": "80Gi"}})
+    with Drive(tmp_path, cloud, GPU % cloud.names["gpu"]) as d:
+        (o,) = d.call("offers")["offers"]
+        assert o["resources"]["pods"] == 110 and o["resources"]["ephemeral-storage"] == 80 << 30
+
+
 def test_offers_tell_the_spot_price(cloud, tmp_path):
     cloud.fresh(cheap={"spot": True}, dear={})
     types = ("  spot: {provider: eks, pool: %(cheap)s, machine: g5.xlarge, max: 9, spot: true}\n"

@@ -303,6 +303,22 @@ def test_offers_tell_taints(drive, cloud):
     assert got == {"t4": {"nvidia.com/gpu": "present:NoSchedule"}, "cpu": {"team": "ml:PreferNoSchedule"}}
 
 
+def test_offers_tell_what_a_kubelet_leaves(drive, cloud):
+    def has(**more):
+        for p in cloud.pools.values():
+            p["config"].update(more)
+        return {o["type"]: o["resources"] for o in drive().call("offers")["offers"]}["cpu"]
+    plain = has()
+    # GKE's own example of 100 GB: 47060071478 bytes are allocatable
+    assert "pods" not in plain and abs(plain["ephemeral-storage"] - 47060071478) < 0.02 * 47060071478
+    cloud.pools["cpu"]["maxPodsConstraint"] = {"maxPodsPerNode": "32"}
+    got = has(diskSizeGb=20, linuxNodeConfig={"hugepages": {"hugepageSize2m": 512, "hugepageSize1g": 2}})
+    assert got["pods"] == 32 and got["hugepages-2Mi"] == 1 << 30 and got["hugepages-1Gi"] == 2 << 30
+    assert 6 << 30 < got["ephemeral-storage"] < 8 << 30
+    got = has(ephemeralStorageLocalSsdConfig={"localSsdCount": 2})
+    assert got["ephemeral-storage"] == 600 << 30
+
+
 def test_quotas(drive, cloud):
     """Of the pool's machine type and its accelerators, by region; without the right to read them there is no limit."""
     def offers(d):

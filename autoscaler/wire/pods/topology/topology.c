@@ -60,13 +60,8 @@ static struct pairs offer_labels(struct topo_fit *f, const struct snap_type *t,
 static struct taints taints_both(struct topo_fit *f, struct taints x,
                                  struct taints y)
 {
-    struct taint *v = ARENA_ARRAY(f->arena, struct taint, x.n + y.n);
-
-    if (x.n)
-        memcpy(v, x.v, x.n * sizeof *v);
-    if (y.n)
-        memcpy(v + x.n, y.v, y.n * sizeof *v);
-    return (struct taints){v, x.n + y.n};
+    return (struct taints){
+        arena_join(f->arena, x.v, x.n, y.v, y.n, sizeof *x.v), x.n + y.n};
 }
 
 static void place_values(struct topo_fit *f, struct place *p,
@@ -196,13 +191,8 @@ uint32_t place_holds(const struct place *p, const struct snap_alt *alts,
 
 static struct terms terms_join(struct arena *a, struct terms x, struct terms y)
 {
-    struct term *v = ARENA_ARRAY(a, struct term, x.n + y.n);
-
-    if (x.n)
-        memcpy(v, x.v, x.n * sizeof *v);
-    if (y.n)
-        memcpy(v + x.n, y.v, y.n * sizeof *v);
-    return (struct terms){v, x.n + y.n};
+    return (struct terms){arena_join(a, x.v, x.n, y.v, y.n, sizeof *x.v),
+                          x.n + y.n};
 }
 
 struct term_vec {

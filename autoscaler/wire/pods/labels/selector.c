@@ -2,14 +2,14 @@
  * selector.c - label conditions and taints by Kubernetes' rules.  See
  * inside.h.
  */
-#include "inside.h"
+#include "../inside.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../base/buf.h"
-#include "../../model/accel.h"
+#include "../../../base/buf.h"
+#include "../../../model/accel.h"
 
 /* Keys that were called something else once. */
 const char *pods_key_now(const char *key)

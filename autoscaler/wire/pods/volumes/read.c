@@ -1,19 +1,18 @@
 /*
- * volume_read.c - PersistentVolumes, claims, StorageClasses, CSINodes and
+ * read.c - PersistentVolumes, claims, StorageClasses, CSINodes and
  * namespaces to records.  See inside.h.
  */
-#include "inside.h"
+#include "../inside.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../base/alloc.h"
-#include "../../model/amount.h"
+#include "../../../base/alloc.h"
+#include "../../../model/amount.h"
 
 #define ZONE "topology.kubernetes.io/zone"
 
-/* A record of so many bytes, its strings in its arena; NULL: no name. */
-static void *object_new(const json_t *o, size_t size, struct arena **ret)
+void *object_new(const json_t *o, size_t size, struct arena **ret)
 {
     const json_t *meta = json_object_get(o, "metadata");
     const char *name = pods_text(meta, "name", NULL);

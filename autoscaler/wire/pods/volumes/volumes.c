@@ -6,12 +6,12 @@
  * VolumeRestrictions and NodeVolumeLimits (volumebinding/binder.go,
  * FindPodVolumes).  What we may not read is left to the scheduler's word.
  */
-#include "inside.h"
+#include "../inside.h"
 
 #include <string.h>
 
-#include "../../base/buf.h"
-#include "../../model/amount.h"
+#include "../../../base/buf.h"
+#include "../../../model/amount.h"
 
 #define MANY (INT64_C(1000000) * AMOUNT_ONE)
 
