@@ -11,7 +11,12 @@
 #include "settle.h"
 
 #define RECENT_KEY "ends/recent"
-enum { WINDOW_MS = 600000, RECENT_MAX = 65536 };
+enum {
+    WINDOW_MS = 600000,
+    RECENT_MAX = 65536,
+    WAVE_LEAST = 3, /* so many raylets may die at once, */
+    WAVE_SHARE = 10 /* or a tenth */
+};
 
 /* A clock that was set meanwhile makes none of them a thing to come. */
 void ends_open(struct ends *e)
@@ -131,6 +136,7 @@ static bool is_confirmed(const struct ends *e, const struct machine *m,
         /* a source is asked; without one the request that needed it ended */
         return e->sources->n || !m->adopted || m->adopted == ADOPTED_BY_PERSON;
     case REASON_END_ASKED: return true;
+    case REASON_END_FAILED: return !e->wave && source_has_dead(e->sources, m);
     case REASON_END_CONSOLIDATE: return true; /* has a pace of its own */
     default: return false;
     }
@@ -154,7 +160,7 @@ static void intent_dropped(struct fleet *f, const struct machine *gone)
 
 static void there_end(struct ends *e, struct machine *m)
 {
-    bool asks = e->sources->n > 0;
+    bool asks = e->sources->n > 0 && !source_has_dead(e->sources, m);
 
     machine_to(e->ledger, m, asks ? STATE_DRAINING : STATE_STOPPING);
     if (!asks)
@@ -199,8 +205,25 @@ void ends_planned(struct ends *e)
     }
 }
 
+/* A list that lacks so many at once is doubted, too (providers/lists.c). */
+static bool many_are_dead(const struct ends *e)
+{
+    uint32_t there = 0, dead = 0;
+
+    for (uint32_t i = 0; i < e->ledger->fleet.n; i++) {
+        const struct machine *m = e->ledger->fleet.v[i];
+
+        if (!m->ready_ms || m->state > STATE_READY)
+            continue;
+        there++;
+        dead += m->why == REASON_END_FAILED && source_has_dead(e->sources, m);
+    }
+    return dead > WAVE_LEAST && dead > there / WAVE_SHARE;
+}
+
 void ends_due(struct ends *e)
 {
+    e->wave = e->sources->n > 0 && many_are_dead(e);
     for (uint32_t i = 0; i < e->ledger->fleet.n; i++) {
         struct machine *m = e->ledger->fleet.v[i];
 

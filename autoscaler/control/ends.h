@@ -47,6 +47,8 @@ struct ends {
                                    * rose, and kept; not the brake's */
     bool rose;      /* there were such in the step before */
     bool shut;      /* from the first that was held to the release */
+    bool wave;      /* in this step: so many raylets are dead at once that who
+                     * says so may be wrong */
 };
 
 /* The fields before recent are set: reads what the journal has, so that a daemon

@@ -214,6 +214,14 @@ void head_machine_down(struct head *h, const char *id)
         node_end(m->node, false);
 }
 
+void head_node_dies(struct head *h, const char *machine)
+{
+    struct joined *m = machine_find(h, machine);
+
+    if (m && m->up && m->node)
+        node_end(m->node, false);
+}
+
 void head_node_restart(struct head *h, const char *machine)
 {
     struct joined *m = machine_find(h, machine);

@@ -130,6 +130,8 @@ void head_late(struct head *h, int64_t views_ms, int64_t drains_ms);
  * join again. */
 void head_restart(struct head *h);
 /* The machine's raylet dies and is started again on it, as another node. */
+/* Its raylet dies, and its machine stays. */
+void head_node_dies(struct head *h, const char *machine);
 void head_node_restart(struct head *h, const char *machine);
 /* It forgets the drains that it agreed to, and nothing else: such nodes take work
  * again; and for so long each that it agrees to, a moment later. */

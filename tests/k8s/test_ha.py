@@ -2,6 +2,7 @@
 import json
 import os
 import signal
+import subprocess
 import time
 
 import pytest
@@ -11,6 +12,7 @@ from lib.daemon import Daemon
 
 RIGHTS = [{"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get", "create", "update"]},
           {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "create", "patch"]}]
+STALL = os.path.join(os.path.dirname(__file__), "..", "integration", "aids", "stall.c")
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/default/leases/davit-demo"
 
 
@@ -96,6 +98,27 @@ def test_standby_answers_and_waits(plane, kubeconfig, tmp_path):
         status, body = p.b.call("GET", "/v1/status")
         assert status == 503 and body["error"]["code"] == "standby"
         assert p.b.call("POST", "/v1/request_resources", {"bundles": [{"GPU": 1}]})[0] == 503
+
+
+class Env:
+    """What a alone has in its environment."""
+
+    def __init__(self, **env):
+        self.env = env
+
+
+def test_a_leader_whose_loop_stands_gives_its_lease_up(plane, kubeconfig, tmp_path):
+    """Its keeper renews the lease all the while, so it must see that nothing is done; machines stay."""
+    stall, file = tmp_path / "stall.so", tmp_path / "stall"
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", stall, STALL, "-ldl"], check=True)
+    with Pair(tmp_path, kubeconfig, head=NO_HEAD, boot="1s", clocks=Env(LD_PRELOAD=str(stall), DAVIT_STALL_LOOP=str(file))) as p:
+        p.a.post({"owner": "me", "bundles": [{"GPU": 1}] * 2})
+        until(lambda: p.a.ready("t4") == 2, SOON, "no machines")
+        file.touch()
+        assert p.a.p.wait(PATIENCE) == 1
+        assert "the control loop stands still" in p.a.text() and "the lease is given up" in p.a.text()
+        until(lambda: leads(p.b), SOON, "the standby does not lead: " + p.b.text())
+        assert p.b.ready("t4") == 2 and len(living(p.machines())) == 2
 
 
 def test_killed_in_the_middle_of_a_scale_up(plane, kubeconfig, tmp_path):

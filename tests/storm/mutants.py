@@ -21,7 +21,7 @@ C = "autoscaler/control/"
 AS_IT_IS = "build/release/storm-as-it-is"
 # law, name, file, what stands there, what the mutant has; or tuples of both
 MUTANTS = [
-    (1, "ends_unasked", C + "ends.c", "bool asks = e->sources->n > 0;", "bool asks = e->sources->n > 99;"),
+    (1, "ends_unasked", C + "ends.c", "bool asks = e->sources->n > 0 &&", "bool asks = e->sources->n > 99 &&"),
     (1, "silence_is_consent", C + "sources/drain.c", "    m->tries++;\n    if (j->err.retry_after_ms > wait)",
      "    machine_to(s->ledger, m, STATE_STOPPING);\n    if (j->err.retry_after_ms > wait)"),
     (1, "deadline_halved", C + "observe.c", "    if (o->env->now_ms < until) {\n        env_wake_wall(o->env, until);\n        return;\n    }\n    machine_to(o->ledger, m, STATE_STOPPING);",
@@ -36,6 +36,7 @@ MUTANTS = [
     (1, "another_head_believed", C + "sources/another.c", "any_at_stake(s) &&", "!any_at_stake(s) &&"),
     (1, "head_forgotten_at_a_start", C + "ledger.c", "    value_open(l, HEAD_KEY,", "    if (!l->path)\n        value_open(l, HEAD_KEY,"),
     (6, "another_head_for_ever", C + "sources/claims.c", "any = n->status != SOURCE_DEAD &&", "any = n->status == SOURCE_DEAD &&"),
+    (1, "dead_at_once_are_ended", C + "ends.c", "return dead > WAVE_LEAST &&", "return dead > there + WAVE_LEAST &&"),
     # a machine is its id and its launch
     (1, "id_is_one_for_ever", "autoscaler/model/fleet.c", "            !launch_is_same(m->request_id, request_id))", "            (!launch_is_same(m->request_id, request_id) && !*m->id))"),
     (1, "old_node_is_its_own", C + "sources/claims.c", "return m->adopted ? INT64_MIN : m->created_ms;", "return INT64_MIN;"),

@@ -101,6 +101,8 @@ struct daemon *first(struct world *w);
     X(54, another_head) \
     X(54, another_head_at_a_start) \
     X(54, head_begins_anew) \
+    X(54, raylets_die_at_once) \
+    X(54, raylet_dies) \
     X(55, host_given_again) \
     X(55, host_given_again_with_ray) \
     X(55, host_given_again_after_a_death) \

@@ -166,6 +166,43 @@ const char *head_begins_anew(void)
     return NULL;
 }
 
+static void die(struct world *w, uint32_t n)
+{
+    struct cloud_machine *m;
+    struct cloud *c;
+
+    for (uint32_t i = 0; i < n && (m = world_machine(w, i, &c)); i++)
+        head_node_dies(w->head, m->id);
+}
+
+/* 54.  A head loses sight of five of six raylets at once.  It may be its fault: one
+ * machine goes in ten minutes, as limits.max_ends says, the others when a person
+ * lets them. */
+const char *raylets_die_at_once(void)
+{
+    struct world *w = busy(false, 6);
+
+    die(w, 5);
+    world_run(w, 9 * MINUTE);
+    if (w->ended != 1 || !is_stopped(w, "ends_held"))
+        return wrong("%u of 6 were ended, held: %d", w->ended,
+                     is_stopped(w, "ends_held"));
+    world_person(w, COMMAND_RELEASE);
+    world_run(w, 2 * MINUTE);
+    return w->ended == 5 ? NULL
+                         : wrong("%u were ended, not all five", w->ended);
+}
+
+/* 54.  Three die: each is ended, and its work has another machine. */
+const char *raylet_dies(void)
+{
+    struct world *w = busy(false, 6);
+
+    die(w, 3);
+    world_run(w, MINUTE);
+    return w->ended == 3 ? NULL : wrong("%u of 3 were ended", w->ended);
+}
+
 /* ---- an id is not one machine for ever */
 
 /* One machine, of one host that there is, that works. */

@@ -189,8 +189,10 @@ static void test_dies(void **state)
 
     (void)state;
     viewed(0, "s", &n, 1);
-    assert_int_equal(m->state, STATE_STOPPING);
+    assert_int_equal(m->state, STATE_READY); /* ends.c ends it */
     assert_int_equal(m->why, REASON_END_FAILED);
+    assert_true(source_has_dead(&rig.sources, m));
+    assert_true(rig_emitted("node.failed"));
 }
 
 /* A head that began anew knows nothing: that is no death. */

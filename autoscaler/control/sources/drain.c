@@ -195,9 +195,7 @@ static void look_first(struct sources *s, struct source *h, struct machine *m)
     const struct source_node *n = source_node_of(s, m);
 
     if (!source_is_fresh(s, h) || h->began_ms < m->drain_since_ms) {
-        sources_hurry(s);
-        s->looks_first =
-            true; /* the view brings another step, whatever is in it */
+        sources_hurry(s); /* read.c: it brings another step */
         return;
     }
     if (source_claims(s, m).contested || (n && n->status != SOURCE_DEAD))

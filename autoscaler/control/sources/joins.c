@@ -62,10 +62,9 @@ static void machine_dead(struct sources *s, struct machine *m, bool unknown,
         atomic_fetch_add(&s->env->metrics.ends, 1);
     } else if (unknown) {
         machine_unknown(s, m);
-    } else {
+    } else if (m->why != REASON_END_FAILED) { /* ends.c ends it */
         err_set(&e, ST_BROKEN, "its raylet died");
         machine_died(s->ledger, m, &e);
-        machine_to(s->ledger, m, STATE_STOPPING);
     }
 }
 

@@ -116,6 +116,13 @@ bool sources_seen_since(const struct sources *s, int64_t since_ms)
            (h->ops->waits ? h->read_ms > since_ms : h->began_ms >= since_ms);
 }
 
+bool source_has_dead(const struct sources *s, const struct machine *m)
+{
+    const struct source_node *n = source_node_of(s, m);
+
+    return n && n->status == SOURCE_DEAD && strcmp(n->node_id, m->ray_id) == 0;
+}
+
 bool source_drains_still(const struct sources *s, const struct machine *m)
 {
     struct source_claims c = source_claims(s, m);

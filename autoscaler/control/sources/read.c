@@ -124,8 +124,7 @@ static void view_taken(struct sources *s, struct source *h,
     struct source_view *before;
 
     s->env->news = s->env->news || !h->view || h->failures > 0 ||
-                   s->looks_first || !source_view_same(h->view, j->view);
-    s->looks_first = false;
+                   !source_view_same(h->view, j->view);
     if (h->failures >= FAILURES_EMITTED || !h->view || *h->problem)
         emit(s->env, "source.up", h->address, "", "session %s, %u nodes",
              j->view->session, j->view->n_nodes);

@@ -69,7 +69,6 @@ struct sources {
     const struct configuration *conf;
     struct source all[SOURCES]; /* the Ray head first */
     uint32_t n;
-    bool looks_first; /* something that is to end waits for a view */
 };
 
 /* ---- sources.c: opening, and the call that fits an answer */
@@ -112,6 +111,8 @@ const char *claims_other(const struct source_claims *c,
 bool sources_seen_since(const struct sources *s, int64_t since_ms);
 /* By the last view: is it drained still, as was agreed?  A node that is in no view
  * any more has not come back to use. */
+/* Does the last view have its node, and as dead? */
+bool source_has_dead(const struct sources *s, const struct machine *m);
 bool source_drains_still(const struct sources *s, const struct machine *m);
 const struct source_node *source_node_named(const struct source *h,
                                             const char *name);
