@@ -108,6 +108,60 @@ static const char *fits_alone(const struct view *v, uint32_t bundle)
     }
 }
 
+/* The values that a label has among the offers of all types. */
+static uint32_t values_of(struct view *v, const char *key, const char ***ret)
+{
+    uint32_t n = 0, most = 0;
+
+    for (uint32_t t = 0; t < v->s->n_types; t++)
+        most += v->s->types[t].n_offers;
+    *ret = ARENA_ARRAY(&v->arena, const char *, most + 1);
+    for (uint32_t t = 0; t < v->s->n_types; t++)
+        for (uint32_t i = 0; i < v->s->types[t].n_offers; i++) {
+            const struct pb_offer *o =
+                &v->s->offers[v->s->types[t].first_offer + i];
+
+            for (uint32_t k = 0; k < o->n_labels; k++)
+                if (n < most &&
+                    strcmp(view_str(v, v->s->labels[o->first_label + k].key),
+                           key) == 0)
+                    (*ret)[n++] = view_str(
+                        v, v->s->labels[o->first_label + k].value);
+        }
+    return n;
+}
+
+/* "; did you mean T4?" of a value that no node type has, or "". */
+static const char *value_meant(struct view *v, const struct pb_term *t)
+{
+    const char **there, *right = NULL;
+    uint32_t n = values_of(v, view_str(v, t->key), &there);
+
+    for (uint32_t i = 0; t->op == TERM_IN && i < t->n_values; i++) {
+        const char *wanted = view_str(v, v->s->term_values[t->first_value + i]);
+
+        for (uint32_t k = 0; k < n; k++)
+            if (strcmp(there[k], wanted) == 0)
+                return "";
+        right = right ? right : suggest(wanted, there, n);
+    }
+    return right ? arena_printf(&v->arena, "; did you mean %s?", right) : "";
+}
+
+/* "; did you mean GPU with accelerator_type=A100?" */
+static const char *product_meant(struct view *v, const char *name)
+{
+    const char **there;
+    uint32_t n = values_of(v, ACCEL_LABEL, &there);
+
+    for (uint32_t i = 0; i < n; i++)
+        if (strcmp(there[i], accel_type_canonical(name)) == 0)
+            return arena_printf(&v->arena,
+                                "; did you mean GPU with accelerator_type=%s?",
+                                there[i]);
+    return NULL;
+}
+
 /* "; did you mean GPU?" of a resource that no node type has, or "". */
 static const char *meant_text(struct view *v, uint32_t column)
 {
@@ -126,6 +180,8 @@ static const char *meant_text(struct view *v, uint32_t column)
         if (has)
             there[n++] = view_str(v, v->s->columns[c].name);
     }
+    if (!right && product_meant(v, name))
+        return product_meant(v, name);
     if (!right)
         right = suggest_within(name, there, n, strlen(name) > 4 ? 2 : 0);
     return right ? arena_printf(&v->arena, "; did you mean %s?", right) : "";
@@ -160,6 +216,7 @@ static const char *nearest_text(struct view *v, uint32_t bundle,
                    view_label_name(view_str(v, term->key)));
         if (value)
             buf_printf(&b, "=%s", value);
+        buf_str(&b, value_meant(v, term));
     }
     if (b.n == 0)
         buf_str(&b, fits_alone(v, bundle));

@@ -430,6 +430,30 @@ static void nodes_say_why(void **state)
     json_decref(r);
 }
 
+static void names_of_accelerators_are_guessed(void **state)
+{
+    static const char *const cases[][2] = {
+        {"{\"bundles\":[{\"GPU\":1,\"accelerator_type\":\"T44\"}]}",
+         "did you mean T4?"},
+        {"{\"bundles\":[{\"T4\":1}]}",
+         "did you mean GPU with accelerator_type=T4?"},
+        {"{\"bundles\":[{\"GPU\":9,\"accelerator_type\":\"T4\"}]}",
+         "t4 lacks GPU (9 needed, 1 there)"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct snapshot *f = fresh();
+        json_t *r;
+
+        world_ask(&page->arena, f, "u", cases[i][0]);
+        world_plan(page);
+        r = render(do_reply, "u");
+        has(text_at(r, "infeasible.0.text"), cases[i][1]);
+        json_decref(r);
+    }
+}
+
 /* It says when it goes, or what keeps it, and never a time at which it stays. */
 static void idle_nodes_say_when_they_go(void **state)
 {
@@ -766,6 +790,7 @@ int main(void)
         cmocka_unit_test(a_gang_that_fits_nowhere),
         cmocka_unit_test(waiting_names_the_limit),
         cmocka_unit_test(nodes_say_why),
+        cmocka_unit_test(names_of_accelerators_are_guessed),
         cmocka_unit_test(idle_nodes_say_when_they_go),
         cmocka_unit_test(why_finds_both_kinds),
         cmocka_unit_test(page_without_plan),
