@@ -576,6 +576,33 @@ static void test_small_last_bin(void **state)
     arena_done(&arena);
 }
 
+/* One bin than which nothing costs less is proved by that alone, in no time. */
+static void test_one_bin_is_enough(void **state)
+{
+    struct arena arena = {0};
+    struct cover_plan plan;
+    struct made m;
+
+    (void)state;
+    frame(&m);
+    for (uint32_t t = 0; t < 20; t++)
+        add_bin(&m, 8 + t, 32, 1 + t / 4, 1000 + 100 * t);
+    add_item(&m, 4 * AMOUNT_ONE, 0, AMOUNT_ONE, 1);
+    add_item(&m, AMOUNT_ONE, AMOUNT_ONE, 0, 2);
+    cover_first(&m.p, &arena, &plan);
+    assert_int_equal(judge(&m, &plan), 0);
+    assert_int_equal(plan.cost, 1000);
+    assert_int_equal(plan.bound, 1000);
+    assert_int_equal(plan.proof.n_least, 1);
+    assert_in_range(plan.work, 1, 20000);
+    /* where a dearer one is needed that holds more, the cheapest proves nothing */
+    m.items[1].count = 20;
+    cover_first(&m.p, &arena, &plan);
+    assert_int_equal(judge(&m, &plan), 0);
+    assert_int_equal(plan.proof.n_least, 0);
+    arena_done(&arena);
+}
+
 static void test_nothing(void **state)
 {
     struct arena arena = {0};
@@ -896,6 +923,7 @@ int main(void)
         cmocka_unit_test(test_count_does_not_matter),
         cmocka_unit_test(test_devices),
         cmocka_unit_test(test_small_last_bin),
+        cmocka_unit_test(test_one_bin_is_enough),
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_bound_of_many_shapes),
         cmocka_unit_test(test_bound_of_large_problem),

@@ -127,8 +127,8 @@ static void worth_note(struct candidate *d, const struct purchase *q,
 {
     const uint32_t n = d->t->s->n_shapes;
 
-    if (!proof->worth)
-        return;
+    if (!proof->worth || proof->n_least)
+        return; /* seats are worth something, not items */
     if (!d->worth)
         d->worth = ARENA_ARRAY(d->arena, double, SIDES *n);
     for (uint32_t i = 0; i < q->p.n_items; i++) {
@@ -172,7 +172,7 @@ static void answer_find(struct candidate *d, struct purchase *q,
     memory_first(d->t->memory, &q->p, d->arena, ret);
     d->work += ret->work;
     d->cover_shapes += n;
-    if (d->budget > 0) {
+    if (d->budget > 0 && ret->bound < ret->cost) {
         steps = n < d->share_of ? d->budget / d->share_of * n : d->budget;
         steps = steps < enough ? steps : enough;
         first = *ret;

@@ -2,10 +2,12 @@
  * first.c - the first plan: the greedy, each bin then made as small as its
  * content; then, again and again, the worst bins are given back and bought anew.
  *
- * How often is decided by the size of the problem, in counted work, never by a
- * clock; near its bound it ends sooner.
+ * One bin than which nothing costs less is a plan at once.  How often is decided by
+ * the size of the problem, in counted work, never by a clock; near its bound it ends
+ * sooner.
  */
 #include "first.h"
+#include "one.h"
 #include "prices.h"
 #include "rebuy.h"
 #include "weight.h"
@@ -169,6 +171,12 @@ void first_make(const struct cover_problem *p, bool bounded,
     prepare(&x, p, arena);
     weight_from_prices(&x.v, x.weight);
     complete(&x, x.weight, false);
+    if (bounded && x.best.pattern.n == 1) {
+        partial_export(&x.best, ret);
+        ret->work = x.work;
+        if (one_bin(&x.v, ret))
+            return;
+    }
     n_left = x.best.n_left;
     if (bounded) {
         bound(&x);

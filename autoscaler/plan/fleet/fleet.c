@@ -234,7 +234,8 @@ static struct found found_bought(const struct candidate *best,
     for (uint32_t i = 0; i < f->p.n_items; i++)
         from[i] = f->side[i] * best->t->s->n_shapes + f->shape[i];
     ret.proof = cover_proof_map(&best->proof, from, f->p.n_items, best->arena);
-    ret.proof.worth = hint;
+    if (hint)
+        ret.proof.worth = hint;
     return ret;
 }
 
