@@ -23,6 +23,7 @@ enum what { FIRST, IMPROVED, BOUND, DUALS, BASE /* + its number */ };
 struct question { /* of a problem of the kind */
     enum what what;
     uint64_t missing, budget;
+    int64_t enough;
     const struct cover_item *items; /* their counts */
     const double *hint;             /* per item, or NULL */
 };
@@ -33,6 +34,7 @@ struct memory_answer {
     uint64_t plan;      /* that asked for it last */
     enum what what;
     uint64_t missing, budget;
+    int64_t enough;
     const uint32_t *counts;
     const double *hint;
     struct cover_plan said; /* of a bound: bound, proof and work alone */
@@ -256,7 +258,8 @@ static bool same(const struct memory_answer *a, const struct question *q,
                  uint32_t n)
 {
     if (a->what != q->what || a->missing != q->missing ||
-        a->budget != q->budget || !a->hint != !q->hint)
+        a->budget != q->budget || a->enough != q->enough ||
+        !a->hint != !q->hint)
         return false;
     for (uint32_t i = 0; i < n; i++)
         if (a->counts[i] != q->items[i].count)
@@ -315,6 +318,7 @@ static void keep(struct memory *m, struct memory_kind *kind,
                                 .what = q->what,
                                 .missing = q->missing,
                                 .budget = q->budget,
+                                .enough = q->enough,
                                 .counts = counts};
     if (q->hint)
         a->hint = arena_copy(&arena, q->hint, n * sizeof *q->hint);
@@ -445,28 +449,30 @@ static void bound_of(struct memory *m, struct memory_kind *kind,
 
     *ret = (struct cover_plan){0};
     if (!cover_rounded(p, arena, &rounded)) {
-        ret->bound = cover_bound(p, q->missing, q->hint, q->budget, arena,
-                                 &ret->work, &ret->proof);
+        ret->bound = cover_bound(p, q->missing, q->hint, q->enough, q->budget,
+                                 arena, &ret->work, &ret->proof);
         return;
     }
     layout = layout_of(m, kind, p, arena);
     duals = duals_of(m, kind, &rounded, layout, arena);
     ret->bound = cover_bound_from(p, layout, &duals, q->missing, q->hint,
-                                  q->budget, arena, &ret->work, &ret->proof);
+                                  q->enough, q->budget, arena, &ret->work,
+                                  &ret->proof);
 }
 
 int64_t memory_bound(struct memory *m, const struct cover_problem *p,
-                     uint64_t missing, const double *hint, uint64_t budget,
-                     struct arena *arena, uint64_t *work,
+                     uint64_t missing, const double *hint, int64_t enough,
+                     uint64_t budget, struct arena *arena, uint64_t *work,
                      struct cover_proof *ret_proof)
 {
-    const struct question q = {BOUND, missing, budget, p->items, hint};
+    const struct question q = {BOUND, missing, budget, enough, p->items, hint};
     const struct memory_answer *a;
     struct memory_kind *kind;
     struct cover_plan said;
 
     if (!m)
-        return cover_bound(p, missing, hint, budget, arena, work, ret_proof);
+        return cover_bound(p, missing, hint, enough, budget, arena, work,
+                           ret_proof);
     kind = kind_of(m, p, arena);
     a = recall(m, kind, &q);
     if (a) {

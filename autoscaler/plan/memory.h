@@ -47,8 +47,8 @@ void memory_improve(struct memory *m, const struct cover_problem *p,
                     const struct cover_plan *first, uint64_t budget,
                     struct arena *arena, struct cover_plan *ret);
 int64_t memory_bound(struct memory *m, const struct cover_problem *p,
-                     uint64_t missing, const double *hint, uint64_t budget,
-                     struct arena *arena, uint64_t *work,
+                     uint64_t missing, const double *hint, int64_t enough,
+                     uint64_t budget, struct arena *arena, uint64_t *work,
                      struct cover_proof *ret_proof);
 
 #endif

@@ -192,8 +192,8 @@ static int64_t placed_bound(const struct cover_problem *p,
     for (uint32_t i = 0; i < p->n_items; i++)
         items[i].count -= plan->unplaced[i];
     placed.items = items;
-    bound = cover_bound(&placed, 0, plan->proof.worth, (uint64_t)steps, arena,
-                        &work, NULL);
+    bound = cover_bound(&placed, 0, plan->proof.worth, INT64_MAX,
+                        (uint64_t)steps, arena, &work, NULL);
     return bound > plan->bound ? bound : plan->bound;
 }
 
@@ -244,7 +244,7 @@ int main(int argc, char **argv)
     for (uint32_t i = 0; i < in.p.n_items; i++)
         unplaced += best.unplaced[i];
     if (bound_ms > 0)
-        bound = cover_bound(&in.p, unplaced, NULL,
+        bound = cover_bound(&in.p, unplaced, NULL, INT64_MAX,
                             (uint64_t)(bound_ms * (double)COVER_STEPS_PER_MS),
                             &arena, &bound_work, NULL);
     placed = placed_bound(&in.p, &best, unplaced, budget_ms, &arena);

@@ -358,8 +358,8 @@ static void give(const struct made *m, const struct cover_plan *first,
                  struct given *last)
 {
     uint64_t had = unplaced(m, &last->plan), left, work = 0;
-    int64_t more = cover_bound(&m->p, unplaced(m, first), NULL, budget, arena,
-                               &work, NULL);
+    int64_t more = cover_bound(&m->p, unplaced(m, first), NULL, INT64_MAX,
+                               budget, arena, &work, NULL);
     struct cover_plan plan;
 
     cover_improve(&m->p, first, budget, arena, &plan);
@@ -839,8 +839,8 @@ static void test_bound_of_large_problem(void **state)
         assert_true(cover_rounded(&m.p, &arena, &rounded));
         assert_int_not_equal(rounded.items[0].count, MANY);
         for (uint32_t missing = 0; missing < 400; missing += 100) {
-            int64_t bound = cover_bound(&m.p, missing, NULL, 0, &arena, &work,
-                                        &proof);
+            int64_t bound = cover_bound(&m.p, missing, NULL, INT64_MAX, 0,
+                                        &arena, &work, &proof);
 
             assert_true(bound <= cost - missing * dear);
             assert_true(bound * 100 >= (cost - missing * dear) * 98);
@@ -873,8 +873,8 @@ static void test_bounds_of_large_problems(void **state)
         large += cover_rounded(&m.p, &arena, &other);
         cover_first(&m.p, &arena, &first);
         cover_improve(&m.p, &first, 4000000, &arena, &plan);
-        bound = cover_bound(&m.p, unplaced(&m, &plan), NULL, 0, &arena, &work,
-                            NULL);
+        bound = cover_bound(&m.p, unplaced(&m, &plan), NULL, INT64_MAX, 0,
+                            &arena, &work, NULL);
         if (bound > plan.cost || first.bound > plan.cost)
             fail_msg("case %llu: bounds of %lld and %lld, the plan costs %lld",
                      (unsigned long long)k, (long long)bound,

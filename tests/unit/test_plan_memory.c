@@ -590,8 +590,8 @@ static void test_full(void **state)
     assert_int_equal(a.bound, b.bound);
     assert_int_equal(a.work, b.work);
     assert_int_equal(
-        memory_bound(NULL, &p, 0, NULL, 0, &arena, &work, &proof),
-        memory_bound(&full, &p, 0, NULL, 0, &arena, &again, &proof));
+        memory_bound(NULL, &p, 0, NULL, INT64_MAX, 0, &arena, &work, &proof),
+        memory_bound(&full, &p, 0, NULL, INT64_MAX, 0, &arena, &again, &proof));
     assert_int_equal(work, again);
     assert_true(!full.first && full.known == 0 && full.asked > 2);
     memory_done(&full);

@@ -35,6 +35,7 @@ struct certify {
     struct partial trial;
     struct space space;
     double *worth;
+    int64_t enough; /* a bound of that is all there is */
 };
 
 /* hint: per item of the view, or NULL. */
@@ -75,9 +76,12 @@ static double by_program(struct certify *x, uint64_t missing,
     g->missing = missing;
     g->whole = !missing;
     g->stop = budget;
+    g->enough = (double)x->enough;
     if (hint)
         bound_try(g, hint);
-    for (uint32_t k = 0; k < STAGES && !generate_stopped(g) && !tight(g); k++)
+    for (uint32_t k = 0;
+         k < STAGES && !generate_stopped(g) && !tight(g) && !proof_enough(g);
+         k++)
         if (stage_end(k) > generate_work(g))
             proof_stage(g, stage_end(k) - generate_work(g), stage_end(k));
     proof_done(g);
@@ -198,7 +202,7 @@ static int64_t prove_few(struct certify *x, uint64_t missing,
     few = x->v.n_items <= FEW_SHAPES && budget > 0;
     if (few)
         better = by_duals(x, missing, hint, budget, work, &other);
-    if (!few || !all_proved(x, better))
+    if (!few || (better < x->enough && !all_proved(x, better)))
         bound = by_prices(x, duals, missing, steps, work, proof);
     if (!few && budget > 0)
         better = by_duals(x, missing, hint, budget, work, &other);
@@ -233,19 +237,21 @@ static int64_t prove(struct certify *x, uint64_t missing, const double *hint,
 int64_t cover_bound_from(const struct cover_problem *p,
                          const struct cover_layout *layout,
                          const struct cover_duals *duals, uint64_t missing,
-                         const double *hint, uint64_t budget,
+                         const double *hint, int64_t enough, uint64_t budget,
                          struct arena *arena, uint64_t *work,
                          struct cover_proof *ret_proof)
 {
     struct certify *x = ARENA_NEW(arena, struct certify);
 
+    x->enough = enough;
     view_again(&layout->v, p, arena, &x->v);
     return prove(x, missing, hint, budget, duals, work, ret_proof);
 }
 
 int64_t cover_bound(const struct cover_problem *p, uint64_t missing,
-                    const double *hint, uint64_t budget, struct arena *arena,
-                    uint64_t *work, struct cover_proof *ret_proof)
+                    const double *hint, int64_t enough, uint64_t budget,
+                    struct arena *arena, uint64_t *work,
+                    struct cover_proof *ret_proof)
 {
     const struct cover_layout *layout;
     struct cover_problem rounded;
@@ -255,10 +261,11 @@ int64_t cover_bound(const struct cover_problem *p, uint64_t missing,
     if (cover_rounded(p, arena, &rounded)) {
         layout = cover_layout(p, arena);
         cover_duals(&rounded, layout, arena, &duals);
-        return cover_bound_from(p, layout, &duals, missing, hint, budget, arena,
-                                work, ret_proof);
+        return cover_bound_from(p, layout, &duals, missing, hint, enough,
+                                budget, arena, work, ret_proof);
     }
     x = ARENA_NEW(arena, struct certify);
+    x->enough = enough;
     view_make(p, arena, &x->v);
     return prove(x, missing, hint, budget, NULL, work, ret_proof);
 }

@@ -133,11 +133,13 @@ void cover_improve(const struct cover_problem *p,
  * `missing` items out.  Nodes that are there are bins of price 0 (or of their
  * own price, for the cost of all) with a max; where part of a device is free on
  * one, it must be given as a whole one here.  hint: worths to try first, or
- * NULL.  Not lower with more budget; adds the counted steps to *work.  ret_proof
+ * NULL.  enough: what a plan that is known costs, beyond which nothing is to be proved;
+ * INT64_MAX.  Not lower with more budget; adds the counted steps to *work.  ret_proof
  * (may be NULL) is for the demand as a whole. */
 int64_t cover_bound(const struct cover_problem *p, uint64_t missing,
-                    const double *hint, uint64_t budget, struct arena *arena,
-                    uint64_t *work, struct cover_proof *ret_proof);
+                    const double *hint, int64_t enough, uint64_t budget,
+                    struct arena *arena, uint64_t *work,
+                    struct cover_proof *ret_proof);
 
 /* The proof for n other items: what is item i there is from[i] here (UINT32_MAX:
  * none; NULL: the same). */
@@ -194,7 +196,7 @@ void cover_first_from(const struct cover_problem *p,
 int64_t cover_bound_from(const struct cover_problem *p,
                          const struct cover_layout *layout,
                          const struct cover_duals *duals, uint64_t missing,
-                         const double *hint, uint64_t budget,
+                         const double *hint, int64_t enough, uint64_t budget,
                          struct arena *arena, uint64_t *work,
                          struct cover_proof *ret_proof);
 

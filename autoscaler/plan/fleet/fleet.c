@@ -201,7 +201,8 @@ static struct found launches_bound(const struct candidate *best,
     if (launches.bound < best->bought_cost && f->any_optional) {
         struct cover_problem p = launches_problem(best, f);
         int64_t bound = memory_bound(best->t->memory, &p, 0, fleet->proof.worth,
-                                     steps, best->arena, &plan->work, &proof);
+                                     best->bought_cost, steps, best->arena,
+                                     &plan->work, &proof);
 
         found_try(&launches, bound, &proof);
     }
@@ -272,8 +273,8 @@ void fleet_bound(const struct candidate *best, const struct candidate *base,
     if (same_problem(best, &f))
         fleet = found_bought(best, &f, hint);
     if (f.cost > f.paid + fleet.bound) {
-        bound = memory_bound(best->t->memory, &f.p, 0, hint, steps, best->arena,
-                             &plan->work, &proof);
+        bound = memory_bound(best->t->memory, &f.p, 0, hint, f.cost - f.paid,
+                             steps, best->arena, &plan->work, &proof);
         found_try(&fleet, bound, &proof);
     }
     if (fleet.bound > f.cost - f.paid)

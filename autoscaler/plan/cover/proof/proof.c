@@ -31,6 +31,8 @@
 #define MIX_PART_LITTLE 40
 /* Of a stage, for prices of resources: as long as they have few rounds more. */
 #define ASSIGN_PART 20
+#define PARTS_FIRST \
+    16 /* the first look at what they prove is after so small a part */
 #define ASSIGN_PART_FEW 8
 #define ASSIGN_FEW (8 * COVER_STEPS_PER_MS)
 /* From stages on that end here the best prices of all are looked for. */
@@ -54,6 +56,12 @@
 #define BRANCH_PART 4
 #define SOLVED 1e-3
 
+/* Do prices of resources prove all that is to be proved? */
+static bool is_enough(const struct generate *g)
+{
+    return (double)view_whole(g->v, assign_bound(g->assign)) >= g->enough;
+}
+
 /* More rounds of the prices of resources; of no use once they are the best. */
 static void by_prices(struct generate *g, uint64_t steps)
 {
@@ -71,7 +79,11 @@ static void by_prices(struct generate *g, uint64_t steps)
     if (steps > g->stop - generate_work(g))
         steps = g->stop - generate_work(g);
     from = assign_work(g->assign);
-    assign_run(g->assign, from + steps);
+    for (uint64_t part = steps / PARTS_FIRST; part < steps && !is_enough(g);
+         part *= 2)
+        assign_run(g->assign, from + part);
+    if (!is_enough(g))
+        assign_run(g->assign, from + steps);
     g->extra += assign_work(g->assign) - from;
     bound = assign_bound(g->assign);
     if (bound <= g->bound || generate_stopped(g))
@@ -228,6 +240,13 @@ static void note_value(struct generate *g)
         g->value = lp_value(g->master.lp);
 }
 
+bool proof_enough(const struct generate *g)
+{
+    double bound = proof_best(g, NULL);
+
+    return bound > 0 && (double)view_whole(g->v, bound) >= g->enough;
+}
+
 void proof_stage(struct generate *g, uint64_t stage, uint64_t end)
 {
     const bool first = !g->done && end <= FIRST_UNTIL;
@@ -237,6 +256,8 @@ void proof_stage(struct generate *g, uint64_t stage, uint64_t end)
 
     if (first)
         by_all(g, stage, end);
+    if (proof_enough(g))
+        return;
     note_value(g);
     /* From the best that prices prove: worths keep their proportions. */
     groups = proof_far(g) && (g->settled || end > EXACT_FROM);
@@ -248,6 +269,8 @@ void proof_stage(struct generate *g, uint64_t stage, uint64_t end)
     until = generate_work(g) + stage * tenths / 10;
     g->done = generate_run(g, g->v->count, until, 1e-4,
                            g->master.is_cheap ? 0 : UINT32_MAX, true);
+    if (proof_enough(g))
+        return;
     note_value(g);
     until = generate_work(g) + stage / mix_part(g, end, seats);
     if (!first && !g->done) /* else they prove no more than the program does */

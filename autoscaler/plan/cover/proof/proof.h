@@ -25,6 +25,8 @@ bool proof_far(const struct generate *g);
 bool proof_behind(const struct generate *g);
 
 /* After the last stage. */
+/* Is as much proved as is to be (generate's `enough`)? */
+bool proof_enough(const struct generate *g);
 void proof_done(struct generate *g);
 
 /* Is there something that a later stage tries, or that is of use still? */
