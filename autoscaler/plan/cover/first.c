@@ -7,7 +7,6 @@
  * sooner.
  */
 #include "first.h"
-#include "one.h"
 #include "prices.h"
 #include "rebuy.h"
 #include "weight.h"
@@ -141,6 +140,61 @@ static void better_bound(struct first *x, uint64_t n_left)
     prices_better(&x->prices);
     x->work += x->prices.used;
 }
+
+/* ---- one bin, the cheapest of all that hold some item of it: most purchases of a
+ * running cluster are of one machine */
+
+/* The price of the cheapest bin that may hold it; -1: there is none. */
+static int64_t cheapest(const struct view *v, uint32_t item)
+{
+    int64_t least = -1;
+
+    for (uint32_t t = 0; t < v->n_bins; t++)
+        if (view_can(v, t, item) && (least < 0 || v->price[t] < least))
+            least = v->price[t];
+    return least;
+}
+
+static bool is_one(const struct view *v, const struct cover_plan *plan)
+{
+    if (plan->n_patterns != 1 || plan->patterns[0].count != 1)
+        return false;
+    for (uint32_t i = 0; i < v->p->n_items; i++)
+        if (plan->unplaced[i])
+            return false;
+    return true;
+}
+
+/* A bin is needed for the item, and costs that much at least. */
+static void one_prove(const struct view *v, uint32_t item,
+                      struct cover_plan *plan)
+{
+    double *share = ARENA_ARRAY(v->arena, double, v->p->n_items);
+    struct cover_least *least = ARENA_NEW(v->arena, struct cover_least);
+
+    share[v->item_of[item]] = 1.0 / v->count[item];
+    *least = (struct cover_least){share, 1, (double)plan->cost};
+    view_proof(v, ARENA_ARRAY(v->arena, double, v->n_items), 0, &plan->proof);
+    plan->proof.least = least;
+    plan->proof.n_least = 1;
+    plan->bound = plan->cost;
+}
+
+/* True: nothing costs less than this plan, whose cost is its bound, with a proof.
+ * Otherwise it is left alone. */
+static bool one_bin(const struct view *v, struct cover_plan *plan)
+{
+    if (!is_one(v, plan))
+        return false;
+    for (uint32_t i = 0; i < v->n_items; i++)
+        if (cheapest(v, i) == plan->cost) {
+            one_prove(v, i, plan);
+            return true;
+        }
+    return false;
+}
+
+/* ---- more */
 
 /* Where the limits leave something out for want of bins, the fullest are tried, whatever
  * they cost: not before the prices of limits have been learnt, nor after there is no
