@@ -12,18 +12,15 @@
 
 #include "../base/alloc.h"
 #include "../base/clock.h"
+#include "../base/thread.h"
 #include "inside.h"
 
 struct pending_list *pending_list_new(void)
 {
     struct pending_list *list = MEM_NEW(struct pending_list);
-    pthread_condattr_t attr;
 
     pthread_mutex_init(&list->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&list->wake, &attr);
-    pthread_condattr_destroy(&attr);
+    thread_cond_init(&list->wake);
     list->refs = 1;
     return list;
 }

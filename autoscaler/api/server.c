@@ -15,6 +15,7 @@
 
 #include "../base/alloc.h"
 #include "../base/clock.h"
+#include "../base/thread.h"
 #include "inside.h"
 
 #define POOL 2
@@ -296,11 +297,8 @@ void server_stop(struct server *s)
     pthread_mutex_unlock(&s->events->lock);
     fd = quiesce(s->mhd);
     local = quiesce(s->local_mhd);
-    pthread_mutex_lock(&s->pending->lock);
-    s->pending->stopping = true;
-    pthread_cond_signal(&s->pending->wake);
-    pthread_mutex_unlock(&s->pending->lock);
-    pthread_join(s->reaper, NULL);
+    thread_stop(s->reaper, &s->pending->lock, &s->pending->wake,
+                &s->pending->stopping);
     pending_expire(s->pending, INT64_MAX, PENDING_STOPPED);
     listeners_end(s);
     /* nobody is suspended from here on: what comes now is refused */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "../base/alloc.h"
+#include "../base/thread.h"
 #include "inside.h"
 
 struct tasks {
@@ -73,11 +74,7 @@ void tasks_free(struct tasks *t)
 {
     if (!t)
         return;
-    pthread_mutex_lock(&t->lock);
-    t->stop = true;
-    pthread_cond_signal(&t->wake);
-    pthread_mutex_unlock(&t->lock);
-    pthread_join(t->thread, NULL);
+    thread_stop(t->thread, &t->lock, &t->wake, &t->stop);
     pthread_cond_destroy(&t->wake);
     pthread_mutex_destroy(&t->lock);
     free(t);

@@ -10,6 +10,7 @@
 
 #include "alloc.h"
 #include "clock.h"
+#include "thread.h"
 
 struct line {
     struct line *next;
@@ -70,17 +71,13 @@ static void *outbox_main(void *arg)
 struct outbox *outbox_new(size_t most, const struct outbox_ops *ops)
 {
     struct outbox *o = MEM_NEW(struct outbox);
-    pthread_condattr_t attr;
 
     o->ops = *ops;
     o->most = most;
     o->last = &o->first;
     pthread_mutex_init(&o->lock, NULL);
     pthread_cond_init(&o->wake, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&o->quiet, &attr);
-    pthread_condattr_destroy(&attr);
+    thread_cond_init(&o->quiet);
     if (!ops->wake && pthread_create(&o->thread, NULL, outbox_main, o) != 0)
         abort();
     return o;

@@ -16,6 +16,7 @@
 
 #include "alloc.h"
 #include "clock.h"
+#include "thread.h"
 
 struct slot {
     struct slot *next;
@@ -206,15 +207,11 @@ struct workers *workers_new(unsigned n_threads, unsigned max_stuck,
 {
     static const struct workers_ops ops = {pool_free, pool_submit, pool_check};
     struct pool *w = MEM_NEW(struct pool);
-    pthread_condattr_t attr;
 
     w->workers.ops = &ops;
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->work, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&w->ended, &attr);
-    pthread_condattr_destroy(&attr);
+    thread_cond_init(&w->ended);
     w->answers = answers;
     w->last = &w->first;
     w->max_stuck = max_stuck;

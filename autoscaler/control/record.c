@@ -16,6 +16,7 @@
 #include "../base/clock.h"
 #include "../base/log.h"
 #include "../base/outfile.h"
+#include "../base/thread.h"
 #include "../codec/codec.h"
 
 #define BYTES_MAX (INT64_C(256) << 20)
@@ -271,11 +272,7 @@ void record_close(struct record *r)
 {
     if (!r)
         return;
-    pthread_mutex_lock(&r->lock);
-    r->stop = true;
-    pthread_cond_signal(&r->wake);
-    pthread_mutex_unlock(&r->lock);
-    pthread_join(r->thread, NULL);
+    thread_stop(r->thread, &r->lock, &r->wake, &r->stop);
     pthread_cond_destroy(&r->wake);
     pthread_mutex_destroy(&r->lock);
     free(r->files.v);

@@ -140,6 +140,17 @@ static enum status pair_check(const struct generation *g, const char *path,
                   : ST_OK;
 }
 
+/* Anybody may read it. */
+static enum status pem_read(const char *path, const char *key, struct buf *text,
+                            gnutls_datum_t *ret, struct err *err)
+{
+    enum status s = secret_read(path, key, false, PEM_MAX, text, err);
+
+    if (s == ST_OK)
+        *ret = (gnutls_datum_t){(unsigned char *)text->s, (unsigned)text->n};
+    return s;
+}
+
 static enum status trust_read(struct generation *g, const char *path,
                               char **ret_text, struct err *err)
 {
@@ -150,10 +161,9 @@ static enum status trust_read(struct generation *g, const char *path,
 
     if (!*path)
         return ST_OK;
-    s = secret_read(path, "api.tls.client_ca", false, PEM_MAX, &text, err);
+    s = pem_read(path, "api.tls.client_ca", &text, &data, err);
     if (s != ST_OK)
         return s;
-    data = (gnutls_datum_t){(unsigned char *)text.s, (unsigned)text.n};
     rc = gnutls_x509_trust_list_init(&g->trust, 0);
     if (rc == 0)
         rc = gnutls_x509_trust_list_add_trust_mem(g->trust, &data, NULL,
@@ -184,10 +194,9 @@ static enum status crl_read(struct generation *g, const char *path,
     if (!g->trust)
         return err_set(err, ST_INVALID,
                        "api.tls.client_crl: needs client_ca, whose list it is");
-    s = secret_read(path, "api.tls.client_crl", false, PEM_MAX, &text, err);
+    s = pem_read(path, "api.tls.client_crl", &text, &data, err);
     if (s != ST_OK)
         return s;
-    data = (gnutls_datum_t){(unsigned char *)text.s, (unsigned)text.n};
     rc = gnutls_x509_trust_list_add_trust_mem(
         g->trust, NULL, &data, GNUTLS_X509_FMT_PEM,
         GNUTLS_TL_VERIFY_CRL | GNUTLS_TL_FAIL_ON_INVALID_CRL, 0);

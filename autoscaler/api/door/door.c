@@ -6,6 +6,7 @@
 
 #include "../../base/alloc.h"
 #include "../../base/clock.h"
+#include "../../base/thread.h"
 #include "inside.h"
 
 #define LOOK_MS 500
@@ -38,13 +39,9 @@ static void port_init(struct door *d, enum door_port which, uint32_t max)
 struct door *door_new(uint32_t max)
 {
     struct door *d = MEM_NEW(struct door);
-    pthread_condattr_t attr;
 
     pthread_mutex_init(&d->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&d->wake, &attr);
-    pthread_condattr_destroy(&attr);
+    thread_cond_init(&d->wake);
     port_init(d, DOOR_API, max);
     port_init(d, DOOR_METRICS, DOOR_METRICS_SEATS);
     if (pthread_create(&d->watch, NULL, watch_main, d) != 0)
@@ -56,11 +53,7 @@ void door_free(struct door *d)
 {
     if (!d)
         return;
-    pthread_mutex_lock(&d->lock);
-    d->stop = true;
-    pthread_cond_signal(&d->wake);
-    pthread_mutex_unlock(&d->lock);
-    pthread_join(d->watch, NULL);
+    thread_stop(d->watch, &d->lock, &d->wake, &d->stop);
     peers_sweep(d, INT64_MAX);
     pthread_cond_destroy(&d->wake);
     pthread_mutex_destroy(&d->lock);

@@ -13,6 +13,7 @@
 #include "../../base/clock.h"
 #include "../../base/log.h"
 #include "../../base/text.h"
+#include "../../base/thread.h"
 
 enum { KNOWN_MAX = 1024, TOKEN_MAX = 8192, CALL_MS = 5000 };
 
@@ -415,12 +416,7 @@ static void *watch_main(void *arg)
 
 static void watch_start(struct review *r)
 {
-    pthread_condattr_t attr;
-
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&r->wake, &attr);
-    pthread_condattr_destroy(&attr);
+    thread_cond_init(&r->wake);
     r->watch_kube = kube_new(r->access);
     if (pthread_create(&r->thread, NULL, watch_main, r) != 0)
         abort();
@@ -428,11 +424,7 @@ static void watch_start(struct review *r)
 
 static void watch_stop(struct review *r)
 {
-    pthread_mutex_lock(&r->lock);
-    r->stop = true;
-    pthread_cond_signal(&r->wake);
-    pthread_mutex_unlock(&r->lock);
-    pthread_join(r->thread, NULL);
+    thread_stop(r->thread, &r->lock, &r->wake, &r->stop);
     pthread_cond_destroy(&r->wake);
     while (r->watched) {
         struct watched *w = r->watched;

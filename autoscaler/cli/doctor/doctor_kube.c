@@ -17,6 +17,12 @@
 
 enum use { USE_PODS = 1, USE_STATE = 2, USE_RAYCLUSTER = 4, USE_DEFAULTS = 8 };
 
+/* Of all the cluster, and it does without. */
+#define LOOKED_AT(use, group, resource, why) \
+    { \
+        use, true, true, group, resource, "list watch", why, NULL \
+    }
+
 /* What the daemon asks for, and for what.  optional: it does without. */
 static const struct right {
     enum use use;
@@ -35,24 +41,22 @@ static const struct right {
      "room they take on a new node", NULL},
     {USE_PODS, true, true, "", "nodes", "delete",
      "node objects of machines that went", NULL},
-    {USE_PODS, true, true, "", "persistentvolumes", "list watch",
-     "where volumes let a pod run", NULL},
-    {USE_PODS, true, true, "", "persistentvolumeclaims", "list watch",
-     "where volumes let a pod run", NULL},
-    {USE_PODS, true, true, "storage.k8s.io", "storageclasses", "list watch",
-     "where volumes let a pod run", NULL},
-    {USE_PODS, true, true, "storage.k8s.io", "csinodes", "list watch",
-     "how many volumes a node can attach", NULL},
-    {USE_PODS, true, true, "", "namespaces", "list watch",
-     "whom a namespaceSelector means", NULL},
-    {USE_DEFAULTS, true, true, "", "services", "list watch",
-     "whom the scheduler's defaults count", NULL},
-    {USE_DEFAULTS, true, true, "", "replicationcontrollers", "list watch",
-     "whom the scheduler's defaults count", NULL},
-    {USE_DEFAULTS, true, true, "apps", "replicasets", "list watch",
-     "whom the scheduler's defaults count", NULL},
-    {USE_DEFAULTS, true, true, "apps", "statefulsets", "list watch",
-     "whom the scheduler's defaults count", NULL},
+    LOOKED_AT(USE_PODS, "", "persistentvolumes", "where volumes let a pod run"),
+    LOOKED_AT(USE_PODS, "", "persistentvolumeclaims",
+              "where volumes let a pod run"),
+    LOOKED_AT(USE_PODS, "storage.k8s.io", "storageclasses",
+              "where volumes let a pod run"),
+    LOOKED_AT(USE_PODS, "storage.k8s.io", "csinodes",
+              "how many volumes a node can attach"),
+    LOOKED_AT(USE_PODS, "", "namespaces", "whom a namespaceSelector means"),
+    LOOKED_AT(USE_DEFAULTS, "", "services",
+              "whom the scheduler's defaults count"),
+    LOOKED_AT(USE_DEFAULTS, "", "replicationcontrollers",
+              "whom the scheduler's defaults count"),
+    LOOKED_AT(USE_DEFAULTS, "apps", "replicasets",
+              "whom the scheduler's defaults count"),
+    LOOKED_AT(USE_DEFAULTS, "apps", "statefulsets",
+              "whom the scheduler's defaults count"),
     {USE_PODS, true, true, "policy", "poddisruptionbudgets", "get list",
      "names in reasons", NULL},
     {USE_PODS, true, true, "", "events", "create patch", "events on pods",

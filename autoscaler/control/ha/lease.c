@@ -17,6 +17,7 @@
 #include "../../base/clock.h"
 #include "../../base/log.h"
 #include "../../base/random.h"
+#include "../../base/thread.h"
 #include "../../store/kube_state.h"
 #include "../../wire/kube/lease.h"
 
@@ -84,7 +85,6 @@ enum status ha_open(const struct config *c, struct ha **ret, struct err *err)
     struct kube_access_opts o = {.kubeconfig = c->kube_kubeconfig,
                                  .context = c->kube_context};
     struct kube_lease_opts lease;
-    pthread_condattr_t attr;
     struct kube_ha *h;
     enum status s;
 
@@ -111,10 +111,7 @@ enum status ha_open(const struct config *c, struct ha **ret, struct err *err)
                                      h->lease_ms};
     h->lease = kube_lease_new(&lease, h->lease_kube);
     pthread_mutex_init(&h->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&h->wake, &attr);
-    pthread_condattr_destroy(&attr);
+    thread_cond_init(&h->wake);
     *ret = &h->ha;
     return ST_OK;
 }
@@ -290,11 +287,7 @@ void ha_close(struct ha *base)
     if (!h)
         return;
     if (h->keeping) {
-        pthread_mutex_lock(&h->lock);
-        h->stopping = true;
-        pthread_cond_signal(&h->wake);
-        pthread_mutex_unlock(&h->lock);
-        pthread_join(h->keeper, NULL);
+        thread_stop(h->keeper, &h->lock, &h->wake, &h->stopping);
     }
     kube_lease_release(h->lease, NULL);
     kube_state_free(h->state);

@@ -15,6 +15,7 @@
 
 #include "../../base/alloc.h"
 #include "../../base/clock.h"
+#include "../../base/thread.h"
 #include "../http.h"
 
 enum {
@@ -160,17 +161,13 @@ static void *run(void *arg)
 struct kube_watch *kube_watch_new(const struct kube_watch_opts *o)
 {
     struct kube_watch *w = MEM_NEW(struct kube_watch);
-    pthread_condattr_t attr;
 
     w->o = *o;
     w->kube = kube_new(o->access);
     w->seed = (unsigned)clock_mono_us() ^ (unsigned)(uintptr_t)w;
     w->state.bad_since_mono_ms = clock_mono_ms();
     pthread_mutex_init(&w->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&w->wake, &attr);
-    pthread_condattr_destroy(&attr);
+    thread_cond_init(&w->wake);
     if (pthread_create(&w->thread, NULL, run, w) != 0)
         mem_out();
     return w;

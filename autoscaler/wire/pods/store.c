@@ -13,6 +13,7 @@
 
 #include "../../base/alloc.h"
 #include "../../base/clock.h"
+#include "../../base/thread.h"
 #include "profiles/selectors.h"
 
 /* ---- records of one kind, by id */
@@ -328,16 +329,11 @@ static struct records *records_of(struct pods_store *s, size_t kind)
 
 void pods_store_init(struct pods_store *s, const struct pods_rules *rules)
 {
-    pthread_condattr_t attr;
-
     *s = (struct pods_store){.rules = rules};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         *records_of(s, i) = (struct records){.store = s, .free = kinds[i].free};
     pthread_mutex_init(&s->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&s->wake, &attr);
-    pthread_condattr_destroy(&attr);
+    thread_cond_init(&s->wake);
 }
 
 void pods_store_done(struct pods_store *s)
