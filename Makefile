@@ -165,14 +165,20 @@ deb: all  ## build/release/davit_VERSION_ARCH.deb
 	@$(IN_A_FOLDER) && $(STAGE) $$in /usr /usr/lib/davit $(VERSION) $(PLUGIN_SOS) && $(DATED) configs/packaging/deb.sh $$in $(VERSION) $(DEB)
 	@echo $(DEB)
 
+# UNPATCHED=told: also with packages that have an update waiting, after they were named.
 .PHONY: image
 image: all  ## build/release/image: an OCI image layout, made without a container daemon
 	@$(IN_A_FOLDER) && $(STAGE) $$in/installed /usr /usr/lib/davit $(VERSION) $(PLUGIN_SOS) && configs/kubernetes/rootfs.sh $$in/installed $$in/root && \
+		{ configs/packaging/unpatched.sh $$in/root || [ "$(UNPATCHED)" = told ] || { echo "no image was made; UNPATCHED=told makes it all the same" >&2; false; }; } && \
 		$(DATED) configs/packaging/image.py $$in/root configs/kubernetes/Dockerfile $(VERSION) "$$(git rev-parse -q --verify HEAD 2>/dev/null)" $(or $(OUT),$(B)/image)
+
+.PHONY: outdated
+outdated:  ## is there a later libmicrohttpd than the one that is linked statically, and what to do
+	@$(if $(MHD_LIB),configs/outdated.sh $(MHD_VERSION),echo "libmicrohttpd is the system's: apt has its updates")
 
 .PHONY: sbom
 sbom: all  ## build/release/davit.spdx.json: the program, its plug-ins, and the packages they are linked with
-	@python3 configs/sbom.py $(VERSION) $(if $(MHD_LIB),--static libmicrohttpd=$(MHD_VERSION)) $(B)/davit $(PLUGIN_SOS) > $(B)/davit.spdx.json.new && mv $(B)/davit.spdx.json.new $(B)/davit.spdx.json
+	@python3 configs/sbom.py $(VERSION) $(if $(MHD_LIB),--static libmicrohttpd=$(MHD_VERSION)=$(MHD_LIB)) $(B)/davit $(PLUGIN_SOS) > $(B)/davit.spdx.json.new && mv $(B)/davit.spdx.json.new $(B)/davit.spdx.json
 
 .PHONY: clean
 clean:  ## removes build/

@@ -14,7 +14,12 @@ name=libmicrohttpd-$version.tar.gz
 mkdir -p "$(dirname "$to")"
 exec 9>"$to.lock"                       # several builds may want it at once
 flock 9
-[ ! -e "$to/lib/libmicrohttpd.a" ] || exit 0
+if [ -e "$to/lib/libmicrohttpd.a" ]; then
+    # It is linked as it lies there: so nobody else may have put it there.
+    [ -z "$(find "$to" \( ! -user "$(id -u)" ! -user 0 \) -o \( ! -type l -perm /002 \))" ] && exit 0
+    echo "libmicrohttpd: $to is, or could be written, by somebody else: remove it, and it is built anew" >&2
+    exit 1
+fi
 work=$(mktemp -d "$to.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 cd "$work"

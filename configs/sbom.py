@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The software bill of materials of a build, as SPDX 2.3 JSON on standard output.
 
-    configs/sbom.py VERSION [--static NAME=VERSION]... FILE...      FILE: the program and its plug-ins
+    configs/sbom.py VERSION [--static NAME=VERSION=ARCHIVE]... FILE...      FILE: the program and its plug-ins
 
---static: a GNU library whose code is in the program itself.
+--static: a GNU library whose code is in the program itself; ARCHIVE: the .a that it was linked from.
 
 What each file is linked with is asked of the loader (ldd), and which Debian package a library came from, of dpkg.  The
 time is SOURCE_DATE_EPOCH or that of the newest file, so that the same build gives the same text.
@@ -67,10 +67,12 @@ def main():
     listed = [{"SPDXID": "SPDXRef-davit", "name": "davit", "versionInfo": version, "downloadLocation": "NOASSERTION",
                "filesAnalyzed": False, "licenseConcluded": "NOASSERTION", "licenseDeclared": "NOASSERTION",
                "copyrightText": "NOASSERTION"}]
-    for name, number in (pair.split("=") for pair in args.static):
+    for name, number, archive in (x.split("=", 2) for x in args.static):
         listed.append({"SPDXID": spdx_id("Static-" + name), "name": name, "versionInfo": number, "supplier": "Organization: GNU",
                        "downloadLocation": f"https://ftp.gnu.org/gnu/{name}/{name}-{number}.tar.gz", "filesAnalyzed": False,
-                       "licenseConcluded": "NOASSERTION", "licenseDeclared": "NOASSERTION", "copyrightText": "NOASSERTION",
+                       "licenseConcluded": "NOASSERTION", "licenseDeclared": "LGPL-2.1-or-later", "copyrightText": "NOASSERTION",
+                       "packageFileName": os.path.basename(archive),
+                       "checksums": [{"algorithm": "SHA256", "checksumValue": sha256(archive)}],
                        "externalRefs": [{"referenceCategory": "SECURITY", "referenceType": "cpe23Type",
                                          "referenceLocator": f"cpe:2.3:a:gnu:{name}:{number}:*:*:*:*:*:*:*"}]})
         relations.append((spdx_id("File-davit"), "STATIC_LINK", spdx_id("Static-" + name)))

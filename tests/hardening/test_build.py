@@ -77,6 +77,8 @@ def test_bill_of_materials():
     linked = "libmicrohttpd" in subprocess.run(["ldd", BUILD / "davit"], capture_output=True, text=True, check=True).stdout
     versions = {p["name"]: p["versionInfo"] for p in bill["packages"]}
     assert linked or re.match(r"[1-9]\d*\.\d+\.\d+$", versions["libmicrohttpd"]), "what is linked statically is named too"
+    static = [p for p in bill["packages"] if p["SPDXID"].startswith("SPDXRef-Static-")]
+    assert linked != bool(static) and all(re.fullmatch(r"[0-9a-f]{64}", p["checksums"][0]["checksumValue"]) for p in static), static
     assert {"davit", "libc6", "libcurl4", "libjansson4", "libsqlite3-0", "libexpat1"} <= names, names
     ids = {x["SPDXID"] for x in bill["packages"] + bill["files"]} | {"SPDXRef-DOCUMENT"}
     assert all(r["spdxElementId"] in ids and r["relatedSpdxElement"] in ids for r in bill["relationships"])
