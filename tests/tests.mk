@@ -19,6 +19,8 @@ $(B)/tests/%: tests/unit/%.c $(B)/libplayed.a $(B)/libdavit.a $(B)/libkit.a $(B)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) -Wno-conversion $(CPPFLAGS) $(PKG_CFLAGS) -Iautoscaler -MMD -MP $(LDFLAGS) -o $@ $< $(B)/libplayed.a $(B)/libdavit.a $(B)/libkit.a $(CMOCKA_LIBS) $(PKG_LIBS) -ldl -lpthread -lm
 
+$(B)/tests/test_control_lists: LDFLAGS += -Wl,--wrap=strcmp
+
 .PHONY: check-unit build-unit
 build-unit: all $(UNIT_BINS) $(TEST_SOS)
 check-unit: build-unit  ## unit tests (VARIANT=debug: under ASan and UBSan)

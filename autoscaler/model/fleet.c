@@ -166,45 +166,11 @@ static bool is_of_cloud(const struct machine *m, const char *provider,
            strcmp(m->provider, provider) == 0;
 }
 
-/* A cloud may give a name again: of several, the one that is not gone. */
-static struct machine *index_by_cloud(const struct fleet *f,
-                                      const char *provider,
-                                      const char *cloud_id)
+void fleet_index(struct fleet *f)
 {
-    uint64_t h = hash_cloud(provider, cloud_id);
-    struct machine *m, *gone = NULL;
-
-    for (uint32_t at = 0; (m = hash_next(&f->by_cloud, h, &at));) {
-        if (!is_of_cloud(m, provider, cloud_id))
-            continue;
-        if (m->state != STATE_GONE)
-            return m;
-        gone = m;
-    }
-    return gone;
-}
-
-static struct machine *fleet_by_cloud(const struct fleet *f,
-                                      const char *provider,
-                                      const char *cloud_id)
-{
-    struct machine *m;
-
-    if (!cloud_id[0])
-        return NULL;
-    m = index_by_cloud(f, provider, cloud_id);
-    if (m && m->state != STATE_GONE)
-        return m;
-    /* Not indexed: new to us, or written without fleet_bind() as the journal
-     * does.  To take a known machine for an unknown one costs money, so look;
-     * the index is a cache, hence not const for us. */
     for (uint32_t i = 0; i < f->n; i++)
-        if (is_of_cloud(f->v[i], provider, cloud_id) &&
-            f->v[i]->state != STATE_GONE) {
-            index_build((struct fleet *)f, true);
-            return f->v[i];
-        }
-    return m;
+        if (f->v[i]->cloud_id[0])
+            index_put(f, f->v[i], true);
 }
 
 bool launch_is_same(const char *request_id, const char *other)
@@ -218,7 +184,7 @@ struct machine *fleet_by_launch(const struct fleet *f, const char *provider,
     uint64_t h = hash_cloud(provider, cloud_id);
     struct machine *m, *found = NULL;
 
-    if (!fleet_by_cloud(f, provider, cloud_id)) /* it is indexed now */
+    if (!cloud_id[0])
         return NULL;
     for (uint32_t at = 0; (m = hash_next(&f->by_cloud, h, &at));) {
         if (!is_of_cloud(m, provider, cloud_id) ||

@@ -53,6 +53,8 @@ struct maybe {
     bool contested;    /* ... and nothing decides between them */
     unsigned known_by; /* what stood for the node that it is known as: 1 + enum
                         * claim; 0: not known */
+    uint64_t shown_by; /* who showed its join token first, by hash; 0: that is
+                        * not known */
     bool lacks;        /* what its node type promises */
     bool failed;       /* its cloud lists it as one that never came up */
     bool end_sent;     /* its cloud was asked to end it */
@@ -171,6 +173,9 @@ void fleet_touch(struct fleet *f, struct machine *m); /* a field changed */
 bool machine_detail(struct machine *m, const char *text);
 /* Sets the id that the provider gave it, and indexes it. */
 void fleet_bind(struct fleet *f, struct machine *m, const char *cloud_id);
+/* Finds what was written without fleet_bind(), as the journal does: before many are
+ * looked for. */
+void fleet_index(struct fleet *f);
 struct machine *fleet_by_id(const struct fleet *f, const char *id);
 /* A cloud may give an id again, so a machine is its id and the launch that it came
  * from: the one of that launch, or one of which either side does not know that,

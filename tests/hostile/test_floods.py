@@ -1,8 +1,11 @@
 """What one caller asks for is no harm to the next one, whatever it is."""
+import http.server
 import json
 import random
 import subprocess
+import threading
 import time
+import urllib.parse
 
 import pytest
 from test_access import ask, code, token
@@ -163,3 +166,88 @@ node_types: {t: {provider: mine, resources: {CPU: 4}, price: 0.2, max: 8}}
     assert d.get("/healthz")[0] == 200
     d.kill()
     assert took < 12, took
+
+
+class Cluster(http.server.BaseHTTPRequestHandler):
+    """An API server of pods that wait, a page at a time; it has nothing else, and nothing ever happens there."""
+    protocol_version = "HTTP/1.1"
+    pods = ()
+
+    def log_message(self, *_):
+        pass
+
+    def put(self, code, body):
+        self.send_response(code)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self):
+        url = urllib.parse.urlsplit(self.path)
+        query = dict(urllib.parse.parse_qsl(url.query))
+        if query.get("watch"):
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            self.server.over.wait()
+            return
+        at, many = int(query.get("continue") or 0), int(query.get("limit") or 10**6)
+        items = self.pods if url.path == "/api/v1/pods" else []
+        meta = {"resourceVersion": "7", **({"continue": str(at + many)} if at + many < len(items) else {})}
+        kind = "PodList" if items else "List"
+        self.put(200, b'{"kind": "%s", "apiVersion": "v1", "metadata": %s, "items": [%s]}'
+                 % (kind.encode(), json.dumps(meta).encode(), b",".join(items[at:at + many])))
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.put(201, b"{}")
+    do_PATCH = do_POST
+
+
+def waiting(i):
+    """Each has another size and a name of its own, every second one a selector that nothing matches."""
+    return json.dumps({
+        "metadata": {"name": f"p-{i}", "namespace": f"team-{i % 40}", "uid": f"u-{i}", "resourceVersion": "1", "labels": {"app": f"a-{i}"},
+                     "creationTimestamp": "2026-01-01T00:00:00Z"},
+        "spec": {"schedulerName": "default-scheduler", **({"nodeSelector": {f"key-{i % 100}": f"v-{i}"}} if i % 2 else {}),
+                 "containers": [{"name": "c", "image": "x", "resources": {"requests": {"cpu": f"{i % 3000 + 1}m", "memory": f"{i + 1}Ki"}}}]},
+        "status": {"phase": "Pending", "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/0"}]}}).encode()
+
+
+@pytest.fixture
+def cluster():
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Cluster)
+    server.daemon_threads, server.over, server.handle_error = True, threading.Event(), lambda *_: None
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server
+    server.over.set()
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_many_different_pods_fit_in_what_the_chart_gives(daemon_of, cluster):
+    """25,000 different pods that wait: 256 MiB is the chart's limit.  The rest beyond the first 5,000 shapes is counted, and `why` finds it."""
+    Cluster.pods = [waiting(i) for i in range(25000)]
+    d = daemon_of("""
+cluster: it
+api: {listen: "127.0.0.1:{port}"API}
+state: davit.db
+head: {kubernetes: {kubeconfig: "{dir}/kubeconfig"}}
+providers: {sim: {}}
+node_types: {t: {provider: sim, resources: {CPU: 4, memory: 16Gi}, price: 0.2, max: 8}}
+""")
+    (d.dir / "kubeconfig").write_text(json.dumps({
+        "apiVersion": "v1", "kind": "Config", "current-context": "c",
+        "clusters": [{"name": "k", "cluster": {"server": f"http://127.0.0.1:{cluster.server_address[1]}"}}],
+        "users": [{"name": "u", "user": {}}], "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}]}))
+    d.start(wait="/healthz")
+    # All that may be bought is bought, and all have been looked at.
+    d.until(lambda: (lambda s: s.get("nodes", {}).get("starting") == 8 and any("left out of the plan" in p for p in s["problems"]))(d.get("/v1/status")[1]))
+    with open(f"/proc/{d.p.pid}/status") as f:
+        most = next(int(x.split()[1]) for x in f if x.startswith("VmHWM:")) / 1024
+    print(f"25,000 different pods: {most:.0f} MiB at most, {cpu(d):.1f} s of CPU")
+    d.kill()
+    assert most < 224, f"{most} MiB"

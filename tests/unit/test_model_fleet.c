@@ -104,6 +104,7 @@ static void records_that_were_not_bound_are_found(void **state)
         m = fleet_add(&f, row.id, STATE_READY, 1);
         *m = row;
     }
+    fleet_index(&f);
     for (int i = 0; i < 200; i++) {
         char id[16];
 

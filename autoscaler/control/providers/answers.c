@@ -111,6 +111,7 @@ static void answer_launch(struct providers *p, struct provider_state *s,
     const struct backoff *backoff = NULL;
     uint32_t waiting;
 
+    fleet_index(&p->ledger->fleet);
     for (uint32_t i = 0; s && i < call->machines.n; i++)
         machine_seen(p, s, &call->machines.v[i], false, NULL);
     if (s && s->provider == call->provider)

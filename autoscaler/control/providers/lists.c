@@ -251,6 +251,7 @@ static void all_seen(struct providers *p, const struct provider_state *s,
     const uint32_t n = call->machines.n;
     struct unmatched rest;
 
+    fleet_index(&p->ledger->fleet);
     for (uint32_t i = 0; i < n; i++)
         if (machine_known(p, s, &call->machines.v[i]))
             machine_seen(p, s, &call->machines.v[i], true, NULL);

@@ -27,9 +27,11 @@ static void adopted_id(const struct fleet *f, const char *cloud_id, char *ret,
     kept = kept < 30 ? kept : 30;
     while (kept > 0 && ((unsigned char)cloud_id[kept] & 0xc0) == 0x80)
         kept--; /* not within a letter */
-    do
-        snprintf(ret, n, "%.*s-%08x", (int)kept, cloud_id, h++);
-    while (fleet_by_id(f, ret));
+    snprintf(ret, n, "%.*s-%08x", (int)kept, cloud_id, h);
+    /* Whoever writes ids can write many with one digest, and not of these. */
+    for (uint64_t x = hash_name(cloud_id); fleet_by_id(f, ret);
+         x = hash_number(x, 1))
+        snprintf(ret, n, "%.*s-%08x", (int)kept, cloud_id, (uint32_t)x);
 }
 
 /* Is it a place for a machine of that launch that the ledger does not know?
@@ -146,11 +148,47 @@ static struct machine *machine_renamed(struct providers *p,
     return NULL;
 }
 
-/* ---- a list of many that are not known */
+/* ---- a list of many that are not known
+ *
+ * Whatever they have in common: a table of launches, since equal keys of a table
+ * are looked at one by one. */
+
+struct launch {
+    const char *provider, *request_id; /* provider "": of whatever one */
+    VEC(struct machine *) all;         /* in order of creation */
+    uint32_t at;                       /* those before have a machine now */
+};
 
 static uint64_t launch_hash(const char *provider, const char *request_id)
 {
     return hash_number(hash_name(provider), hash_name(request_id));
+}
+
+static struct launch *launch_find(const struct hash *t, const char *provider,
+                                  const char *request_id)
+{
+    uint64_t h = launch_hash(provider, request_id);
+    struct launch *l;
+
+    for (uint32_t at = 0; (l = hash_next(t, h, &at));)
+        if (strcmp(l->request_id, request_id) == 0 &&
+            strcmp(l->provider, provider) == 0)
+            return l;
+    return NULL;
+}
+
+static void launch_add(struct unmatched *u, struct hash *t,
+                       const char *provider, struct machine *m)
+{
+    struct launch *l = launch_find(t, provider, m->request_id);
+
+    if (!l) {
+        l = ARENA_NEW(&u->arena, struct launch);
+        l->provider = arena_strdup(&u->arena, provider);
+        l->request_id = arena_strdup(&u->arena, m->request_id);
+        hash_add(t, launch_hash(provider, m->request_id), l);
+    }
+    VEC_PUSH(&u->arena, &l->all, m);
 }
 
 void unmatched_make(struct providers *p, const char *provider,
@@ -161,14 +199,18 @@ void unmatched_make(struct providers *p, const char *provider,
     *ret = (struct unmatched){.provider = provider};
     for (uint32_t i = 0; i < f->n; i++) {
         struct machine *m = f->v[i];
-        uint64_t h = launch_hash(m->provider, m->request_id);
 
         if (m->state == STATE_GONE)
             continue;
-        if (!provider_find(p, m->provider))
-            VEC_PUSH(NULL, &ret->orphans, m);
+        if (!provider_find(p, m->provider)) {
+            if (*m->cloud_id)
+                hash_add(&ret->orphans, hash_name(m->cloud_id), m);
+            else if (*m->request_id)
+                launch_add(ret, &ret->unbound_orphans, "", m);
+        }
         if (*m->request_id && place_free(m, true, p->env->now_ms))
-            hash_add(*m->cloud_id ? &ret->others : &ret->unbound, h, m);
+            launch_add(ret, *m->cloud_id ? &ret->others : &ret->unbound,
+                       m->provider, m);
     }
 }
 
@@ -176,43 +218,59 @@ void unmatched_done(struct unmatched *u)
 {
     hash_done(&u->unbound);
     hash_done(&u->others);
-    free(u->orphans.v);
+    hash_done(&u->orphans);
+    hash_done(&u->unbound_orphans);
+    arena_done(&u->arena);
 }
 
-/* Taken out, since it has a machine now. */
-static struct machine *unmatched_take(struct hash *t, const char *provider,
+/* Each once, since it has a machine now. */
+static struct machine *unmatched_take(const struct hash *t,
+                                      const char *provider,
                                       const char *request_id, int64_t now_ms)
 {
-    uint64_t h = launch_hash(provider, request_id);
-    struct machine *m;
+    struct launch *l = launch_find(t, provider, request_id);
 
-    for (uint32_t at = 0; (m = hash_next(t, h, &at));) {
-        bool fits = strcmp(m->request_id, request_id) == 0 &&
-                    strcmp(m->provider, provider) == 0;
+    while (l && l->at < l->all.n) {
+        struct machine *m = l->all.v[l->at++];
 
-        if (!fits)
-            continue;
-        hash_remove(t, h, m);
         if (place_free(m, true, now_ms))
             return m;
     }
     return NULL;
 }
 
+/* One whose provider is no longer configured under that name: under its id, or of
+ * its launch. */
+static struct machine *orphan_take(struct unmatched *u,
+                                   const struct call_machine *cm)
+{
+    uint64_t h = hash_name(cm->id);
+    struct machine *m;
+    struct launch *l;
+
+    for (uint32_t at = 0; (m = hash_next(&u->orphans, h, &at));)
+        if (is_that(m, cm)) {
+            hash_remove(&u->orphans, h, m);
+            return m;
+        }
+    l = *cm->request_id ? launch_find(&u->unbound_orphans, "", cm->request_id)
+                        : NULL;
+    return l && l->at < l->all.n ? l->all.v[l->at++] : NULL;
+}
+
 static struct machine *unmatched_find(struct providers *p, struct unmatched *u,
                                       const struct call_machine *cm)
 {
     const char *id = cm->request_id;
-    struct machine *m = NULL;
+    struct machine *m = orphan_take(u, cm);
 
-    for (uint32_t i = 0; i < u->orphans.n; i++)
-        if (is_that(u->orphans.v[i], cm))
-            return machine_renamed(p, u->provider, cm);
-    if (*id)
+    if (m)
+        machine_moves(p, m, u->provider);
+    if (*id && !m)
         m = unmatched_take(&u->unbound, u->provider, id, p->env->now_ms);
     if (*id && !m)
         m = unmatched_take(&u->others, u->provider, id, p->env->now_ms);
-    if (m)
+    if (m && strcmp(m->cloud_id, cm->id) != 0)
         fleet_bind(&p->ledger->fleet, m, cm->id);
     return m;
 }

@@ -203,7 +203,9 @@ struct unmatched {
     const char *provider;
     struct hash unbound,
         others; /* by launch: without the cloud's id; missing */
-    VEC(struct machine *) orphans; /* their provider is not configured */
+    struct hash orphans, unbound_orphans; /* by id, by launch: their provider is
+                                           * not configured */
+    struct arena arena;
 };
 void unmatched_make(struct providers *p, const char *provider,
                     struct unmatched *ret);
