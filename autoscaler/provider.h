@@ -193,16 +193,22 @@ struct davit_launch {
     const struct davit_kv *tags;
     size_t n_tags;
     bool spot;
+    /* For DAVIT_CAP_JOIN, else "": a secret of this launch, the same each time
+     * that its request id is.  32 hexadecimal digits. */
+    const char *join_token;
 };
 
 /* OFFERS: offers() is there.  SPOT: launch() knows spot; without it a node type
  * with spot: is refused when the configuration is read, with its line.
  * RAYCLUSTER: machines are pods of the RayCluster that the options kubeconfig,
- * namespace and cluster name; Kubernetes Events are written for them. */
+ * namespace and cluster name; Kubernetes Events are written for them.  JOIN:
+ * launch() gives each machine the join token at its start, and the node says what
+ * follows from it (docs/provider.md, "The join token"). */
 enum {
     DAVIT_CAP_OFFERS = 1u << 0,
     DAVIT_CAP_SPOT = 1u << 2,
-    DAVIT_CAP_RAYCLUSTER = 1u << 3
+    DAVIT_CAP_RAYCLUSTER = 1u << 3,
+    DAVIT_CAP_JOIN = 1u << 4
 };
 
 /* How an operation hands one result to its sink: put() in the comments. */

@@ -30,7 +30,7 @@ struct call *call_new(struct provider *p, enum call_op op, int kind)
     c->job.mail.kind = kind;
     c->provider = p;
     c->op = op;
-    c->type = c->zone = c->request_id = "";
+    c->type = c->zone = c->request_id = c->join_token = "";
     /* Should the pool drop it unrun: an empty list must not look like truth. */
     c->status = err_set(&c->err, ST_CANCELLED, "%s was never begun",
                         op_names[op]);
@@ -66,7 +66,8 @@ static int run_launch(struct call *c, struct davit_call *dc,
                                         .count = c->count,
                                         .tags = tags,
                                         .n_tags = sizeof tags / sizeof *tags,
-                                        .spot = c->spot};
+                                        .spot = c->spot,
+                                        .join_token = c->join_token};
     return p->table->launch(p->self, dc, &launch, sink, sink_put_machine, e);
 }
 

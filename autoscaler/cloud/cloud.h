@@ -104,6 +104,7 @@ struct call {
     int64_t slept_ms; /* the computer, in all, when it was submitted */
     /* arguments */
     const char *type, *zone, *request_id; /* LAUNCH */
+    const char *join_token;               /* LAUNCH: ""; else a secret */
     uint32_t count;
     bool spot;
     const char *const *ids;   /* TERMINATE: the cloud's */

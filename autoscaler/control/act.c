@@ -44,8 +44,11 @@ static void ids_make(const struct acting *d, const char *provider,
                      const char *type, char *request, size_t n)
 {
     const struct pb_offer *o = &d->now->offers[d->offer];
+    const struct provider_state *p = provider_find(d->a->providers, provider);
     char first[48];
 
+    if (p && (provider_caps(p->provider) & DAVIT_CAP_JOIN))
+        ours_join_key(d->a->ledger);
     do {
         const char *again = traffic_request_id(
             d->a->providers->traffic,

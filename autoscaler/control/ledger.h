@@ -46,6 +46,7 @@ struct provider_facts {
 };
 struct ours {
     char owner[MARK_OWNER + 1];     /* six hexadecimal digits */
+    char join_key[65];              /* "": no launch has needed one */
     bool began_empty;               /* it had no machines when it was opened */
     struct incarnation incarnation; /* of this process */
     int64_t alone_s; /* wall: until then launches that are not known may be of

@@ -8,12 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/sha.h>
+
 #include "../base/alloc.h"
 #include "../base/random.h"
 
 #define OWNER_KEY "owner"
 #define INCARNATION_KEY "incarnation"
 #define ELDER_KEY "elder"
+#define JOIN_KEY "join"
 
 enum { KEY_MAX = 96, DAY_S = 86400 };
 
@@ -131,12 +137,70 @@ static void incarnation_open(struct ledger *l)
     incarnation_write(l);
 }
 
+/* ---- the join token */
+
+static void join_key_open(struct ledger *l)
+{
+    struct arena a = {0};
+    const char *key = "";
+
+    journal_value(l->env->journal, JOIN_KEY, &a, &key, NULL);
+    if (strlen(key) == sizeof l->ours.join_key - 1)
+        snprintf(l->ours.join_key, sizeof l->ours.join_key, "%s", key);
+    arena_done(&a);
+}
+
+void ours_join_key(struct ledger *l)
+{
+    unsigned char r[(sizeof l->ours.join_key - 1) / 2];
+
+    if (*l->ours.join_key)
+        return;
+    random_bytes(r, sizeof r);
+    hex(r, sizeof r, l->ours.join_key);
+    /* The commit tells when it fails. */
+    journal_put_value(l->env->journal, JOIN_KEY, l->ours.join_key, NULL);
+}
+
+void ours_join_token(const struct ledger *l, const char *request_id,
+                     char ret[JOIN_TOKEN_MAX])
+{
+    unsigned char d[EVP_MAX_MD_SIZE];
+
+    ret[0] = '\0';
+    if (!*l->ours.join_key)
+        return;
+    HMAC(EVP_sha256(), l->ours.join_key, (int)strlen(l->ours.join_key),
+         (const unsigned char *)request_id, strlen(request_id), d, NULL);
+    hex(d, (JOIN_TOKEN_MAX - 1) / 2, ret);
+}
+
+bool ours_join_mark_is(const struct ledger *l, const struct machine *m,
+                       const char *mark)
+{
+    unsigned char d[SHA256_DIGEST_LENGTH];
+    char token[JOIN_TOKEN_MAX], is[JOIN_TOKEN_MAX],
+        text[sizeof token + sizeof m->cloud_id];
+
+    if (!mark || strlen(mark) != sizeof is - 1 || !*m->cloud_id ||
+        !*m->request_id)
+        return false;
+    ours_join_token(l, m->request_id, token);
+    if (!*token)
+        return false;
+    snprintf(text, sizeof text, "%s %s", token, m->cloud_id);
+    SHA256((const unsigned char *)text, strlen(text), d);
+    hex(d, (sizeof is - 1) / 2, is);
+    return CRYPTO_memcmp(is, mark, sizeof is - 1) == 0;
+}
+
 enum status ours_open(struct ledger *l, struct err *err)
 {
     struct arena a = {0};
     const char *owner;
     enum status s = journal_value(l->env->journal, OWNER_KEY, &a, &owner, err);
 
+    join_key_open(l);
     l->ours.began_empty = l->fleet.n == 0;
     snprintf(l->ours.owner, sizeof l->ours.owner, "%.*s", MARK_OWNER, owner);
     if (s == ST_OK && strlen(owner) != MARK_OWNER)
@@ -163,6 +227,8 @@ void ours_rewrite(struct ledger *l)
     journal_put_value(l->env->journal, OWNER_KEY, l->ours.owner, NULL);
     journal_put_value(l->env->journal, ELDER_KEY, l->ours.elder, NULL);
     incarnation_write(l);
+    if (*l->ours.join_key)
+        journal_put_value(l->env->journal, JOIN_KEY, l->ours.join_key, NULL);
     for (uint32_t i = 0; i < l->ours.providers.n; i++) {
         const struct provider_facts *f = &l->ours.providers.v[i];
 

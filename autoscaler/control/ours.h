@@ -32,6 +32,23 @@ void ours_rewrite(struct ledger *l);
 
 /* A request id of ours, that no other launch has. */
 void ours_request_id(struct ledger *l, char ret[MARK_MAX]);
+
+/* ---- the join token
+ *
+ * A secret of the launch, made of a key of the journal and the request id, which the
+ * start script of a machine has.  Its node shows no more than a mark made of the
+ * token and the machine's own id, so nobody who reads marks can make another. */
+enum { JOIN_TOKEN_MAX = 33 };
+/* Makes the key in the batch, when there is none: before the launch is written. */
+void ours_join_key(struct ledger *l);
+/* "" without a key: the launch left before there was one. */
+void ours_join_token(const struct ledger *l, const char *request_id,
+                     char ret[JOIN_TOKEN_MAX]);
+/* Is it what the machine's start script makes?  Any mark may be asked about; "" and
+ * NULL are none. */
+bool ours_join_mark_is(const struct ledger *l, const struct machine *m,
+                       const char *mark);
+
 /* Of a machine that the ledger does not know. */
 enum adoption ours_of(const struct ledger *l, const char *provider,
                       const char *request_id);

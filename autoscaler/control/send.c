@@ -90,6 +90,7 @@ static void launch_mark(const struct send *s, const char *request_id)
 static void launch_send(struct send *s, const struct machine *first)
 {
     struct provider_state *p = provider_find(s->providers, first->provider);
+    char token[JOIN_TOKEN_MAX];
     struct call *call;
 
     /* Truth first: its machines may be there already, or no longer needed; and
@@ -106,6 +107,10 @@ static void launch_send(struct send *s, const struct machine *first)
     call->type = arena_strdup(&call->arena, first->type);
     call->zone = arena_strdup(&call->arena, first->zone);
     call->request_id = arena_strdup(&call->arena, first->request_id);
+    if (provider_caps(p->provider) & DAVIT_CAP_JOIN) {
+        ours_join_token(s->ledger, first->request_id, token);
+        call->join_token = arena_strdup(&call->arena, token);
+    }
     call->count = first->launch_count;
     call->spot = first->spot;
     launch_mark(s, call->request_id);

@@ -40,7 +40,33 @@ static const char begin[] =
 
 static const char kept[] =
     "RAY_CLOUD_INSTANCE_ID,RAY_NODE_TYPE_NAME,RAY_CLOUD_INSTANCE_TYPE_NAME,"
-    "RAY_HEAD_IP,RAY_OVERRIDE_RESOURCES";
+    "RAY_HEAD_IP,RAY_OVERRIDE_RESOURCES,RAY_OVERRIDE_LABELS,DAVIT_JOIN";
+
+/* Ray adds these labels to those of its command line
+ * (ray/_private/resource_and_label_spec.py); a kubelet is given $DAVIT_JOIN. */
+static const char marked[] =
+    "DAVIT_JOIN=$(printf '%%s %%s' '%s' \"$id\" | sha256sum | cut -c1-32)\n"
+    "export DAVIT_JOIN "
+    "RAY_OVERRIDE_LABELS=\"{\\\"" KIT_JOIN_LABEL
+    "\\\":\\\"$DAVIT_JOIN\\\"}\"\n";
+
+void kit_join_mark(const char *token, const char *id, char ret[KIT_JOIN_MARK])
+{
+    unsigned char d[SHA256_DIGEST_LENGTH];
+    char *text = kit_print("%s %s", token, id);
+
+    SHA256((const unsigned char *)text, strlen(text), d);
+    free(text);
+    for (size_t i = 0; i < (KIT_JOIN_MARK - 1) / 2; i++)
+        snprintf(ret + 2 * i, 3, "%02x", d[i]);
+}
+
+const char *kit_join_token(const struct davit_launch *l)
+{
+    return DAVIT_HAS(l, struct davit_launch, join_token) && l->join_token
+               ? l->join_token
+               : "";
+}
 
 /* Clouds' agents make the user, who may do everything, when somebody logs in
  * with a key that they were given for it; we never log in. */
@@ -59,6 +85,8 @@ void kit_join_script(struct kit_str *s, const struct kit_join *j)
     kit_str_puts(s, "export RAY_CLOUD_INSTANCE_ID=$id\n"
                     "[ -n \"$id\" ] || { echo 'davit: this machine cannot "
                     "learn its own id'; exit 1; }\n");
+    if (j->token && j->token[0] != '\0')
+        kit_str_printf(s, marked, j->token);
     export_line(s, "RAY_NODE_TYPE_NAME", j->type);
     export_line(s, "RAY_CLOUD_INSTANCE_TYPE_NAME", j->machine);
     export_line(s, "RAY_HEAD_IP", j->head_ip);

@@ -6,8 +6,9 @@
  * RAY_NODE_TYPE_NAME and RAY_CLOUD_INSTANCE_TYPE_NAME; Ray's own launcher
  * gives its commands RAY_HEAD_IP and RAY_OVERRIDE_RESOURCES
  * (ray/autoscaler/_private/updater.py).  Without them a machine would be paid
- * and never counted.  No secret belongs into it: clouds show it to whoever may
- * read the machine's metadata.
+ * and never counted.  No secret belongs into it, but for the join token, which is
+ * of no use once the machine's node has shown what it makes of it: clouds show the
+ * script to whoever may read the machine's metadata.
  */
 #ifndef KIT_JOIN_H
 #define KIT_JOIN_H
@@ -27,7 +28,16 @@ struct kit_join {
     const char *resources; /* JSON; NULL: what Ray finds itself */
     const char *user;      /* who runs the commands; NULL: root */
     const char *commands;  /* a shell script */
+    const char *token;     /* davit_launch.join_token; NULL, "": none */
 };
+
+/* The label of the machine's node, and its value: what the script makes of the
+ * token and the machine's id, 32 hexadecimal digits. */
+#define KIT_JOIN_LABEL "davit.io/join"
+#define KIT_JOIN_MARK 33
+void kit_join_mark(const char *token, const char *id, char ret[KIT_JOIN_MARK]);
+/* The token of a launch; "": there is none, or the daemon is an older one. */
+const char *kit_join_token(const struct davit_launch *l);
 
 /* Where the head is, as machines see it. */
 struct kit_head {

@@ -98,6 +98,7 @@ static bool node(const struct source_node *a, const struct source_node *b)
            text(a->instance_id, b->instance_id) && text(a->type, b->type) &&
            text(a->machine, b->machine) && text(a->zone, b->zone) &&
            text(a->address, b->address) && text(a->activity, b->activity) &&
+           text(a->mark ? a->mark : "", b->mark ? b->mark : "") &&
            text(a->note, b->note) && ALL(names, a->aliases, b->aliases) &&
            ALL(qtys, a->total, b->total) &&
            ALL(qtys, a->available, b->available) &&

@@ -25,17 +25,20 @@ enum source_status {
 };
 
 struct source_node {
-    const char *node_id;        /* the source's: Ray's hex, the name of a
+    const char *node_id;     /* the source's: Ray's hex, the name of a
                                  * Kubernetes node */
-    const char *instance_id;    /* RAY_CLOUD_INSTANCE_ID; the last element of
+    const char *instance_id; /* RAY_CLOUD_INSTANCE_ID; the last element of
                                  * a Kubernetes node's spec.providerID; "" */
-    struct names aliases;       /* what else a machine of ours may call it:
+    struct names aliases;    /* what else a machine of ours may call it:
                                  * host name, label, addresses */
-    uint32_t n_vouched;         /* of the aliases, the first: the API server or
+    uint32_t n_vouched;      /* of the aliases, the first: the API server or
                                  * the cloud stands for them, and for
                                  * instance_id; 0: all are the node's own words */
-    uint32_t n_given;           /* the next: a label, as Davit or who starts
+    uint32_t n_given;        /* the next: a label, as Davit or who starts
                                  * the machine gave it */
+    const char *mark; /* its label SOURCE_JOIN_LABEL, which is none of labels:
+                       * as its start script made it of its join token; "" or
+                       * NULL */
     const char *type, *machine; /* our node type, the cloud's name; "" */
     const char *zone;           /* "" */
     const char *address;
@@ -84,6 +87,8 @@ struct source_hosted {
     struct pairs labels;
 };
 
+/* Of a node that a start script of Davit's began (kit/join.c has it too). */
+#define SOURCE_JOIN_LABEL "davit.io/join"
 /* Of a Kubernetes node that Davit drains (kit/kube_pod.h has it too). */
 #define SOURCE_DRAIN_TAINT "davit.io/draining"
 /* Annotation of one that is cordoned for a person (kit/kube_drain.h). */

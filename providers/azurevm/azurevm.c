@@ -39,19 +39,20 @@ static int azurevm_open(const struct davit_host *host,
 
 static const char *const places[] = {"subscription", "resource_group", NULL};
 
-static struct davit_provider table = {.size = sizeof table,
-                                      .name = "azurevm",
-                                      .version = "1",
-                                      .caps = DAVIT_CAP_OFFERS | DAVIT_CAP_SPOT,
-                                      .open = azurevm_open,
-                                      .close = azurevm_close,
-                                      .list = azurevm_list,
-                                      .launch = azurevm_launch,
-                                      .terminate = azurevm_terminate,
-                                      .offers = azurevm_offers,
-                                      .places = places,
-                                      .console = azurevm_console,
-                                      .launch_most = LAUNCH_MAX};
+static struct davit_provider table = {
+    .size = sizeof table,
+    .name = "azurevm",
+    .version = "1",
+    .caps = DAVIT_CAP_OFFERS | DAVIT_CAP_SPOT | DAVIT_CAP_JOIN,
+    .open = azurevm_open,
+    .close = azurevm_close,
+    .list = azurevm_list,
+    .launch = azurevm_launch,
+    .terminate = azurevm_terminate,
+    .offers = azurevm_offers,
+    .places = places,
+    .console = azurevm_console,
+    .launch_most = LAUNCH_MAX};
 
 const struct davit_provider *davit_provider_v1(void)
 {

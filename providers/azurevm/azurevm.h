@@ -101,7 +101,8 @@ void identity_add(json_t *body, const struct op *op, const struct vm_type *t);
 int key_text(const struct vm_type *t, char **ret, struct davit_error *e);
 
 /* join.c: for free(); *ret NULL: the type has none. */
-int join_script(struct op *op, const struct vm_type *t, char **ret);
+int join_script(struct op *op, const struct vm_type *t,
+                const struct davit_launch *l, char **ret);
 
 /* api.c */
 /* Learns what must be known first: the subscription. */

@@ -25,7 +25,8 @@ static int own_address(void *arg, char *ret, size_t size)
                : DAVIT_NOT_FOUND;
 }
 
-int join_script(struct op *op, const struct vm_type *t, char **ret)
+int join_script(struct op *op, const struct vm_type *t,
+                const struct davit_launch *l, char **ret)
 {
     struct kit_str s = {0};
     char head[64];
@@ -42,7 +43,8 @@ int join_script(struct op *op, const struct vm_type *t, char **ret)
                                            .head_ip = head,
                                            .resources = t->resources,
                                            .user = t->user,
-                                           .commands = t->join});
+                                           .commands = t->join,
+                                           .token = kit_join_token(l)});
     *ret = s.p;
     return DAVIT_OK;
 }

@@ -162,7 +162,7 @@ int azurevm_launch(void *self, struct davit_call *call,
     if (st == DAVIT_OK)
         st = launch_check(&op, l, t);
     if (st == DAVIT_OK)
-        st = join_script(&op, t, &script);
+        st = join_script(&op, t, l, &script);
     for (uint32_t i = 0; i < l->count && st == DAVIT_OK; i++)
         st = make_one(&op, t, l, script, i, &there, sink, put);
     json_decref(there);

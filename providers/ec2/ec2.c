@@ -47,19 +47,20 @@ static uint32_t ec2_settle_ms(void *self)
 
 static const char *const places[] = {"region", NULL};
 
-static struct davit_provider table = {.size = sizeof table,
-                                      .name = "ec2",
-                                      .version = "1",
-                                      .caps = DAVIT_CAP_OFFERS | DAVIT_CAP_SPOT,
-                                      .open = ec2_open,
-                                      .close = ec2_close,
-                                      .list = ec2_list,
-                                      .launch = ec2_launch,
-                                      .terminate = ec2_terminate,
-                                      .offers = ec2_offers,
-                                      .settle_ms = ec2_settle_ms,
-                                      .places = places,
-                                      .console = ec2_console};
+static struct davit_provider table = {
+    .size = sizeof table,
+    .name = "ec2",
+    .version = "1",
+    .caps = DAVIT_CAP_OFFERS | DAVIT_CAP_SPOT | DAVIT_CAP_JOIN,
+    .open = ec2_open,
+    .close = ec2_close,
+    .list = ec2_list,
+    .launch = ec2_launch,
+    .terminate = ec2_terminate,
+    .offers = ec2_offers,
+    .settle_ms = ec2_settle_ms,
+    .places = places,
+    .console = ec2_console};
 
 const struct davit_provider *davit_provider_v1(void)
 {

@@ -97,7 +97,8 @@ void params_inherit(struct kit_keep *k, struct params *p,
                     const struct params *from);
 
 /* join.c: base64, for free(); *ret NULL: the machine has none of ours. */
-int join_user_data(struct op *op, const struct ec2_type *t, char **ret);
+int join_user_data(struct op *op, const struct ec2_type *t,
+                   const struct davit_launch *l, char **ret);
 size_t join_size(const struct ec2_type *t);
 
 /* zones.c: a subnet for the zone, the one with most free addresses; NULL with

@@ -20,7 +20,7 @@ static const char identify[] =
     "$m/meta-data/instance-id)\n";
 
 static void script(const struct ec2_type *t, const char *head_ip,
-                   struct kit_str *s)
+                   const char *token, struct kit_str *s)
 {
     kit_join_script(s, &(struct kit_join){.identify = identify,
                                           .type = t->name,
@@ -28,7 +28,8 @@ static void script(const struct ec2_type *t, const char *head_ip,
                                           .head_ip = head_ip,
                                           .resources = t->resources,
                                           .user = t->user,
-                                          .commands = t->join});
+                                          .commands = t->join,
+                                          .token = token});
 }
 
 size_t join_size(const struct ec2_type *t)
@@ -36,7 +37,7 @@ size_t join_size(const struct ec2_type *t)
     struct kit_str s = {0};
     if (!t->join)
         return 0;
-    script(t, "255.255.255.255", &s);
+    script(t, "255.255.255.255", "0123456789abcdef0123456789abcdef", &s);
     size_t n = s.n;
     kit_str_done(&s);
     return n;
@@ -47,7 +48,8 @@ static int own_address(void *op, char *ret, size_t size)
     return aws_own_address(&((struct op *)op)->a, ret, size);
 }
 
-int join_user_data(struct op *op, const struct ec2_type *t, char **ret)
+int join_user_data(struct op *op, const struct ec2_type *t,
+                   const struct davit_launch *l, char **ret)
 {
     struct kit_str s = {0};
     char head[64];
@@ -58,7 +60,7 @@ int join_user_data(struct op *op, const struct ec2_type *t, char **ret)
                            sizeof head, op->a.error);
     if (st != DAVIT_OK)
         return st;
-    script(t, head, &s);
+    script(t, head, kit_join_token(l), &s);
     *ret = kit_zeroed(1, 4 * ((s.n + 2) / 3) + 1);
     EVP_EncodeBlock((unsigned char *)*ret, (const unsigned char *)s.p,
                     (int)s.n);

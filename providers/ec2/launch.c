@@ -117,7 +117,7 @@ static int form_write(struct op *op, const struct ec2_type *t,
     char *user_data = NULL;
     int st = zone_subnet(op, t, l->zone, &subnet);
     if (st == DAVIT_OK)
-        st = join_user_data(op, t, &user_data);
+        st = join_user_data(op, t, l, &user_data);
     if (st != DAVIT_OK)
         return st;
     aws_form_begin(form, AWS_EC2, "RunInstances");

@@ -32,18 +32,19 @@ static int gce_open(const struct davit_host *host,
 
 static const char *const places[] = {"project", NULL};
 
-static struct davit_provider table = {.size = sizeof table,
-                                      .name = "gce",
-                                      .version = "1",
-                                      .caps = DAVIT_CAP_OFFERS | DAVIT_CAP_SPOT,
-                                      .open = gce_open,
-                                      .close = gce_close,
-                                      .list = gce_list,
-                                      .launch = gce_launch,
-                                      .terminate = gce_terminate,
-                                      .offers = gce_offers,
-                                      .places = places,
-                                      .console = gce_console};
+static struct davit_provider table = {
+    .size = sizeof table,
+    .name = "gce",
+    .version = "1",
+    .caps = DAVIT_CAP_OFFERS | DAVIT_CAP_SPOT | DAVIT_CAP_JOIN,
+    .open = gce_open,
+    .close = gce_close,
+    .list = gce_list,
+    .launch = gce_launch,
+    .terminate = gce_terminate,
+    .offers = gce_offers,
+    .places = places,
+    .console = gce_console};
 
 const struct davit_provider *davit_provider_v1(void)
 {

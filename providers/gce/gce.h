@@ -78,7 +78,8 @@ void label_read(const char *label, char *ret, size_t size);
 
 /* join.c: for free(); *ret NULL: the type has none.  A startup script that the
  * user's own metadata have is run first, by it. */
-int join_script(struct op *op, const struct gce_type *t, char **ret);
+int join_script(struct op *op, const struct gce_type *t,
+                const struct davit_launch *l, char **ret);
 #define STARTUP_SCRIPT "startup-script"
 
 /* api.c: path is below /compute/v1/projects/PROJECT/. */

@@ -54,7 +54,8 @@ static void before_write(const struct gce_type *t, struct kit_str *s)
     kit_str_puts(s, identify);
 }
 
-int join_script(struct op *op, const struct gce_type *t, char **ret)
+int join_script(struct op *op, const struct gce_type *t,
+                const struct davit_launch *l, char **ret)
 {
     struct kit_str s = {0}, before = {0};
     char head[64];
@@ -72,7 +73,8 @@ int join_script(struct op *op, const struct gce_type *t, char **ret)
                                            .head_ip = head,
                                            .resources = t->resources,
                                            .user = t->user,
-                                           .commands = t->join});
+                                           .commands = t->join,
+                                           .token = kit_join_token(l)});
     kit_str_done(&before);
     *ret = s.p;
     return DAVIT_OK;

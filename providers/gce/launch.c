@@ -147,7 +147,7 @@ int gce_launch(void *self, struct davit_call *call,
                          t->name);
     int s = own_gpus_learn(&op, t, l->zone);
     if (s == DAVIT_OK)
-        s = join_script(&op, t, &script);
+        s = join_script(&op, t, l, &script);
     if (s != DAVIT_OK)
         return s;
     struct making *v = kit_zeroed(l->count, sizeof *v);

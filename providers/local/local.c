@@ -206,6 +206,14 @@ static int make_record(const struct local *l, const struct davit_launch *q,
     return DAVIT_OK;
 }
 
+static void join_make(const struct davit_launch *q, struct record *r)
+{
+    const char *token = kit_join_token(q);
+
+    if (token[0] != '\0')
+        kit_join_mark(token, r->id, r->join);
+}
+
 static const struct type *find_type(const struct local *l, const char *name)
 {
     for (size_t i = 0; i < l->n_types; i++)
@@ -235,11 +243,13 @@ static int launch_one(const struct local *l, const struct type *t,
     }
     if (old) {
         *ret = *old;
+        join_make(q, ret);
         /* Intended, then killed before the start: this is the start. */
         if (old->pid == 0 && !old->stopping)
             status = process_start(l, t, ret, program, lock, e);
     } else {
         status = make_record(l, q, id, v, n, ret, e);
+        join_make(q, ret);
         if (status == DAVIT_OK) {
             record_clean(l, ret);
             status = record_write(l, ret, e);
@@ -400,7 +410,8 @@ static struct davit_provider provider = {
     .size = sizeof provider,
     .name = "local",
     .version = "1.0",
-    .caps = DAVIT_CAP_SPOT, /* a machine is remembered as what it was */
+    /* a machine is remembered as the spot machine that it was */
+    .caps = DAVIT_CAP_SPOT | DAVIT_CAP_JOIN,
     .open = local_open,
     .close = local_close,
     .list = local_list,

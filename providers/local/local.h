@@ -15,6 +15,7 @@
 
 #include <sys/types.h>
 
+#include "kit/join.h"
 #include "kit/options.h"
 #include "kit/text.h"
 
@@ -40,9 +41,10 @@ struct local {
 struct record {
     char id[64], request_id[64], type[64], zone[64];
     char address[16];
-    char temp[72];    /* Ray's temp dir; short, for its unix sockets */
-    char mark[33];    /* in the environment of all its processes */
-    char boot_id[40]; /* of the kernel it was started under */
+    char temp[72];            /* Ray's temp dir; short, for its unix sockets */
+    char mark[33];            /* in the environment of all its processes */
+    char boot_id[40];         /* of the kernel it was started under */
+    char join[KIT_JOIN_MARK]; /* not kept: what its node shows; "": nothing */
     bool spot, stopping;
     int64_t created_ms;
     pid_t pid; /* 0: never started */

@@ -169,6 +169,14 @@ static void become_ray(const char *pid_path, const char *cwd, int log_fd,
 
 /* ---- in the daemon ---- */
 
+static bool sets(const struct kit_list *all, const char *variable)
+{
+    for (size_t i = 0; i < all->n; i++)
+        if (strncmp(variable, all->v[i], strcspn(all->v[i], "=") + 1) == 0)
+            return true;
+    return false;
+}
+
 static bool keep_variable(const char *v, const struct kit_list *more)
 {
     static const char *const drop[] = {
@@ -180,18 +188,13 @@ static bool keep_variable(const char *v, const struct kit_list *more)
         "RAY_CLOUD_INSTANCE_ID=",
         "RAY_CLOUD_INSTANCE_TYPE_NAME=",
         "RAY_OVERRIDE_RESOURCES=",
+        "RAY_OVERRIDE_LABELS=",
     };
 
     for (size_t i = 0; i < sizeof drop / sizeof drop[0]; i++)
         if (strncmp(v, drop[i], strlen(drop[i])) == 0)
             return false;
-    for (size_t i = 0; i < more->n; i++) {
-        size_t n = strcspn(more->v[i], "=") + 1;
-
-        if (strncmp(v, more->v[i], n) == 0)
-            return false;
-    }
-    return true;
+    return !sets(more, v);
 }
 
 static struct kit_list make_env(const struct local *l, const struct type *t,
@@ -214,6 +217,10 @@ static struct kit_list make_env(const struct local *l, const struct type *t,
     for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++)
         kit_list_add(keep, &own,
                      kit_keep_print(keep, "%s%s", ours[i].key, ours[i].value));
+    if (r->join[0] != '\0' && !sets(&t->env, "RAY_OVERRIDE_LABELS="))
+        kit_list_add(keep, &own,
+                     kit_keep_print(keep, "RAY_OVERRIDE_LABELS={\"%s\":\"%s\"}",
+                                    KIT_JOIN_LABEL, r->join));
     for (size_t i = 0; i < l->env.n; i++)
         if (keep_variable(l->env.v[i], &t->env))
             kit_list_add(keep, &own, l->env.v[i]);

@@ -49,6 +49,7 @@ static struct call *call_of(struct provider *p, const json_t *want)
     c->type = arena_strdup(&c->arena, text(want, "type", "t4"));
     c->zone = arena_strdup(&c->arena, text(want, "zone", ""));
     c->request_id = arena_strdup(&c->arena, text(want, "request", ""));
+    c->join_token = arena_strdup(&c->arena, text(want, "token", ""));
     c->count = (uint32_t)json_integer_value(json_object_get(want, "count"));
     c->spot = json_is_true(json_object_get(want, "spot"));
     c->n_ids = (uint32_t)json_array_size(ids);

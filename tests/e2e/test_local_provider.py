@@ -1,5 +1,6 @@
 """The local provider through its own contract, with a stand-in for ray."""
 import contextlib
+import hashlib
 import json
 import os
 import pathlib
@@ -159,7 +160,7 @@ so, options, types = json.load(sys.stdin)
 s = socket.create_server(("127.0.0.1", 0)); s.set_inheritable(True)
 f = open("/proc/version"); import os; os.set_inheritable(f.fileno(), True)
 h = plugin.Plugin(so).open(cluster="c1", head="http://127.0.0.1:6379", options=options, types=types)
-json.dump(h.launch("t4", "r1") + h.launch("c.p/u", "r2"), sys.stdout)
+json.dump(h.launch("t4", "r1", token="0123456789abcdef" * 2) + h.launch("c.p/u", "r2"), sys.stdout)
 """
     env = {**os.environ, "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_ADDRESS": "elsewhere", "LANG": "old",
            "RAY_AUTH_TOKEN": "secret", "NOTIFY_SOCKET": "/x", "AWS_SECRET_ACCESS_KEY": "canary", "MY_OWN": "passed",
@@ -183,6 +184,8 @@ json.dump(h.launch("t4", "r1") + h.launch("c.p/u", "r2"), sys.stdout)
     assert env["RAY_NODE_TYPE_NAME"] == "t4"
     assert env["RAY_CLOUD_INSTANCE_TYPE_NAME"] == "n1-standard-8+t4"
     assert env["RAY_enable_autoscaler_v2"] == "1"
+    mark = hashlib.sha256(("0123456789abcdef" * 2 + " " + t4["id"]).encode()).hexdigest()[:32]
+    assert json.loads(env["RAY_OVERRIDE_LABELS"]) == {"davit.io/join": mark}, "the token itself stays where it is"
     assert env["RAY_AUTH_TOKEN"] == "secret"
     assert env["LANG"] == "type" and env["MORE"] == "1"
     assert env["MY_OWN"] == "passed"

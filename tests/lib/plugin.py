@@ -42,7 +42,7 @@ class Machine(C.Structure):
 
 class Launch(C.Structure):
     _fields_ = [("size", U32), ("offer", S), ("zone", S), ("request_id", S), ("count", U32),
-                ("tags", C.POINTER(Kv)), ("n_tags", N), ("spot", C.c_bool)]
+                ("tags", C.POINTER(Kv)), ("n_tags", N), ("spot", C.c_bool), ("join_token", S)]
 
 
 HTTP = C.CFUNCTYPE(C.c_int, P, P, P)
@@ -106,9 +106,9 @@ class Handle:
     def list(self, timeout=10):
         return self._run(lambda put, e: self.plugin.table.list(self.self_, None, None, put, e), timeout)
 
-    def launch(self, type, request_id, count=1, zone="", spot=False, timeout=10):
+    def launch(self, type, request_id, count=1, zone="", spot=False, timeout=10, token=""):
         q = Launch(size=C.sizeof(Launch), offer=type.encode(), zone=zone.encode(),
-                   request_id=request_id.encode(), count=count, spot=spot)
+                   request_id=request_id.encode(), count=count, spot=spot, join_token=token.encode())
         return self._run(lambda put, e: self.plugin.table.launch(self.self_, None, C.byref(q), None, put, e), timeout)
 
     def terminate(self, ids, timeout=30):

@@ -655,7 +655,8 @@ static void test_nodes(void **state)
     (void)state;
     world_begin(&w);
     node(&w, "n", "4", "z1",
-         ", 'davit.io/machine': 'm-1', 'cloud.google.com/"
+         ", 'davit.io/machine': 'm-1', 'davit.io/join': 'ab12', "
+         "'cloud.google.com/"
          "gke-spot': 'true'",
          ", 'amd.com/gpu': 2");
     put(&w, nodes_put, false,
@@ -674,6 +675,8 @@ static void test_nodes(void **state)
     assert_string_equal(n->aliases.v[1], "gce://p/z1/n");
     assert_int_equal(n->n_vouched, 3);
     assert_int_equal(n->n_given, 1);
+    assert_string_equal(n->mark, "ab12");
+    assert_null(pods_value(&n->labels, SOURCE_JOIN_LABEL));
     assert_string_equal(n->aliases.v[3], "m-1");
     assert_string_equal(n->aliases.v[4], "10.0.0.1");
     assert_string_equal(pods_value(&n->labels, "ray.io/market-type"), "spot");

@@ -211,6 +211,7 @@ static void test_node(void **state)
     pb_str(&f->n, 12, "Resource: CPU_group_" HEX36 " currently in use.");
     pb_str(&f->n, 12, "Busy workers on node.");
     pb_label(&f->n, 13, "zone", "a");
+    pb_label(&f->n, 13, SOURCE_JOIN_LABEL, "ab12");
     pb_label(&f->n, 6, "_PG_" HEX36, "");
     pb_msg(&f->state, 3, &f->n);
     pb_int(&f->state, 1, 77);
@@ -244,6 +245,8 @@ static void test_node(void **state)
     assert_string_equal(label_of(n->labels, ACCEL_LABEL), "T4");
     assert_string_equal(label_of(n->labels, "zone"), "a");
     assert_null(label_of(n->labels, "_PG_" HEX36));
+    assert_null(label_of(n->labels, SOURCE_JOIN_LABEL)); /* nodes stay alike */
+    assert_string_equal(n->mark, "ab12");
 }
 
 static void test_node_states(void **state)

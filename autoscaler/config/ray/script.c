@@ -130,7 +130,7 @@ static bool container_add(struct buf *b, const struct ynode *root,
     buf_init(&exec, LONGEST_NAME);
     buf_str(&exec, "docker exec -e RAY_CLOUD_INSTANCE_ID -e RAY_NODE_TYPE_NAME "
                    "-e RAY_CLOUD_INSTANCE_TYPE_NAME -e RAY_HEAD_IP "
-                   "-e RAY_OVERRIDE_RESOURCES ");
+                   "-e RAY_OVERRIDE_RESOURCES -e RAY_OVERRIDE_LABELS ");
     ray_script_quoted(&exec, name);
     runner_add(b, "in_container", exec.s);
     buf_done(&exec);

@@ -218,8 +218,8 @@ static void unjoined_add(const struct stops *s, const struct machine *m,
 {
     enum unjoined u = machine_unjoined(s->k->sources, m);
 
-    if (m->why != REASON_END_FAILED)
-        return; /* told when it is late */
+    if (m->why != REASON_END_FAILED || m->maybe.contested)
+        return; /* told when it is late; or by name, for its nodes */
     r->strangers += u == UNJOINED_STRANGER;
     r->unmatched += u == UNJOINED_UNMATCHED;
     if (u == UNJOINED_MISSING) {

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "../../base/hash.h"
+#include "../ours.h"
 #include "inside.h"
 
 enum { NAMES_MAX = 4 };
@@ -51,8 +52,8 @@ static struct machine_names names_of(const struct source *h,
     return r;
 }
 
-static enum claim claim_on(const struct source_node *n,
-                           const struct machine_names *names)
+static enum claim claim_by_name(const struct source_node *n,
+                                const struct machine_names *names)
 {
     enum claim best = CLAIM_NONE;
 
@@ -67,6 +68,20 @@ static enum claim claim_on(const struct source_node *n,
 static bool is_known_as(const struct machine *m, const struct source_node *n)
 {
     return *m->ray_id && strcmp(m->ray_id, n->node_id) == 0;
+}
+
+/* A mark is looked at for a node that has one of the machine's names; more than the
+ * name stands for it then. */
+static enum claim claim_on(const struct sources *s, const struct machine *m,
+                           const struct source_node *n,
+                           const struct machine_names *names)
+{
+    enum claim by = claim_by_name(n, names);
+
+    return by > CLAIM_TOKEN && by < CLAIM_NONE &&
+                   ours_join_mark_is(s->ledger, m, n->mark)
+               ? CLAIM_TOKEN
+               : by;
 }
 
 /* What was in a view before then is not it.  Each raylet has an id of its own; a
@@ -107,6 +122,14 @@ struct contest {
     enum claim known_by, best_by;
     bool tie;
 };
+
+/* The token is for one node: while the first one that showed the mark lives, another
+ * one has copied it. */
+static bool token_is_used(const struct contest *c, const struct machine *m)
+{
+    return c->known && c->known_by == CLAIM_TOKEN &&
+           m->maybe.shown_by == hash_name(c->known->node_id);
+}
 
 /* One that is ready goes before one that is not: that may be what is left of an
  * earlier machine with this address. */
@@ -149,10 +172,13 @@ static void meet(struct contest *c, const struct machine *m,
     }
 }
 
-/* Less stands for it than for the node that the machine was known as. */
+/* Less stands for it than for the node that the machine was known as.  A person who
+ * wants the machine drained has been told of it: that one is what is drained, else
+ * nothing could ever end a machine that is missing. */
 static bool is_less(const struct contest *c, const struct machine *m)
 {
-    return m->maybe.known_by && c->best_by >= m->maybe.known_by;
+    return m->maybe.known_by && c->best_by >= m->maybe.known_by &&
+           !m->asked_to_end;
 }
 
 static struct source_claims decide(const struct contest *c,
@@ -160,10 +186,14 @@ static struct source_claims decide(const struct contest *c,
 {
     bool open;
 
-    if (c->known)
-        return (struct source_claims){c->known, c->known, c->best,
-                                      c->best && (c->best_by <= c->known_by ||
-                                                  c->known_by > CLAIM_VOUCHED)};
+    if (c->known) {
+        bool is_less = c->best_by > c->known_by ||
+                       (token_is_used(c, m) && c->best_by == CLAIM_TOKEN);
+
+        return (struct source_claims){
+            c->known, c->known, c->best,
+            c->best && (!is_less || c->known_by > CLAIM_TOKEN)};
+    }
     if (!c->best)
         return (struct source_claims){.node = c->dead};
     open = c->tie || is_less(c, m);
@@ -187,7 +217,7 @@ struct source_claims source_claims(const struct sources *s,
 
         for (uint32_t at = 0;
              *names.v[i] && (n = hash_next(&h->names, key, &at));) {
-            enum claim by = claim_on(n, &names);
+            enum claim by = claim_on(s, m, n, &names);
 
             if (by != CLAIM_NONE && !was_before(h, m, n) &&
                 (is_known_as(m, n) || !is_another(h, m, n, by)))
@@ -230,7 +260,8 @@ void source_taken_clear(struct source *h)
                            h->view->n_nodes);
 }
 
-static void machine_takes(struct source *h, const struct machine *m)
+static void machine_takes(const struct sources *s, struct source *h,
+                          const struct machine *m)
 {
     struct machine_names names = names_of(h, m);
     const struct source_node *n;
@@ -241,7 +272,7 @@ static void machine_takes(struct source *h, const struct machine *m)
         for (uint32_t at = 0;
              *names.v[i] && (n = hash_next(&h->names, key, &at));) {
             struct source_taken *t = &h->taken[n - h->view->nodes];
-            int by = is_known_as(m, n) ? -1 : (int)claim_on(n, &names);
+            int by = is_known_as(m, n) ? -1 : (int)claim_on(s, m, n, &names);
 
             if (by == CLAIM_NONE || was_before(h, m, n) ||
                 (*t->id && t->by <= by))
@@ -279,6 +310,15 @@ static void claim_tell(struct sources *s, struct machine *m)
          m->type, c.first->node_id, claims_other(&c, m));
 }
 
+/* Of a machine that joins for the first time, and of nobody who came later. */
+static void proof_note(const struct source *h, struct machine *m,
+                       const struct source_node *n, enum claim by)
+{
+    if (by == CLAIM_TOKEN && !m->maybe.known_by && !m->maybe.shown_by &&
+        (!m->ready_ms || m->ready_ms >= h->view_ms))
+        m->maybe.shown_by = hash_name(n->node_id);
+}
+
 /* What stands for the node that it is known as now. */
 void source_claims_note(struct sources *s)
 {
@@ -293,8 +333,12 @@ void source_claims_note(struct sources *s)
         if (m->state != STATE_GONE && *m->ray_id)
             c = source_claims(s, m);
         m->maybe.contested = m->maybe.contested || c.contested;
-        if (c.node && !c.contested && is_known_as(m, c.node))
-            m->maybe.known_by = claim_on(c.node, &names) + 1u;
+        if (c.node && !c.contested && is_known_as(m, c.node)) {
+            enum claim by = claim_on(s, m, c.node, &names);
+
+            proof_note(h, m, c.node, by);
+            m->maybe.known_by = by + 1u;
+        }
     }
 }
 
@@ -306,7 +350,7 @@ void source_claims_tell(struct sources *s)
     source_taken_clear(h);
     for (uint32_t i = 0; i < f->n; i++)
         if (f->v[i]->state != STATE_GONE)
-            machine_takes(h, f->v[i]);
+            machine_takes(s, h, f->v[i]);
     for (uint32_t i = 0; i < f->n; i++)
         if (f->v[i]->state != STATE_GONE)
             claim_tell(s, f->v[i]);

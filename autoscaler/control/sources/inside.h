@@ -56,7 +56,13 @@ void source_job_free(struct source_job *j);
 void source_job_submit(struct source_job *j);
 
 /* ---- claims.c: by what a node is the machine of this name */
-enum claim { CLAIM_VOUCHED, CLAIM_GIVEN, CLAIM_SAID, CLAIM_NONE };
+enum claim {
+    CLAIM_VOUCHED, /* the API server's and the cloud's word */
+    CLAIM_TOKEN,   /* it shows what follows from the machine's join token */
+    CLAIM_GIVEN,   /* its label */
+    CLAIM_SAID,    /* a word of its own */
+    CLAIM_NONE
+};
 enum claim claim_to(const struct source_node *n, const char *name);
 /* After a good view, before its nodes join: notes and tells which machines
  * several nodes claim to be. */

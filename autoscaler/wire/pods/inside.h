@@ -196,7 +196,8 @@ struct knode {
     struct item item; /* id: name */
     struct arena arena;
     const char *provider_id, *address, *type, *zone, *machine, *note;
-    struct names aliases; /* as in struct source_node */
+    const char *mark;     /* as in struct source_node, */
+    struct names aliases; /* likewise */
     uint32_t n_vouched, n_given;
     struct qtys total;    /* allocatable; Ray's names */
     struct pairs labels;  /* GPU_LABEL, ACCEL_LABEL, market added */

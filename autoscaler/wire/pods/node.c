@@ -44,6 +44,10 @@ static void labels_read(struct knode *n, const json_t *labels)
         if (!s || kept == most || strlen(s) > PODS_MAX_TEXT ||
             strlen(key) > PODS_MAX_TEXT)
             continue;
+        if (strcmp(key, SOURCE_JOIN_LABEL) == 0) {
+            n->mark = pods_clean(a, s);
+            continue;
+        }
         add(a, v, &kept, key, s);
         if (!*accel)
             accel = accel_type_of_label(v[kept - 1].key, v[kept - 1].value);
@@ -257,6 +261,7 @@ struct knode *pods_node_read(const json_t *o, const struct pods_rules *rules)
         return NULL;
     n = MEM_NEW(struct knode);
     n->item.id = pods_clean(&n->arena, name);
+    n->mark = "";
     n->created_ms = clock_from_iso(pods_text(meta, "creationTimestamp", NULL));
     n->unschedulable = json_is_true(pods_at(o, "spec", "unschedulable", NULL));
     n->cordoned = *pods_text(meta, "annotations", SOURCE_CORDON_NOTE, NULL);

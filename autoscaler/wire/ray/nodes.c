@@ -132,7 +132,7 @@ static struct pairs labels_of(struct ray_strings *w, const PB(NodeState) * s,
     bool has_accel = false;
     for (size_t i = 0; i < s->n_labels; i++) {
         const char *key = s->labels[i]->key, *value = s->labels[i]->value;
-        if (!key[0])
+        if (!key[0] || strcmp(key, SOURCE_JOIN_LABEL) == 0)
             continue;
         if (strcmp(key, ACCEL_LABEL) == 0) {
             has_accel = true;
@@ -177,6 +177,10 @@ static void node_read(struct ray_strings *w, const PB(NodeState) * s,
     node->total = total_of(w, s, &node->head, &accel);
     node->available = available_of(w, s, node->total);
     node->labels = labels_of(w, s, accel, in, held);
+    node->mark = "";
+    for (size_t i = 0; i < s->n_labels; i++)
+        if (strcmp(s->labels[i]->key, SOURCE_JOIN_LABEL) == 0)
+            node->mark = arena_strdup(w->arena, s->labels[i]->value);
 }
 
 static int by_ray_id(const void *a, const void *b)

@@ -330,8 +330,9 @@ def script_of(body):
 
 def test_start_script_joins(cloud, drives):
     d = drives(more="head: {ray: {address: 10.1.2.3:6379}}", options=MADE_OF + ", user: ubuntu, join: 'ray start --address=$RAY_HEAD_IP:6379'")
-    d.launch(1, R, zone="1")
+    d.launch(1, R, zone="1", token="0123456789abcdef" * 2)
     text = script_of(only(cloud))
+    assert "0123456789abcdef" * 2 in text and "export DAVIT_JOIN RAY_OVERRIDE_LABELS=" in text
     assert "export RAY_HEAD_IP='10.1.2.3'" in text and "Metadata: true" in text and "export RAY_NODE_TYPE_NAME='t4'" in text
     p = subprocess.run(["bash", "-n"], input=text, text=True, capture_output=True)
     assert p.returncode == 0, p.stderr

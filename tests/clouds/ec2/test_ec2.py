@@ -168,8 +168,9 @@ def test_user_data_joins(cloud, drives):
     resources: {CPU: 4, GPU: 1}
     options: {image: ami-12c6146b, user: ubuntu, join: "ray start --address=$RAY_HEAD_IP:6379"}
 """)
-    [m] = d.launch(1, R)["machines"]
+    [m] = d.launch(1, R, token="0123456789abcdef" * 2)["machines"]
     text = base64.b64decode(cloud.instances()[m["id"]]["user_data"]).decode()
+    assert "0123456789abcdef" * 2 in text and "export DAVIT_JOIN RAY_OVERRIDE_LABELS=" in text
     assert text.startswith("#!/bin/bash\n") and "ray start --address=$RAY_HEAD_IP:6379" in text
     assert "export RAY_HEAD_IP='10.1.2.3'" in text and "export RAY_NODE_TYPE_NAME='t4'" in text
     assert """RAY_OVERRIDE_RESOURCES='{"CPU":4.0,"GPU":1.0""" in text

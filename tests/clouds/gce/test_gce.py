@@ -1,5 +1,6 @@
 """The Compute Engine plug-in against a server that refuses what Google's
 discovery documents refuse."""
+import hashlib
 import re
 import subprocess
 
@@ -231,6 +232,26 @@ def test_a_user_that_the_image_lacks_is_made(cloud, drives, tmp_path, there):
     assert did[-1].startswith("sudo -H -u ubuntu --preserve-env=RAY_CLOUD_INSTANCE_ID,")
     made = tmp_path / "sudoers" / "davit-ubuntu"
     assert made.exists() != there and (there or made.stat().st_mode & 0o777 == 0o440)
+
+
+def test_the_join_token(cloud, drives, tmp_path):
+    """What the script makes of it is what the daemon looks for (ours_join_mark_is(), test_control_claims.c), and it reaches the commands."""
+    d = drives(more="head: {ray: {address: 10.1.2.3:6379}}", options=", user: ubuntu, join: 'echo $DAVIT_JOIN $RAY_OVERRIDE_LABELS > joined'")
+    token = "0123456789abcdef" * 2
+    d.launch(2, R, zone=A, token=token)
+    scripts = [x["value"] for i in cloud.bare.values() for x in i["body"]["metadata"]["items"] if x["key"] == "startup-script"]
+    assert len(scripts) == 2 and scripts[0] == scripts[1], "the same each time that its request id is"
+    (tmp_path / "bin").mkdir()
+    for name, does in {"curl": 'for last; do :; done; case $last in */name) echo n1;; *) echo projects/1/zones/z1;; esac', "id": "exit 0", "getent": "exit 1",
+                       "sudo": 'for a; do case $a in --preserve-env=*) keep=${a#*=};; esac; done; while [ "$1" != bash ]; do shift; done\n'
+                               'for v in $(env | cut -d= -f1); do case ,$keep,PATH, in *,$v,*) ;; *) unset $v;; esac; done; exec "$@"'}.items():
+        (tmp_path / "bin" / name).write_text(f"#!/bin/bash\n{does}\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    text = scripts[0].replace("/var/log", str(tmp_path)).replace("/dev/console", f"{tmp_path}/none")
+    p = subprocess.run(["bash", "-c", text], cwd=tmp_path, capture_output=True, text=True, env={"PATH": f"{tmp_path}/bin:/usr/bin:/bin"})
+    mark = hashlib.sha256(f"{token} z1/n1".encode()).hexdigest()[:32]
+    assert (tmp_path / "joined").read_text() == f'{mark} {{"davit.io/join":"{mark}"}}\n', (p.stdout, p.stderr)
+    assert token not in p.stdout + (tmp_path / "davit-join.log").read_text(), "the console shows no token"
 
 
 @pytest.mark.parametrize("types, says", [
