@@ -335,7 +335,7 @@ inline joins(r)
         if
         :: !sent_end[r] -> joined(r)
         :: else ->
-            ray[r] = ID_OF(NODE(r)); fails[r] = true; accepted[r] = false; timer[r] = false;
+            ray[r] = ID_OF(NODE(r)); fails[r] = true; accepted[r] = false; timer[r] = false; was_ready[r] = true;
             to(r, DRAINING)
         fi
     :: !CONTESTED(r) && (st[r] == INTENDED || st[r] == REQUESTED || st[r] == STARTING || (st[r] == DRAINING && ray[r] == 0)) ->

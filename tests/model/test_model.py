@@ -17,6 +17,7 @@ HOLDS = {
     "lease": ("lease", "", None, []),
     "lease-law-7": ("lease", "", "law_7", []),
     "brakes": ("brakes", "", None, []),
+    "life-joined-late-and-hidden": ("life", f"HIDES HIDES_YOUNG RESTARTS {NOW}", None, []),
     "brakes-law-6": ("brakes", "", "law_6", []),
     "brakes-law-7": ("brakes", "", "law_7", []),
     "way-law-7": ("way", "", "law_7", []),
@@ -60,7 +61,6 @@ OPEN = {
     "an id is given again to a launch under way, of a machine that its cloud took": ("life", "TAKES LISTS_NOW", None, ["REST", "TWO"], 1),
     "a launch whose answer is lost gets the id of a machine whose end is asked again": ("life", "LOSSES LISTS_NOW", None, ["REST", "TWO"], 1),
     "the head forgets a drain, and the node's name vanishes": ("life", f"HIDES FORGETS {NOW}", None, [], 1),
-    "the name of a node vanishes that joined after its end had been asked for": ("life", f"HIDES HIDES_YOUNG RESTARTS {NOW}", None, [], 1),
 }
 
 

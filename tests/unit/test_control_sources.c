@@ -222,6 +222,21 @@ static void test_missing(void **state)
     assert_int_equal(m->state, STATE_READY);
 }
 
+/* So has what joined when its end had been asked for already. */
+static void test_joined_after_its_end(void **state)
+{
+    struct machine *m = rig_machine("m", STATE_STARTING, "i-1");
+    const struct source_node n = node("i-1", "aa", SOURCE_RUNNING);
+
+    (void)state;
+    machine_to(&rig.ledger, m, STATE_STOPPING);
+    m->maybe.end_sent = m->maybe.alive = true;
+    viewed(0, "s", &n, 1);
+    assert_int_equal(m->state, STATE_DRAINING);
+    assert_string_equal(m->ray_id, "aa");
+    assert_true(m->ready_ms > 0);
+}
+
 /* A head is its session and its nodes: another one's word is no word of ours. */
 static void test_another_head(void **state)
 {
@@ -819,6 +834,7 @@ int main(void)
         TEST(test_dies, start_ray),
         TEST(test_unknown_is_not_dead, start_ray),
         TEST(test_missing, start_ray),
+        TEST(test_joined_after_its_end, start_ray),
         TEST(test_another_head, start_ray),
         TEST(test_a_head_that_is_joined_is_ours, start_ray),
         TEST(test_drain_forgotten, start_ray),

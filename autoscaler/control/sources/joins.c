@@ -267,8 +267,9 @@ static void present_seen(struct sources *s, const struct source *h,
 }
 
 /* Its raylet had died, and there is another one, or its node is not drained any
- * more: it may have work, so it goes the way of all others.  When its end was asked for already it has to go, and the
- * source is asked before its cloud is asked again. */
+ * more: it may have work, so it goes the way of all others.  When its end was asked
+ * for already it has to go, and the source is asked before its cloud is asked again.
+ * It has joined now, if it never had: when its name vanishes it is missing. */
 static void revived(struct sources *s, const struct source *h,
                     struct machine *m, const struct source_node *n)
 {
@@ -283,6 +284,8 @@ static void revived(struct sources *s, const struct source *h,
         return;
     }
     m->busy = false;
+    if (!m->ready_ms)
+        m->ready_ms = s->env->now_ms;
     snprintf(m->ray_id, sizeof m->ray_id, "%s", n->node_id);
     m->why = REASON_END_FAILED;
     m->drain_accepted = false;
