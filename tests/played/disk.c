@@ -340,7 +340,7 @@ static void unlinked_free(struct disk *d)
         node_unlock(f);
         shm_free(f);
         f->exists = f->kept = f->unlinked = false;
-        f->name[0] = '\0';
+        memset(f->name, 0, sizeof f->name);
     }
 }
 

@@ -488,7 +488,7 @@ static bool is_known(const struct status_page *page,
         const struct snap_node *n = &page->snapshot->nodes[i];
 
         if (!n->unmanaged && strcmp(n->cloud_id, m->id) == 0 &&
-            strcmp(n->request_id, m->request_id) == 0)
+            launch_is_same(n->request_id, m->request_id))
             return true; /* that of another launch is another machine */
     }
     return false;
