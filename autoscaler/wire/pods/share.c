@@ -2,10 +2,11 @@
  * share.c - who of the pods that wait is looked at, when there are too many of
  * them, or too many different ones.  See inside.h.
  *
- * Namespaces take turns, each with one kind of pod at a time, the one with the
- * fewest conditions first; what no node type could ever hold comes last, behind all
- * others.  So what one namespace asks for takes no room that another one needs,
- * however much it is: the rest of it waits until there is room, and is told.
+ * Who has asked for least comes first: of each namespace the kind of pod with the
+ * fewest conditions, then the next, each with what its namespace has by then.  What no
+ * node type could ever hold comes last, behind all others.  So what one namespace asks
+ * for takes no room that another one needs, however much it is: the rest of it waits
+ * until there is room, and is told.
  */
 #include "inside.h"
 
@@ -20,8 +21,8 @@ struct kind {
     const char *space;
     struct pod_shape *shape;
     struct pod **pods; /* n of them */
-    uint32_t n, rank;  /* rank: how many of its namespace come before */
-    uint32_t lines, values, cost;
+    uint32_t n, lines, values, cost;
+    uint64_t spent; /* by its namespace, with it */
     bool hopeless;
 };
 
@@ -74,7 +75,7 @@ static struct kind kind_make(const struct builder *m, struct pod **v,
     for (uint32_t i = 0; i < s->n_alts; i++)
         for (uint32_t r = 0; r < s->alts[i].n; r++)
             k.values += 1 + s->alts[i].v[r].values.n;
-    k.cost = k.values + 16 * s->n_affinities;
+    k.cost = 1 + k.values + 16 * s->n_affinities;
     return k;
 }
 
@@ -97,9 +98,7 @@ static int by_turn(const void *pa, const void *pb)
     int d = a->hopeless - b->hopeless;
 
     if (!d)
-        d = (a->rank > b->rank) - (a->rank < b->rank);
-    if (!d)
-        d = (a->cost > b->cost) - (a->cost < b->cost);
+        d = (a->spent > b->spent) - (a->spent < b->spent);
     return d ? d : by_cost(a, b);
 }
 
@@ -119,9 +118,11 @@ static uint32_t kinds_make(struct builder *m, struct pod **v, uint32_t n,
     }
     if (kinds > 1)
         qsort(to, kinds, sizeof *to, by_cost);
-    for (uint32_t i = 1; i < kinds; i++)
-        if (strcmp(to[i].space, to[i - 1].space) == 0)
-            to[i].rank = to[i - 1].rank + 1;
+    for (uint32_t i = 0; i < kinds; i++)
+        to[i].spent = to[i].cost +
+                      (i && strcmp(to[i].space, to[i - 1].space) == 0
+                           ? to[i - 1].spent
+                           : 0);
     if (kinds > 1)
         qsort(to, kinds, sizeof *to, by_turn);
     return kinds;
