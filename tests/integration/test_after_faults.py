@@ -29,7 +29,7 @@ def test_a_daemon_starts_again_after_events_were_lost_to_a_full_disk(tmp_path):
         fill_up(d)
         resource.prlimit(d.p.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         d.until(lambda: d.get("/v1/status")[1] and d.call("DELETE", "/v1/request_resources/o0")[0] in (200, 202, 404), 15)
-        assert "can be written again" in d.text()
+        d.until(lambda: "can be written again" in d.text())
         newest = d.events()[-1]["id"]
         d.stop()
         ids = [r[0] for r in sqlite3.connect(d.dir / "davit.db").execute("select id from event order by id")]

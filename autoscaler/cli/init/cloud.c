@@ -130,6 +130,15 @@ static void describe(struct found *f, struct init_pool *p,
     p->seen++;
 }
 
+/* What a kubelet leaves of a disk is no answer to what the machine has. */
+static bool has_cpu(const struct init_pool *p)
+{
+    for (uint32_t i = 0; i < p->resources.n; i++)
+        if (strcmp(p->resources.v[i].name, "CPU") == 0)
+            return true;
+    return false;
+}
+
 static void pool(struct found *f, const char *provider, const char *name,
                  const struct call *call)
 {
@@ -142,7 +151,7 @@ static void pool(struct found *f, const char *provider, const char *name,
             describe(f, p, &call->offers.v[i]);
     if (strcmp(provider, "gke") != 0 && p->zones.n > 1)
         p->zones.n = 0; /* of a group over several zones the cloud chooses */
-    if (p->resources.n == 0) {
+    if (!has_cpu(p)) {
         struct qty one = {"CPU", 10000};
         VEC_PUSH(&f->arena, &p->resources, one);
         INIT_UNKNOWN(f,
