@@ -15,6 +15,7 @@
 static enum log_level log_max = LOG_INFO;
 static bool log_json;
 static struct outbox *box; /* NULL: lines are written at once */
+static bool by_thread;     /* it stays until the process ends */
 static atomic_ullong told; /* of lines that were dropped */
 enum { WAITING_MOST = 1 << 20 };
 
@@ -124,15 +125,16 @@ void log_start(const struct outbox_ops *ops)
 {
     static const struct outbox_ops threaded = {.put = line_put};
 
+    by_thread = !ops;
     box = outbox_new(WAITING_MOST, ops ? ops : &threaded);
     atomic_store(&told, 0);
 }
 
 void log_stop(int64_t wait_ms)
 {
-    struct outbox *was = box;
-
-    if (was && outbox_free(was, wait_ms))
+    if (box && by_thread)
+        outbox_wait(box, wait_ms); /* other threads may log still */
+    else if (box && outbox_free(box, wait_ms))
         box = NULL; /* else the rest is dropped, too */
 }
 

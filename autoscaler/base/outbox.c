@@ -143,16 +143,33 @@ static void lines_free(struct outbox *o)
     }
 }
 
-bool outbox_free(struct outbox *o, int64_t wait_ms)
+/* With the lock. */
+static bool quiet_by(struct outbox *o, int64_t wait_ms)
 {
     struct timespec until = clock_wait_until(wait_ms);
-    bool quiet;
 
-    pthread_mutex_lock(&o->lock);
     while (!o->ops.wake && (o->first || o->putting_ms) &&
            pthread_cond_timedwait(&o->quiet, &o->lock, &until) == 0)
         ;
-    quiet = !o->putting_ms && (o->ops.wake || !o->first);
+    return !o->putting_ms && (o->ops.wake || !o->first);
+}
+
+bool outbox_wait(struct outbox *o, int64_t wait_ms)
+{
+    bool quiet;
+
+    pthread_mutex_lock(&o->lock);
+    quiet = quiet_by(o, wait_ms);
+    pthread_mutex_unlock(&o->lock);
+    return quiet;
+}
+
+bool outbox_free(struct outbox *o, int64_t wait_ms)
+{
+    bool quiet;
+
+    pthread_mutex_lock(&o->lock);
+    quiet = quiet_by(o, wait_ms);
     o->closing = quiet;
     pthread_cond_signal(&o->wake);
     pthread_mutex_unlock(&o->lock);

@@ -41,5 +41,7 @@ struct outbox_state outbox_state(struct outbox *o);
 /* Waits until all has left, for so long at most.  False: something is left, or
  * being put: then it stays as it is until the process ends. */
 bool outbox_free(struct outbox *o, int64_t wait_ms);
+/* The same wait, and nothing is freed: others may put something in still. */
+bool outbox_wait(struct outbox *o, int64_t wait_ms);
 
 #endif

@@ -294,13 +294,13 @@ const struct backoff *backoffs_note_life(struct backoffs *b,
     struct backoff *x = &r->backoff;
     int64_t delay = LIFE_FIRST_MS;
 
-    for (uint32_t i = 0; i < x->lives && delay < LIFE_MOST_MS; i++)
-        delay *= 4;
-    if (delay > LIFE_MOST_MS)
-        delay = LIFE_MOST_MS;
     /* Those that were bought together fail together: that is one. */
     if (now_ms >= r->life_until_ms)
         x->lives++;
+    for (uint32_t i = 1; i < x->lives && delay < LIFE_MOST_MS; i++)
+        delay *= 4;
+    if (delay > LIFE_MOST_MS)
+        delay = LIFE_MOST_MS;
     x->life_ms = now_ms;
     x->failures++;
     x->failed_ms = now_ms;

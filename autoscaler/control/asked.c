@@ -22,7 +22,8 @@ enum {
     SHAPES_MAX = 5000,   /* each is tried on every offer: time */
     VALUES_MAX = 200000, /* compared with each label of each offer */
     NAMES_MAX = 256,     /* a column each: with so many shapes 10 MiB */
-    BYTES_MAX = 8 << 20
+    BYTES_MAX = 8 << 20,
+    SMALL_PART = 8 /* over that, for those within their shares: one of so many */
 };
 
 struct counted {
@@ -276,7 +277,8 @@ enum status asked_check(const struct asked *a, const char *share,
         const struct limit *l = &limits[i];
         uint64_t mine = asked_share_of(l->most, a->shares.n);
 
-        if (l->is > l->most && l->is > l->was && l->his > mine)
+        if (l->is > l->most && l->is > l->was &&
+            (l->his > mine || l->is > l->most + l->most / SMALL_PART))
             return refuse(l, mine, err);
     }
     if (amounts.is > amounts.most && amounts.is > amounts.was)

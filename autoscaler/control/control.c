@@ -160,8 +160,8 @@ static bool journal_turned(struct control *c)
  * leaves, and the last plan stands.  (A plan may write something each time.) */
 static bool landed_alone(const struct control *c)
 {
-    return c->landed && !c->folded && c->env.mono_ms < c->plan_due_ms &&
-           !c->configuration.wanted;
+    return c->landed && !c->folded && !c->env.news &&
+           c->env.mono_ms < c->plan_due_ms && !c->configuration.wanted;
 }
 
 /* What happened becomes facts.  False: it is no news and nothing is due, so the

@@ -49,7 +49,7 @@ struct ours {
     char join_key[65];              /* "": no launch has needed one */
     bool began_empty;               /* it had no machines when it was opened */
     struct incarnation incarnation; /* of this process */
-    int64_t alone_s; /* wall: until then launches that are not known may be of
+    int64_t alone_s; /* wall: before it launches that are not known may be of
                       * an earlier process of this very journal */
     int64_t last_s;  /* of the last request id, */
     uint32_t nth;    /* so many of that second */

@@ -268,7 +268,7 @@ static void reservation_ends(struct observe *o, struct machine *m)
     m->maybe.leaves_ms = over ? t->reserved.until_ms : 0;
     if (!over && m->state == STATE_DRAINING && !m->drain_accepted &&
         m->why == REASON_END_TAKEN)
-        machine_to(o->ledger, m, STATE_READY);
+        machine_take_back(o->ledger, m);
     fleet_touch(&o->ledger->fleet, m);
     o->env->news = true;
     emit(o->env, over ? "node.leaving" : "node.stays", m->id,

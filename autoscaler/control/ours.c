@@ -261,8 +261,8 @@ void ours_request_id(struct ledger *l, char ret[MARK_MAX])
 /* ---- a copy of our journal */
 
 /* Was it launched by a daemon that has our journal's mark, is not this process, and
- * runs now: since this process began?  Of earlier processes the journal has all,
- * but of one that was restored. */
+ * runs now: since the second in which this process began?  Of earlier processes the
+ * journal has all, but of one that was restored. */
 static bool is_of_copy(const struct ledger *l, const char *request_id,
                        struct request_mark *ret)
 {
@@ -272,7 +272,7 @@ static bool is_of_copy(const struct ledger *l, const char *request_id,
            strcmp(ret->owner, o->owner) == 0 &&
            (ret->by.starts != o->incarnation.starts ||
             ret->by.chance != o->incarnation.chance) &&
-           ret->at_s > o->alone_s && ret->at_s <= now_s(l) + DAY_S;
+           ret->at_s >= o->alone_s && ret->at_s <= now_s(l) + DAY_S;
 }
 
 void ours_found(struct ledger *l, const struct machine *m)
@@ -312,7 +312,7 @@ bool ours_alone(struct ledger *l)
     if (*o->elder)
         journal_put_value(l->env->journal, ELDER_KEY, "", NULL);
     o->elder[0] = o->younger[0] = '\0';
-    o->alone_s = now_s(l);
+    o->alone_s = now_s(l) + 1; /* what left in this second, before that */
     return was;
 }
 

@@ -205,7 +205,8 @@ static void take_over(const struct reloading *r, struct config *conf,
     prices_settle(r->providers);
     agreed_file(r->providers->ledger, conf);
     ledger_file_is(r->providers->ledger, conf->digest);
-    ends_allow(r->ends, ends);
+    if (ends > 0) /* else what a person has let go stays so */
+        ends_allow(r->ends, ends);
 }
 
 void reload_if_due(const struct reloading *r)

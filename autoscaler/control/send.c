@@ -290,17 +290,18 @@ bool send_awaits_view(const struct send *s)
     return false;
 }
 
+/* One whose ends hang says nothing of the others. */
 bool send_may_end(const struct send *s)
 {
-    if (ours_stands(s->ledger))
-        return false;
     for (uint32_t i = 0; i < s->providers->all.n; i++) {
         const struct provider_state *p = s->providers->all.v[i];
 
+        if (ends_hang(s->providers, p))
+            continue;
         for (uint32_t k = 0; k < s->ledger->fleet.n; k++)
             if (s->ledger->fleet.v[k]->state == STATE_STOPPING &&
                 end_due(s, p, s->ledger->fleet.v[k]))
-                return !ends_hang(s->providers, p);
+                return true;
     }
     return false;
 }

@@ -273,6 +273,11 @@ static void test_lives(void **state)
         backoffs_joined(r, key("t4", "a"), now, now + 500);
         now += 1000;
     }
+    /* Two of one launch die together: that is one. */
+    assert_int_equal(backoffs_note_life(r, key("t4", "b"), &e, NOW)->delay_ms,
+                     10000);
+    assert_int_equal(backoffs_note_life(r, key("t4", "b"), &e, NOW)->delay_ms,
+                     10000);
     /* Launched before the last of them ended, it proves nothing. */
     backoffs_lived(r, key("t4", "a"), NOW);
     assert_true(backoffs_note_life(r, key("t4", "a"), &e, now)->delay_ms >

@@ -303,6 +303,16 @@ static void test_lost_launch_is_ours(void **state)
     assert_false(rig_emitted("journal.copied"));
 }
 
+/* Marks have whole seconds: what leaves in the one of our start is not ours. */
+static void test_copy_in_the_second_of_the_start(void **state)
+{
+    (void)state;
+    rig_pass(TODAY_MS);
+    assert_int_equal(ours_open(&rig.ledger, NULL), ST_OK);
+    assert_int_equal(found("i-1", began(1), rig.env.now_ms)->adopted,
+                     ADOPTED_OTHER_OWNER);
+}
+
 static void test_younger_copy_is_told(void **state)
 {
     (void)state;
@@ -635,6 +645,7 @@ int main(void)
         TEST(test_protect),
         TEST(test_lost_launch_is_ours),
         TEST(test_younger_copy_is_told),
+        TEST(test_copy_in_the_second_of_the_start),
         TEST(test_elder_copy_stands),
         TEST(test_reload),
         TEST(test_reload_refused),
