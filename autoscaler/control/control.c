@@ -388,6 +388,19 @@ static void commit(struct control *c, bool planned)
     commands_answer(&c->commands, c->planned);
 }
 
+/* There is no plan: what is on disk since leaves now.  What it has to wait for is
+ * looked at with a plan then, as it would be after one. */
+static void landed_send(struct control *c)
+{
+    int64_t due = c->env.due_ms;
+
+    c->env.due_ms = INT64_MAX;
+    send_due(&c->send);
+    if (c->env.due_ms < c->plan_due_ms)
+        c->plan_due_ms = c->env.due_ms;
+    env_wake_mono(&c->env, due);
+}
+
 static int64_t step(struct control *c)
 {
     bool planned = look(c);
@@ -395,7 +408,7 @@ static int64_t step(struct control *c)
     if (planned)
         tick(c);
     else if (c->landed && c->ledger.journal_ok)
-        send_due(&c->send); /* no plan: what is on disk since leaves */
+        landed_send(c);
     if (c->plan_due_ms)
         env_wake_mono(&c->env, c->plan_due_ms);
     poll(c);
