@@ -118,8 +118,6 @@ void machine_take_back(struct ledger *l, struct machine *m);
 /* Its launch has failed; the caller moves it. */
 void machine_fail(struct ledger *l, struct machine *m, enum status why,
                   const char *text);
-/* The same for one that existed and was paid for, and never came to be of use:
- * its offer backs off for longer each time. */
 /* One that was ready, or not, is no more, and nobody wanted that: when it died so
  * soon that it was of no use, its offer backs off likewise. */
 void machine_died(struct ledger *l, struct machine *m, const struct err *e);
@@ -130,6 +128,8 @@ void machine_short_life(struct ledger *l, const struct machine *m,
 void machine_proved(struct ledger *l, struct machine *m);
 /* From when on, wall. */
 int64_t machine_proves_ms(const struct machine *m);
+/* machine_fail() for one that existed and was paid for, and never came to be of
+ * use: its offer backs off for longer each time. */
 void machine_fail_life(struct ledger *l, struct machine *m,
                        const struct err *e);
 /* Its launch left and is not answered: it is not sent again, and counts until a

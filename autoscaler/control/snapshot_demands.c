@@ -8,7 +8,7 @@
 #include "rare.h"
 #include "snapshot_parts.h"
 
-/* See requests.c: both together stay below the snapshot's ceiling. */
+/* See asked.c: both together are to stay below the snapshot's ceiling. */
 enum { BUNDLES_OF_SOURCES = 5000000 };
 
 struct demands {

@@ -187,12 +187,12 @@ static struct source_claims decide(const struct contest *c,
     bool open;
 
     if (c->known) {
-        bool is_less = c->best_by > c->known_by ||
-                       (token_is_used(c, m) && c->best_by == CLAIM_TOKEN);
+        bool other_is_less = c->best_by > c->known_by ||
+                             (token_is_used(c, m) && c->best_by == CLAIM_TOKEN);
 
         return (struct source_claims){
             c->known, c->known, c->best,
-            c->best && (!is_less || c->known_by > CLAIM_TOKEN)};
+            c->best && (!other_is_less || c->known_by > CLAIM_TOKEN)};
     }
     if (!c->best)
         return (struct source_claims){.node = c->dead};

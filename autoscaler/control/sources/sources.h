@@ -109,10 +109,10 @@ const char *claims_other(const struct source_claims *c,
                          const struct machine *m);
 /* Is the last view one that says how it was after that moment?  (wall) */
 bool sources_seen_since(const struct sources *s, int64_t since_ms);
-/* By the last view: is it drained still, as was agreed?  A node that is in no view
- * any more has not come back to use. */
 /* Does the last view have its node, and as dead? */
 bool source_has_dead(const struct sources *s, const struct machine *m);
+/* By the last view: is it drained still, as was agreed?  A node that is in no view
+ * any more has not come back to use. */
 bool source_drains_still(const struct sources *s, const struct machine *m);
 const struct source_node *source_node_named(const struct source *h,
                                             const char *name);

@@ -134,7 +134,7 @@ void cover_improve(const struct cover_problem *p,
  * own price, for the cost of all) with a max; where part of a device is free on
  * one, it must be given as a whole one here.  hint: worths to try first, or
  * NULL.  enough: what a plan that is known costs, beyond which nothing is to be proved;
- * INT64_MAX.  Not lower with more budget; adds the counted steps to *work.  ret_proof
+ * INT64_MAX: none is known.  Not lower with more budget; adds the counted steps to *work.  ret_proof
  * (may be NULL) is for the demand as a whole. */
 int64_t cover_bound(const struct cover_problem *p, uint64_t missing,
                     const double *hint, int64_t enough, uint64_t budget,

@@ -1,7 +1,7 @@
 /*
  * source.c - a Kubernetes API server as a demand source: see pods.h.
  *
- * The reader's handle owns four watches and the store that they fill.  A view is
+ * The reader's handle owns the watches and the store that they fill.  A view is
  * made 5 ms after something urgent (work or nodes came; a burst is one view),
  * and up to 200 ms after anything else.
  */
@@ -301,8 +301,8 @@ static void hidden_take(struct pods_store *s, size_t records, bool missing)
         s->hides_spaces = missing;
 }
 
-/* All watches: complete once, and none broken for long.  *ret_wait: nothing is
- * wrong yet, but not all is there either. */
+/* It may not be read, or is not there: told by its name.  Of more than HIDDEN_MAX
+ * the first. */
 static void hidden_add(struct kube_source *h, int i)
 {
     struct pods_store *s = &h->store;
@@ -311,6 +311,8 @@ static void hidden_add(struct kube_source *h, int i)
         s->hidden[s->n_hidden++] = kinds[i].what;
 }
 
+/* All watches: complete once, and none broken for long.  *ret_wait: nothing is
+ * wrong yet, but not all is there either. */
 static enum status watches_ok(struct kube_source *h, bool *ret_wait,
                               struct err *err)
 {
