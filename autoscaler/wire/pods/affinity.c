@@ -208,6 +208,36 @@ static void pod_count(struct builder *m, const struct pod *p, uint32_t node)
     }
 }
 
+/* As if its pod ran there. */
+static void daemon_count(struct builder *m, const struct daemon *d,
+                         uint32_t node)
+{
+    for (uint32_t i = 0; i < m->n_terms; i++) {
+        struct affinity_count *t = &m->terms[i];
+        uint32_t at = domain_of(m, t->key, node);
+
+        if (at == NO_VALUE)
+            continue;
+        t->matched[at] += affinity_means(m, t, &d->labels, d->space);
+        carriers_add(t, at, d->shape);
+    }
+}
+
+static void pods_count(struct builder *m)
+{
+    for (uint32_t i = 0; i < m->n_bound; i++) {
+        const struct knode *k = (const struct knode *)records_find(
+            &m->in->store->nodes, m->bound[i]->node);
+
+        if (k)
+            pod_count(m, m->bound[i], k->ix);
+    }
+    for (uint32_t i = 0; i < m->n_nodes; i++)
+        for (uint32_t d = 0; d < m->n_daemons && m->nodes[i].coming; d++)
+            if (m->nodes[i].coming[d])
+                daemon_count(m, m->daemons[d], i);
+}
+
 uint32_t **affinity_joint(struct builder *m, const uint32_t *terms, uint32_t n)
 {
     uint32_t **v = ARENA_ARRAY(m->arena, uint32_t *, n);
@@ -235,22 +265,17 @@ uint32_t **affinity_joint(struct builder *m, const uint32_t *terms, uint32_t n)
 
 bool affinity_of_daemons(struct builder *m, const struct affinity_count *t)
 {
-    const struct hash *all = &m->in->store->daemons.by_id;
-    const struct daemon *d;
-
-    for (uint32_t at = 0; (d = hash_each(all, &at));)
-        if (affinity_means(m, t, &d->labels, d->space))
+    for (uint32_t i = 0; i < m->n_daemons; i++)
+        if (affinity_means(m, t, &m->daemons[i]->labels, m->daemons[i]->space))
             return true;
     return false;
 }
 
 static void daemons_terms(struct builder *m)
 {
-    const struct hash *all = &m->in->store->daemons.by_id;
-    const struct daemon *d;
-
-    for (uint32_t at = 0; (d = hash_each(all, &at));)
-        terms_of(m, d->shape, &d->labels, d->space, true);
+    for (uint32_t i = 0; i < m->n_daemons; i++)
+        terms_of(m, m->daemons[i]->shape, &m->daemons[i]->labels,
+                 m->daemons[i]->space, true);
 }
 
 void pods_affinity_begin(struct builder *m, struct pod **pending, uint32_t n)
@@ -279,11 +304,5 @@ void pods_affinity_begin(struct builder *m, struct pod **pending, uint32_t n)
         m->terms[t].matched = ARENA_ARRAY(m->arena, uint32_t, size);
         m->terms[t].carriers = ARENA_ARRAY(m->arena, uint32_t, size);
     }
-    for (uint32_t i = 0; i < m->n_bound; i++) {
-        const struct knode *k = (const struct knode *)records_find(
-            &m->in->store->nodes, m->bound[i]->node);
-
-        if (k)
-            pod_count(m, m->bound[i], k->ix);
-    }
+    pods_count(m);
 }

@@ -26,12 +26,10 @@ static void node_has(struct builder *m, uint32_t node, const char *column,
 /* What the pods of each DaemonSet do to it where they run. */
 static uint8_t *daemons_bits(struct builder *m, const struct affinity_count *t)
 {
-    const struct hash *all = &m->in->store->daemons.by_id;
-    uint8_t *v = ARENA_ARRAY(m->arena, uint8_t, all->n);
-    const struct daemon *d;
-    uint32_t n = 0;
+    uint8_t *v = ARENA_ARRAY(m->arena, uint8_t, m->n_daemons);
 
-    for (uint32_t at = 0; (d = hash_each(all, &at)); n++) {
+    for (uint32_t n = 0; n < m->n_daemons; n++) {
+        const struct daemon *d = m->daemons[n];
         const struct affinity *own = affinity_carried(d->shape, t->x);
 
         if (affinity_means(m, t, &d->labels, d->space))
@@ -116,23 +114,6 @@ const char *column_beside(struct builder *m, struct affinity_count *t,
 
 /* ---- spread */
 
-static bool may_lie(const struct pod_shape *s, const struct knode *k)
-{
-    for (uint32_t i = 0; i < s->n_alts; i++)
-        if (pods_reqs_hold(&s->alts[i], &k->labels))
-            return true;
-    return false;
-}
-
-static bool tolerates(const struct pod_shape *s, const struct view_node *n)
-{
-    struct taints t = n->k->taints;
-
-    if (n->passing && !n->k->up)
-        t.n = n->k->n_lasting;
-    return pods_tolerated(&s->tolerations, &t);
-}
-
 void spread_keys_of(const struct builder *m, const struct pod_shape *s,
                     struct spread_keys *ret)
 {
@@ -160,8 +141,8 @@ bool spread_counts(const struct builder *m, const struct affinity *x,
                    const struct pod_shape *s, const struct spread_keys *keys,
                    const struct view_node *n)
 {
-    return has_keys(m, keys, n) && (x->any_labels || may_lie(s, n->k)) &&
-           (!x->heeds_taints || tolerates(s, n));
+    return has_keys(m, keys, n) && (x->any_labels || shape_may_lie(s, n->k)) &&
+           (!x->heeds_taints || shape_tolerates(s, n));
 }
 
 /* So many more of the shape the node can take by its resources. */
@@ -170,7 +151,7 @@ static int64_t room_for(const struct view_node *n, const struct pod_shape *s)
     int64_t most = INT32_MAX;
 
     if ((!n->k->ready && !n->passing) || n->k->unschedulable ||
-        n->k->draining || !may_lie(s, n->k) || !tolerates(s, n))
+        n->k->draining || !shape_may_lie(s, n->k) || !shape_tolerates(s, n))
         return 0;
     for (uint32_t i = 0; i < s->needs.n; i++) {
         int64_t left = 0;

@@ -99,11 +99,8 @@ static void port(struct group *g, struct affinity_count *t,
 
 static bool any_daemon_carries(struct builder *m, const struct affinity *x)
 {
-    const struct hash *all = &m->in->store->daemons.by_id;
-    const struct daemon *d;
-
-    for (uint32_t at = 0; (d = hash_each(all, &at));)
-        if (affinity_carried(d->shape, x))
+    for (uint32_t i = 0; i < m->n_daemons; i++)
+        if (affinity_carried(m->daemons[i]->shape, x))
             return true;
     return false;
 }

@@ -18,6 +18,7 @@
 #include "pods.h"
 #include "profiles/profiles.h"
 #include "topology/rules.h"
+#include "volumes/records.h"
 
 enum {
     PODS_MAX_TEXT = 1024, /* bytes of a name, key or value */
@@ -150,11 +151,6 @@ const struct source_hosted *pods_rays(struct builder *m, uint32_t *ret_n);
 
 /* ---- object.c: an object of the API to a record */
 
-struct item { /* first member of a record */
-    const char *id;
-    uint32_t mark; /* of the list it was in last */
-};
-
 struct pod_labels { /* one block */
     struct shared shared;
     struct pairs pairs;
@@ -223,45 +219,7 @@ struct daemon {
     struct pairs labels; /* of its pods */
 };
 
-/* ---- volumes.  Records whose strings are in an arena of their own. */
-struct object {
-    struct item item;
-    struct arena arena;
-};
-struct volume { /* a PersistentVolume */
-    struct object object;
-    const struct reqs *alts; /* where it can be used; n_alts 0: anywhere */
-    uint32_t n_alts;
-    const char *class, *driver; /* "" */
-    const char *claim;          /* "space/name" it is bound to, or kept for */
-    struct pairs labels;
-    int64_t size;
-    uint32_t modes; /* a bit each */
-    bool of_host;   /* on one host: no new node helps */
-    bool free, block;
-};
-enum { MODE_ONE_POD = 8 };
-struct claim {
-    struct object object; /* id: "space/name" */
-    const char *volume;   /* its name; "" */
-    const char *class;    /* "" */
-    struct reqs reqs;     /* on the volume's labels */
-    int64_t size;
-    uint32_t modes;
-    bool ending, lost, block, selects;
-};
-struct storage_class {
-    struct object object;
-    const char *driver;
-    const struct reqs *alts; /* allowedTopologies; n_alts 0: anywhere */
-    uint32_t n_alts;
-    bool waits; /* for its first consumer */
-    bool provisions;
-};
-struct csi_node {
-    struct object object; /* id: the node's name */
-    struct qtys limits;   /* by driver */
-};
+/* ---- others */
 struct space { /* a namespace */
     struct object object;
     struct pairs labels;
@@ -286,15 +244,6 @@ struct pod_queue *pods_queue_read(const json_t *o); /* queues.c */
 /* A record of so many bytes, its strings in its arena; NULL: no name. */
 void *object_new(const json_t *o, size_t size, struct arena **ret);
 void object_free(struct item *x);
-
-/* What the claims of a pod ask of its node, in a view. */
-struct pod_volumes {
-    const char *key;         /* the same: the same conditions */
-    const struct reqs *alts; /* beside the shape's; one with n 0: anywhere */
-    uint32_t n_alts;
-    struct qtys needs;       /* attachments, by driver */
-    const char *code, *text; /* why no new node helps; NULL: one does */
-};
 
 struct pods_rules { /* whose pods are demand; outlives the store */
     struct names namespaces, schedulers;
@@ -455,6 +404,7 @@ struct view_node {
     VEC(struct snap_bundle) works;  /* when asked for: what runs there */
     VEC(struct pod_shape *) shapes; /* theirs */
     struct pods_sum fixed;          /* what its static pods take */
+    bool *coming; /* by DaemonSet: a pod of it will be there; NULL: none */
 };
 
 struct machine;
@@ -472,6 +422,8 @@ struct builder {
     struct affinity_count *terms; /* affinity.c's */
     uint32_t n_terms, terms_over;
     uint32_t n_tried; /* nodes that the scheduler has had time to try */
+    const struct daemon **daemons; /* coming.c's: all there are */
+    uint32_t n_daemons;
     VEC(struct topo_key) keys;
     VEC(const struct topo_group *const *) groups;
     VEC(struct queue_use *) queues;
@@ -508,12 +460,19 @@ void builder_due(struct builder *m, int64_t ms);
 void untried_begin(struct builder *m, uint32_t waiting);
 /* Before that: how many nodes there has been time for. */
 void untried_count(struct builder *m, uint32_t waiting);
+/* It may have room that the scheduler is about to use, or will have it. */
+bool node_is_untried(struct builder *m, const struct view_node *n,
+                     uint32_t waiting);
 /* Is what it says of such pods older than nodes that there has been time for? */
 bool said_is_old(const struct builder *m, const struct pod_shape *s);
 /* Keeps what the condition says, for a person. */
 void said_keep(struct pod_shape *s, const char *message);
 /* The scheduler has bound a pod. */
 void scheduler_bound(struct pods_store *s, int64_t now_mono_ms);
+
+/* ---- coming.c: pods of DaemonSets on nodes that have just come */
+/* After the pods that run there, before conditions on pods are counted. */
+void daemons_coming(struct builder *m, uint32_t waiting);
 
 /* ---- machine.c: what names tell; "" when they tell nothing */
 const char *machine_arch(const char *machine); /* "arm64" */
@@ -531,6 +490,11 @@ void view_pods_place(struct builder *m); /* those in m->bound */
 /* What runs on them as demand, when asked for; after the demand that waits. */
 void view_works_make(struct builder *m);
 void view_machines_begin(struct builder *m);
+/* Takes so much of its room. */
+void view_node_use(struct view_node *n, const struct qtys *needs);
+/* By its labels; by its taints, those of its start aside while it comes up. */
+bool shape_may_lie(const struct pod_shape *s, const struct knode *k);
+bool shape_tolerates(const struct pod_shape *s, const struct view_node *n);
 void view_node_make(struct builder *m, const struct view_node *n,
                     struct source_node *h);
 

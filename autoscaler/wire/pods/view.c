@@ -40,14 +40,12 @@ static struct daemon_need daemon_make(struct arena *a,
 
 static const struct daemon_need *daemons_make(struct builder *m, uint32_t *ret)
 {
-    const struct hash *all = &m->in->store->daemons.by_id;
-    struct daemon_need *v = ARENA_ARRAY(m->arena, struct daemon_need, all->n);
-    const struct daemon *d;
-    uint32_t n = 0;
+    struct daemon_need *v = ARENA_ARRAY(m->arena, struct daemon_need,
+                                        m->n_daemons);
 
-    for (uint32_t at = 0; (d = hash_each(all, &at));)
-        v[n++] = daemon_make(m->arena, d->shape);
-    *ret = n;
+    for (uint32_t i = 0; i < m->n_daemons; i++)
+        v[i] = daemon_make(m->arena, m->daemons[i]->shape);
+    *ret = m->n_daemons;
     return v;
 }
 
@@ -125,6 +123,7 @@ struct source_view *pods_view_make(const struct pods_view_in *in,
     n = pods_share(&m, open, n);
     view_pods_place(&m);
     view_machines_begin(&m);
+    daemons_coming(&m, waiting);
     untried_count(&m, waiting);
     volumes_begin(&m, open, n);
     pods_affinity_begin(&m, open, n);

@@ -55,7 +55,7 @@ void view_nodes_begin(struct builder *m)
 }
 
 /* Both lists are sorted by name. */
-static void use(struct view_node *n, const struct qtys *needs)
+void view_node_use(struct view_node *n, const struct qtys *needs)
 {
     const struct qtys *has = &n->k->total;
 
@@ -68,6 +68,23 @@ static void use(struct view_node *n, const struct qtys *needs)
             n->left[k] -= needs->v[i].amount < n->left[k] ? needs->v[i].amount
                                                           : n->left[k];
     }
+}
+
+bool shape_may_lie(const struct pod_shape *s, const struct knode *k)
+{
+    for (uint32_t i = 0; i < s->n_alts; i++)
+        if (pods_reqs_hold(&s->alts[i], &k->labels))
+            return true;
+    return false;
+}
+
+bool shape_tolerates(const struct pod_shape *s, const struct view_node *n)
+{
+    struct taints t = n->k->taints;
+
+    if (n->passing && !n->k->up)
+        t.n = n->k->n_lasting;
+    return pods_tolerated(&s->tolerations, &t);
 }
 
 /* Pods of one shape are counted together. */
@@ -129,7 +146,7 @@ void view_pods_place(struct builder *m)
         if (!k)
             continue;
         n = &m->nodes[k->ix];
-        use(n, &p->shape->needs);
+        view_node_use(n, &p->shape->needs);
         n->n_pods++;
         if (p->fixed)
             fixed_add(m, n, &p->shape->needs);

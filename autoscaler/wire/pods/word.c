@@ -82,9 +82,8 @@ static int64_t each_ms(const struct builder *m)
     return recent && s->pace_us / 1000 > EACH_MS ? s->pace_us / 1000 : EACH_MS;
 }
 
-/* It may have room that the scheduler is about to use, or will have it. */
-static bool is_untried(struct builder *m, const struct view_node *n,
-                       uint32_t waiting)
+bool node_is_untried(struct builder *m, const struct view_node *n,
+                     uint32_t waiting)
 {
     const struct knode *k = n->k;
     int64_t left = k->touched_ms + TRIED_MS + each_ms(m) * waiting -
@@ -101,7 +100,7 @@ static bool is_untried(struct builder *m, const struct view_node *n,
 void untried_count(struct builder *m, uint32_t waiting)
 {
     for (uint32_t i = 0; i < m->n_nodes && waiting; i++)
-        m->n_tried += !is_untried(m, &m->nodes[i], waiting);
+        m->n_tried += !node_is_untried(m, &m->nodes[i], waiting);
 }
 
 void untried_begin(struct builder *m, uint32_t waiting)
@@ -113,7 +112,8 @@ void untried_begin(struct builder *m, uint32_t waiting)
         return;
     VEC_PUSH(m->arena, &m->columns, c);
     for (uint32_t i = 0; i < m->n_nodes; i++) {
-        int64_t has = is_untried(m, &m->nodes[i], waiting) ? AMOUNT_ONE : 0;
+        int64_t has = node_is_untried(m, &m->nodes[i], waiting) ? AMOUNT_ONE
+                                                                : 0;
 
         VEC_PUSH(m->arena, &m->nodes[i].more,
                  ((struct more){c.name, has, has}));
