@@ -238,7 +238,8 @@ void node_undrain(void *node)
 
     if (n->state != NODE_DRAINING)
         return;
-    player_cancel(n->end);
+    if (n->end)
+        player_cancel(n->end);
     n->end = NULL;
     n->state = NODE_ALIVE;
     n->agreed_ms = n->deadline_ms = 0;
@@ -391,4 +392,14 @@ void head_late(struct head *h, int64_t views_ms, int64_t drains_ms)
 {
     h->late_views_ms = views_ms;
     h->late_drains_ms = drains_ms;
+}
+
+void head_deaf(struct head *h, bool deaf)
+{
+    h->deaf = deaf;
+}
+
+void head_patient(struct head *h, bool patient)
+{
+    h->patient = patient;
 }

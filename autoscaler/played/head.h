@@ -126,12 +126,16 @@ int64_t head_silent_ms(const struct head *h); /* since when not; 0: it does */
 void head_lossy(struct head *h, uint32_t of_1000);
 /* Every view, and every answer of a drain, takes so long; 0: it does not. */
 void head_late(struct head *h, int64_t views_ms, int64_t drains_ms);
+/* What asks it to drain a node does not come in, though it can be read. */
+void head_deaf(struct head *h, bool deaf);
+/* A drained node whose time is over goes on with its work until its machine ends. */
+void head_patient(struct head *h, bool patient);
 /* It begins anew, with another session: work and nodes are forgotten, machines
  * join again. */
 void head_restart(struct head *h);
-/* The machine's raylet dies and is started again on it, as another node. */
 /* Its raylet dies, and its machine stays. */
 void head_node_dies(struct head *h, const char *machine);
+/* The machine's raylet dies and is started again on it, as another node. */
 void head_node_restart(struct head *h, const char *machine);
 /* It forgets the drains that it agreed to, and nothing else: such nodes take work
  * again; and for so long each that it agrees to, a moment later. */

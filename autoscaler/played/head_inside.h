@@ -90,6 +90,7 @@ struct head {
     uint32_t session, waiting, running, lossy, dropped;
     int64_t late_views_ms, late_drains_ms;
     int64_t forgets_ms; /* drains, until then */
+    bool deaf, patient; /* see head.h */
     enum head_trouble trouble;
     int64_t silent_ms;
     int64_t round_ms;              /* the last round */

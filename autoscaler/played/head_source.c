@@ -274,7 +274,8 @@ static void deadline_came(void *arg)
     struct node *n = arg;
 
     n->end = NULL;
-    node_end(n, true);
+    if (!n->head->patient || !n->running)
+        node_end(n, true);
 }
 
 static void drain_begins(struct node *n, const struct source_drain *d)
@@ -323,9 +324,9 @@ static enum status head_drain(void *handle, struct source_drain *d,
 
     if (in_trouble(h, deadline_mono_ms, err))
         return ST_RETRY;
-    if (bad >= h->lossy || bad % 2)
+    if (!h->deaf && (bad >= h->lossy || bad % 2))
         drain_asked(h, d);
-    if (bad >= h->lossy) {
+    if (!h->deaf && bad >= h->lossy) {
         answer_late(h, h->late_drains_ms, LATE_DRAINS, deadline_mono_ms);
         return ST_OK;
     }

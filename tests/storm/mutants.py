@@ -6,7 +6,8 @@ another.  One whose text is no longer there is reported, and a failure.  Named
 sequences are played first, then found worlds, then random ones, until one shows
 it: a random world counts that keeps the law with the tree as it is.
 
-usage: mutants.py [--seeds A-B] [NAME...]     ends with `N passed, N failed`
+usage: mutants.py [--sequences | --seeds A-B] [NAME...]   ends with `N passed, N failed`
+       --sequences: only named sequences are played
        mutants.py --check    only whether each one's text is there (tests/lint)
 """
 import os
@@ -82,18 +83,18 @@ MUTANTS = [
     (3, "estimates_are_free", "autoscaler/model/problem_place.c", "        return pb_offer_bill(&m->s->offers[n->offer]);", "        return 0;"),
     (3, "over_max_stays", "autoscaler/plan/shrink.c", ("count[t] > s->types[t].max)", "all > s->limits.max_nodes)"),
      ("count[t] > s->types[t].max + 99)", "all > s->limits.max_nodes + 99)")),
-    (4, "nothing_adopted", C + "providers/machines.c", "    else\n        m = adopt(",
-     "    else if (cm->phase == DAVIT_FAILED)\n        m = adopt("),
+    (4, "nothing_adopted", C + "providers/machines.c", "return m ? m : adopt(p, provider, cm);",
+     "return m || cm->phase != DAVIT_FAILED ? m : adopt(p, provider, cm);"),
     (4, "one_list_is_enough", C + "settle.c", "        m->maybe.missing_ms = list_begun_ms;\n        return false;",
      "        m->maybe.missing_ms = list_begun_ms;\n        return true;"),
-    (4, "strangers_overlooked", C + "providers/machines.c", "    else\n        m = adopt(",
-     "    else if (cm->phase != DAVIT_STOPPING && *cm->request_id)\n        m = adopt("),
+    (4, "strangers_overlooked", C + "providers/machines.c", "return m ? m : adopt(p, provider, cm);",
+     "return m || cm->phase == DAVIT_STOPPING || !*cm->request_id ? m : adopt(p, provider, cm);"),
     (4, "others_ended", C + "ledger.c", "!machine_is_anothers(m) &&", ""),
     (4, "copy_not_seen", C + "ours.c", "return !l->ha && mark_read(", "return l->ha && mark_read("),
     (4, "elder_stands", C + "ours.c", "later = incarnation_younger(o->incarnation, k.by);", "later = incarnation_younger(k.by, o->incarnation);"),
     (4, "stands_until_a_start", C + "ours.c", "        journal_put_value(l->env->journal, ELDER_KEY, o->elder, NULL);\n    emit(", "        journal_put_value(l->env->journal, ELDER_KEY, \"\", NULL);\n    emit("),
-    (4, "found_seldom", C + "providers/machines.c", "    else\n        m = adopt(",
-     "    else if (cm->phase != DAVIT_STOPPING && p->env->now_ms / 400000 % 2)\n        m = adopt("),
+    (4, "found_seldom", C + "providers/machines.c", "return m ? m : adopt(p, provider, cm);",
+     "return m || cm->phase == DAVIT_STOPPING || p->env->now_ms / 400000 % 2 == 0 ? m : adopt(p, provider, cm);"),
     (5, "asked_is_forgotten", C + "settle.c", "return m->maybe.given_up && !m->busy &&", "return !m->busy ||"),
     (5, "no_settle_time", C + "settle.c", ("return list_begun_ms >= since + settle_ms;", "list_begun_ms >= sent_last(m) + settle_ms"),
      ("return list_begun_ms >= since + 0 * settle_ms;", "list_begun_ms >= sent_last(m) + 0 * settle_ms")),
@@ -190,11 +191,11 @@ def check():
 
 
 def shown(tree, law, seeds):
-    """What shows it; "" nothing does."""
-    for goal, what in ("check-sequences", "the sequence"), ("check-found", "the world"):
+    """What shows it; "" nothing does.  No seeds: sequences alone are played."""
+    for goal, what in (("check-sequences", "the sequence"), ("check-found", "the world"))[:2 if seeds else 1]:
         if m := re.search(r"^FAILED +(?:\d+ )?(\S+)", run("make", "-s", goal, cwd=tree).stdout, re.M):
             return f"{what} {os.path.basename(m[1])}"
-    seed = random_shows(tree, law, seeds)
+    seed = seeds and random_shows(tree, law, seeds)
     return f"the world of seed {seed}" if seed else ""
 
 
@@ -210,7 +211,7 @@ def mutant_try(tree, mutant, seeds):
         built = run("make", "-s", "build/release/test_sequences", cwd=tree)
         if built.returncode:
             return "", "it does not build: " + built.stdout[-300:]
-        return shown(tree, law, seeds), f"no sequence shows it, no world of found/, nor one of seeds {seeds}"
+        return shown(tree, law, seeds), "no sequence shows it" + (f", no world of found/, nor one of seeds {seeds}" if seeds else "")
     finally:
         with open(os.path.join(tree, path), "w", encoding="utf-8") as f:
             f.write(text)
@@ -220,7 +221,9 @@ def main(argv):
     seeds, names = "1-3000", argv[1:]
     if names == ["--check"]:
         return check()
-    if names[:1] == ["--seeds"]:
+    if names[:1] == ["--sequences"]:
+        seeds, names = "", names[1:]
+    elif names[:1] == ["--seeds"]:
         seeds, names = names[1], names[2:]
     mutants = [m for m in MUTANTS if not names or m[1] in names]
     if unknown := set(names) - {m[1] for m in MUTANTS}:

@@ -37,6 +37,7 @@ struct daemon *first(struct world *w);
     X(39, cleared_as_it_stops) \
     X(28, limits_lowered_in_doubt) \
     X(28, budget_lowered_in_doubt) \
+    X(28, most_of_all_lowered) \
     X(41, request_stays_on_its_machine) \
     X(41, request_stays_after_a_restart) \
     X(29, providers_swap_names) \
@@ -63,6 +64,8 @@ struct daemon *first(struct world *w);
 /* test_late.c: answers that come after the next thing. */
 #define LATE(X) \
     X(37, drain_answered_for_another_raylet) \
+    X(37, drain_answered_late_takes_no_room) \
+    X(61, drain_unanswered_takes_no_room) \
     X(37, slept_over_a_read) \
     X(37, slow_read_of_before) \
     X(37, answer_of_before_an_outage) \
@@ -86,6 +89,7 @@ struct daemon *first(struct world *w);
     X(45, closing_takes_long) \
     X(46, journal_deleted) \
     X(46, journal_deleted_and_nobody_asks) \
+    X(46, journal_deleted_and_nothing_runs) \
     X(59, journal_copied) \
     X(59, journal_copied_and_the_copy_buys) \
     X(59, journal_restored_is_no_copy) \
@@ -97,6 +101,7 @@ struct daemon *first(struct world *w);
 #define ASKED(X) \
     X(54, name_of_two_nodes) \
     X(54, name_of_no_node) \
+    X(54, name_of_a_dead_node_alone) \
     X(54, address_vanishes) \
     X(54, another_head) \
     X(54, another_head_at_a_start) \
@@ -106,8 +111,10 @@ struct daemon *first(struct world *w);
     X(55, host_given_again) \
     X(55, host_given_again_with_ray) \
     X(55, host_given_again_after_a_death) \
+    X(55, host_given_again_while_a_launch_hangs) \
     X(56, head_forgets_idle_drain) \
     X(56, head_forgets_drain) \
+    X(56, head_forgets_at_the_last_moment) \
     X(57, failed_once) \
     X(57, failed_once_with_ray) \
     X(57, stopping_once) \
@@ -116,7 +123,8 @@ struct daemon *first(struct world *w);
     X(57, drops_off_a_list) \
     X(57, drops_off_two_lists) \
     X(57, drops_off_as_it_ends) \
-    X(58, other_ids)
+    X(58, other_ids) \
+    X(58, other_ids_before_a_list)
 
 /* test_vain.c: what is waited for, or bought, in vain. */
 #define VAIN(X) \

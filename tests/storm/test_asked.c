@@ -111,6 +111,25 @@ const char *name_of_no_node(void)
     return named(false, NAMES_NONE, "machines_missing");
 }
 
+/* 54.  Its raylet began again: the earlier one is in the views as dead, the living one
+ * is in none for half an hour. */
+const char *name_of_a_dead_node_alone(void)
+{
+    struct world *w = busy(false, 2);
+    struct cloud *c;
+
+    head_trouble(w->head, HEAD_DOWN);
+    head_node_restart(w->head, world_machine(w, 0, &c)->id);
+    world_tasks(w, "GPU", 1, 1, false, 4 * HOUR);
+    world_run(w, 30 * SECOND);
+    head_trouble(w->head, HEAD_WELL);
+    world_run(w, 30 * SECOND);
+    if (head_running(w->head) != 2)
+        return "no raylet came back: the test tests nothing";
+    head_names(w->head, world_machine(w, 0, &c)->id, NAMES_NONE, 30 * MINUTE);
+    return told_meanwhile(w, "machines_missing", 2, 30 * MINUTE);
+}
+
 /* 54.  Its node has no address for half an hour. */
 const char *address_vanishes(void)
 {
@@ -276,6 +295,35 @@ const char *host_given_again_after_a_death(void)
     return work_goes_on(w, 1);
 }
 
+/* 55.  A host is given to a launch whose answer takes a minute and a half, and so do
+ * lists.  The end of its first machine is not asked for again by that name before a list
+ * tells whose it is. */
+const char *host_given_again_while_a_launch_hangs(void)
+{
+    struct world *w = world_of(rest, false, false, 1);
+
+    world_ask(w, 0, GPUS(1));
+    world_run(w, 2 * MINUTE);
+    world_ask(w, 0, "{\"bundles\": []}");
+    for (int i = 0; i < 10 * 600 && !w->ended; i++)
+        world_run(w, 100);
+    weather(w, 0, (struct cloud_weather){.hangs = 1000, .hang_ms = 3 * SECOND});
+    for (int i = 0; i < 40 && alive(w); i++)
+        world_run(w, 100);
+    weather(w, 0,
+            (struct cloud_weather){.hangs = 1000, .hang_ms = 90 * SECOND});
+    world_ask(w, 1, GPUS(1));
+    world_run(w, 95 * SECOND);
+    if (w->launched != 2)
+        return wrong("%u launches: the test tests nothing", w->launched);
+    weather(w, 0, (struct cloud_weather){0});
+    world_run(w, 20 * MINUTE);
+    return w->ended == 1 && w->launched == 2
+               ? NULL
+               : wrong("%u ends, %u launches, not 1 and 2", w->ended,
+                       w->launched);
+}
+
 /* ---- what was agreed is looked up */
 
 static bool until_agreed(struct world *w, struct head_node *n)
@@ -329,6 +377,27 @@ const char *head_forgets_drain(void)
         return "it was not asked again";
     world_run(w, 3 * HOUR);
     return NULL; /* the observer sees what is ended */
+}
+
+/* 56.  The same, a second before the time that its work was given is over, and five
+ * minutes: until then the node stays as long as its work does. */
+const char *head_forgets_at_the_last_moment(void)
+{
+    struct world *w = busy(false, 1);
+    struct cloud *c;
+    struct head_node n;
+
+    head_patient(w->head, true);
+    world_drain(w, world_machine(w, 0, &c)->id);
+    if (!until_agreed(w, &n))
+        return "no drain was agreed to";
+    world_run(w, n.agreed_ms + 65 * MINUTE - SECOND - world_now(w));
+    if (w->ended || head_running(w->head) != 1)
+        return wrong("%u ended, %u tasks: the test tests nothing", w->ended,
+                     head_running(w->head));
+    head_forget_drains(w->head, 0);
+    world_run(w, 30 * MINUTE);
+    return work_goes_on(w, 1);
 }
 
 /* ---- one reading is not final */
@@ -456,15 +525,37 @@ const char *drops_off_as_it_ends(void)
 /* ---- other ids */
 
 /* 58.  Answers of launches have ids, and machines that run, that no list has. */
-const char *other_ids(void)
+static const char *other_ids_when(uint32_t list_lag_ms)
 {
     struct world *w = at_once(CLUSTER LIMITS("6", "1m") ONE_CLOUD T4("a", "2"));
+    struct status_page *page;
+    uint32_t known;
 
-    weather(w, 0, (struct cloud_weather){.other_ids = true});
+    weather(
+        w, 0,
+        (struct cloud_weather){.other_ids = true, .list_lag_ms = list_lag_ms});
     world_ask(w, 0, GPUS(2));
+    world_run(w, 5 * SECOND);
+    page = status_get(control_board(first(w)->control));
+    known = page ? page->snapshot->n_nodes : 0;
+    status_unref(page);
+    if (known != 2)
+        return wrong("%u machines are known, not 2", known);
     world_run(w, 30 * MINUTE);
     if (w->ended || w->launched != 2)
         return wrong("%u machines were ended, %u bought for 2", w->ended,
                      w->launched);
     return NULL;
+}
+
+/* The list comes before the answer. */
+const char *other_ids(void)
+{
+    return other_ids_when(0);
+}
+
+/* The answer comes first. */
+const char *other_ids_before_a_list(void)
+{
+    return other_ids_when(3 * SECOND);
 }

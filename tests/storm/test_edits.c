@@ -173,6 +173,23 @@ const char *budget_lowered_in_doubt(void)
                             LIMITED("max_cost_per_hour: 2", "8"));
 }
 
+/* Nothing runs when a file lowers limits.max_nodes: what is asked for then keeps to it,
+ * and when another file raises it, the rest is bought. */
+const char *most_of_all_lowered(void)
+{
+    struct world *w = calm(LIMITED("max_nodes: 8", "8"), false, 1);
+
+    daemon_reload(first(w), LIMITED("max_nodes: 1", "8"));
+    world_run(w, MINUTE);
+    world_ask(w, 0, GPUS(3));
+    world_run(w, 5 * MINUTE);
+    if (w->launched != 1)
+        return wrong("%u machines were bought, not 1", w->launched);
+    daemon_reload(first(w), LIMITED("max_nodes: 8", "8"));
+    world_run(w, 5 * MINUTE);
+    return alive(w) == 3 ? NULL : wrong("%u machines, not 3", alive(w));
+}
+
 /* Without a demand source a request stays on the machine that it counted on: another's,
  * bought before and equal, is what is idle when that one's request ends. */
 const char *request_stays_on_its_machine(void)

@@ -100,6 +100,54 @@ const char *drain_answered_for_another_raylet(void)
     return work_goes_on(w);
 }
 
+/* 37.  The same, and no work comes there: what is asked for meanwhile has its room. */
+const char *drain_answered_late_takes_no_room(void)
+{
+    struct world *w = answered_at_once();
+    struct cloud_machine *m;
+    struct head_node n = {0};
+
+    world_tasks(w, "GPU", 1, 1, false, 30 * SECOND);
+    world_run(w, 30 * SECOND);
+    head_late(w->head, 0, 20 * SECOND);
+    if (!until_drained(w, &m))
+        return "no node was drained";
+    head_node_restart(w->head, m->id);
+    for (int i = 0; i < 180 && (!head_node_of(w->head, m->id, &n) || !n.alive);
+         i++)
+        world_run(w, 100);
+    if (!n.alive || n.agreed_ms)
+        return "no raylet came back before the answer";
+    world_run(w, SECOND);
+    world_ask(w, 0, GPUS(1));
+    world_run(w, 20 * MINUTE);
+    return w->launched == 1 && !w->ended
+               ? NULL
+               : wrong("%u machines were bought, not 1", w->launched);
+}
+
+/* 61.  An idle node is to go, and nothing that asks the head to drain it comes in: it
+ * is of use, and what is asked for then has its room. */
+const char *drain_unanswered_takes_no_room(void)
+{
+    struct world *w = answered_at_once();
+    uint64_t faults;
+
+    world_tasks(w, "GPU", 1, 1, false, 30 * SECOND);
+    head_deaf(w->head, true);
+    faults = head_faults(w->head);
+    for (int i = 0; i < 10 * 600 && head_faults(w->head) == faults; i++)
+        world_run(w, 20);
+    if (w->launched != 1 || head_faults(w->head) == faults)
+        return "no drain was asked for: the test tests nothing";
+    world_run(w, SECOND);
+    world_ask(w, 0, GPUS(1));
+    world_run(w, 20 * MINUTE);
+    return w->launched == 1 && !w->ended
+               ? NULL
+               : wrong("%u machines were bought, not 1", w->launched);
+}
+
 /* 37.  A node has agreed to go, and its machine cannot be ended; the computer falls
  * asleep over a read of the head.  When it wakes, another raylet works on that
  * machine, and the answer is of before. */

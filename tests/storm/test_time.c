@@ -229,6 +229,25 @@ const char *journal_deleted_and_nobody_asks(void)
     return deleted(false);
 }
 
+/* 46.  The same, and no machine runs, so nothing is written down meanwhile. */
+const char *journal_deleted_and_nothing_runs(void)
+{
+    struct world *w = calm(settings, true, 1);
+
+    world_ask(w, 0, "{\"bundles\": [{\"resources\": {\"TPU\": 4}}]}");
+    world_run(w, 5 * MINUTE);
+    if (alive(w) || w->acknowledged != 1)
+        return wrong("%u machines, %u answers: the test tests nothing",
+                     alive(w), w->acknowledged);
+    disk_unlink(w->disk, "/a/davit.db");
+    world_run(w, 2 * MINUTE);
+    world_crash(w, true, 0);
+    if (!daemon_start(first(w)))
+        return wrong("it does not start: %.150s", w->trouble);
+    world_run(w, MINUTE);
+    return NULL; /* the observer sees what is promised */
+}
+
 /* ---- two daemons of one journal */
 
 static const char alone[] = CLUSTER

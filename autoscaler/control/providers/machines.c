@@ -276,9 +276,11 @@ static struct machine *unmatched_find(struct providers *p, struct unmatched *u,
 }
 
 /* The record this machine of the cloud belongs to; adopted when there is
- * none, also one that is ending, so that nothing billed is ever unowned. */
+ * none, also one that is ending, so that nothing billed is ever unowned.  NULL: an
+ * answer has it, and a list of before had all of its launch, by other ids perhaps:
+ * the next list tells what there is. */
 static struct machine *machine_of(struct providers *p, const char *provider,
-                                  const struct call_machine *cm,
+                                  const struct call_machine *cm, bool listed,
                                   struct unmatched *rest)
 {
     struct fleet *f = &p->ledger->fleet;
@@ -295,7 +297,7 @@ static struct machine *machine_of(struct providers *p, const char *provider,
     m = machine_of_launch(f, provider, cm->request_id, p->env->now_ms);
     if (m)
         fleet_bind(f, m, cm->id);
-    else
+    else if (listed)
         m = adopt(p, provider, cm);
     return m;
 }
@@ -475,9 +477,9 @@ void machine_seen(struct providers *p, const struct provider_state *s,
                   const struct call_machine *cm, bool listed,
                   struct unmatched *rest)
 {
-    struct machine *m = machine_of(p, s->conf->name, cm, rest);
+    struct machine *m = machine_of(p, s->conf->name, cm, listed, rest);
 
-    if (m->state == STATE_GONE)
+    if (!m || m->state == STATE_GONE)
         return;
     if (listed)
         m->seen_ms = p->env->now_ms;
