@@ -565,6 +565,18 @@ static void test_an_agents_host_port(void **state)
     world_end(&w);
 }
 
+/* Of the first type's first offer, by the pods v. */
+static bool less_is_tolerated(struct world *w, struct types *t)
+{
+    const struct snap_demand *d = settle(w, t, "ReplicaSet/ns/v");
+    struct snap_type x = t->v[0]; /* the taints are the view's of now */
+
+    pods_type_fit(w->view, NULL, 0, (struct pods_cloud){.labels = {0}},
+                  &w->view->arena, &x);
+    return pods_tolerated(&d->bundles[0].alts[0].tolerations,
+                          &x.offers[0].taints);
+}
+
 static void test_daemonsets_of_a_zone(void **state)
 {
     WORLD;
@@ -585,12 +597,17 @@ static void test_daemonsets_of_a_zone(void **state)
     assert_int_equal(x.offers[1].taints.n, 0);
     assert_false(pods_tolerated(&d->bundles[0].alts[0].tolerations,
                                 &x.offers[0].taints));
-    d = settle(&w, &t, "ReplicaSet/ns/v");
-    x = t.v[0]; /* the taints are the view's that is there now */
-    pods_type_fit(w.view, NULL, 0, (struct pods_cloud){.labels = {0}},
-                  &w.view->arena, &x);
-    assert_true(pods_tolerated(&d->bundles[0].alts[0].tolerations,
-                               &x.offers[0].taints));
+    /* it fits there too, and need not go where there is less */
+    assert_false(less_is_tolerated(&w, &t));
+    /* ... unless that is cheaper, or it is bound to that zone */
+    t.offers[0][0].price_micros_hour = MICROS(0.1);
+    assert_true(less_is_tolerated(&w, &t));
+    t.offers[0][0].price_micros_hour = MICROS(0.2);
+    t.offers[0][1].closed = true;
+    assert_true(less_is_tolerated(&w, &t));
+    t.offers[0][1].closed = false;
+    pods(&w, "v", 1, "1", ", 'nodeSelector': {'" ZONE "': 'z-a'}");
+    assert_true(less_is_tolerated(&w, &t));
     world_end(&w);
 }
 

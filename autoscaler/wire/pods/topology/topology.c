@@ -383,7 +383,38 @@ static bool fits_less(const struct snap_type *t, const struct snap_offer *o,
     return true;
 }
 
-static void alt_tolerate(struct topo_fit *f, struct snap_alt *a)
+static bool is_buyable(const struct topo_fit *f, const struct snap_offer *o)
+{
+    return !o->less.n && !o->closed && o->room > 0 &&
+           o->backoff_until_ms <= f->now_ms;
+}
+
+/* Where nodes of the type have all of its room it can go as well, for no more
+ * money: then it need not go where they have less. */
+static bool may_have_all(struct topo_fit *f, const struct snap_type *t,
+                         const struct snap_offer *less,
+                         const struct snap_alt *a)
+{
+    for (uint32_t i = 0; i < t->n_offers; i++) {
+        const struct snap_offer *o = &t->offers[i];
+        struct pairs labels;
+        struct taints taints;
+
+        if (!is_buyable(f, o) || o->price_micros_hour < 0 ||
+            (less->price_micros_hour >= 0 &&
+             o->price_micros_hour > less->price_micros_hour))
+            continue;
+        labels = offer_labels(f, t, o->zone, o->spot);
+        taints = taints_both(f, t->taints, o->taints);
+        if (selected(&a->selector, &labels) &&
+            pods_tolerated(&a->tolerations, &taints))
+            return true;
+    }
+    return false;
+}
+
+/* anywhere: rules by domains may send it to any of them. */
+static void alt_tolerate(struct topo_fit *f, struct snap_alt *a, bool anywhere)
 {
     struct {
         VEC(struct toleration) all;
@@ -395,7 +426,8 @@ static void alt_tolerate(struct topo_fit *f, struct snap_alt *a)
         for (uint32_t k = 0; k < f->types[i].n_offers; k++) {
             const struct snap_offer *o = &f->types[i].offers[k];
 
-            if (o->less.n && fits_less(&f->types[i], o, a))
+            if (o->less.n && fits_less(&f->types[i], o, a) &&
+                (anywhere || !may_have_all(f, &f->types[i], o, a)))
                 VEC_PUSH(f->arena, &v.all,
                          ((struct toleration){o->taints.v[o->taints.n - 1].key,
                                               TOLERATE_EXISTS, "",
@@ -404,7 +436,9 @@ static void alt_tolerate(struct topo_fit *f, struct snap_alt *a)
     a->tolerations = (struct tolerations){v.all.v, v.all.n};
 }
 
-static void demand_tolerate(struct topo_fit *f, struct snap_demand *d)
+/* g: by bundle, or NULL. */
+static void demand_tolerate(struct topo_fit *f, struct snap_demand *d,
+                            const struct topo_group *const *g)
 {
     struct snap_bundle *b = arena_copy(f->arena, d->bundles,
                                        d->n_bundles * sizeof *b);
@@ -414,7 +448,7 @@ static void demand_tolerate(struct topo_fit *f, struct snap_demand *d)
                                         b[i].n_alts * sizeof *v);
 
         for (uint32_t k = 0; k < b[i].n_alts; k++)
-            alt_tolerate(f, &v[k]);
+            alt_tolerate(f, &v[k], g && g[i]);
         b[i].alts = v;
     }
     d->bundles = b;
@@ -486,7 +520,7 @@ const struct snap_demand *pods_demands_settle(const struct source_view *view,
         struct fit_bundles to = {{0}};
 
         if (less)
-            demand_tolerate(&f, &v[i]);
+            demand_tolerate(&f, &v[i], g);
         for (uint32_t b = 0; g && b < v[i].n_bundles; b++)
             if (g[b])
                 group_settle(&f, &v[i].bundles[b], g[b], &to);
