@@ -52,6 +52,8 @@ struct journal {
     const char *vfs; /* NULL: the real one */
     struct hold *hold;
     int64_t keep_ms; /* keep.c's */
+    bool put; /* a copy is at the path and not connected to yet; of so many */
+    int put_changes; /* changes */
     /* Of files that are not at the path any more.  To close one removes the log at
      * the path by its name: after the one in use. */
     VEC(sqlite3 *) before;
@@ -80,9 +82,11 @@ void hold_note(struct hold *h, const char *path);
 /* Are those at the path, and the lock's, others now, or none? */
 bool hold_lost(struct hold *h, const char *path);
 /* Puts that file, which is whole, at the path, with its lock; what lies there is
- * moved away. */
+ * moved away, but for what it has put there itself. */
 enum status hold_put(struct hold *h, const char *path, const char *made,
                      struct err *err);
+/* Is what it has put there last still there, with its lock? */
+bool hold_has_put(const struct hold *h, const char *path);
 /* journal.c: a connection to what is at the path. */
 enum status db_connect(struct journal *j, struct err *err);
 void db_disconnect(struct journal *j); /* without closing it */

@@ -33,6 +33,7 @@ struct hold {
     int fd;      /* -1: none */
     sqlite3 *db; /* of a VFS: in an exclusive transaction for life */
     struct stat files[FILES]; /* st_ino 0: not seen yet */
+    struct stat put;          /* by hold_put(); st_ino 0: nothing */
 };
 
 /* Is the process that the lock file names still there? */
@@ -191,9 +192,34 @@ void hold_note(struct hold *h, const char *path)
     }
 }
 
-bool hold_lost(struct hold *h, const char *path)
+static bool has_lock(const struct hold *h, const char *path)
 {
     struct stat now, mine;
+    char name[4096];
+
+    snprintf(name, sizeof name, "%s.lock", path);
+    return fstat(h->fd, &mine) == 0 && stat(name, &now) == 0 &&
+           same_file(&mine, &now);
+}
+
+/* Its number may be another file's by now. */
+static bool is_put(const struct hold *h, const char *path)
+{
+    struct stat now;
+
+    return h->put.st_ino && stat(path, &now) == 0 && same_file(&now, &h->put) &&
+           now.st_ctim.tv_sec == h->put.st_ctim.tv_sec &&
+           now.st_ctim.tv_nsec == h->put.st_ctim.tv_nsec;
+}
+
+bool hold_has_put(const struct hold *h, const char *path)
+{
+    return is_put(h, path) && has_lock(h, path);
+}
+
+bool hold_lost(struct hold *h, const char *path)
+{
+    struct stat now;
     char name[4096];
 
     if (h->fd < 0)
@@ -204,21 +230,18 @@ bool hold_lost(struct hold *h, const char *path)
             (stat(name, &now) != 0 || !same_file(&now, &h->files[i])))
             return true;
     }
-    snprintf(name, sizeof name, "%s.lock", path);
-    return fstat(h->fd, &mine) != 0 || stat(name, &now) != 0 ||
-           !same_file(&mine, &now);
+    return !has_lock(h, path);
 }
 
 static enum status lock_again(struct hold *h, const char *path, struct err *err)
 {
     struct hold now = {.fd = -1};
-    struct stat a, b;
     char name[4096];
     enum status s;
 
-    snprintf(name, sizeof name, "%s.lock", path);
-    if (fstat(h->fd, &a) == 0 && stat(name, &b) == 0 && same_file(&a, &b))
+    if (has_lock(h, path))
         return ST_OK;
+    snprintf(name, sizeof name, "%s.lock", path);
     s = file_lock(&now, path, name, err);
     if (s != ST_OK) {
         if (now.fd >= 0)
@@ -228,6 +251,16 @@ static enum status lock_again(struct hold *h, const char *path, struct err *err)
     close(h->fd);
     h->fd = now.fd;
     return ST_OK;
+}
+
+static void put_remove(const char *path)
+{
+    char name[4096];
+
+    for (size_t i = 0; i < FILES; i++) {
+        snprintf(name, sizeof name, "%s%s", path, beside[i]);
+        unlink(name);
+    }
 }
 
 /* To the first free name; a log that is left would be taken for the new one's. */
@@ -260,11 +293,15 @@ enum status hold_put(struct hold *h, const char *path, const char *made,
                     strerror(errno));
     if (fd >= 0)
         close(fd);
-    if (s == ST_OK)
+    if (s == ST_OK && is_put(h, path))
+        put_remove(path);
+    else if (s == ST_OK)
         s = found_move(path, err);
     if (s == ST_OK && rename(made, path) != 0)
         s = err_set(err, ST_RETRY, "%s: cannot be put back: %s", path,
                     strerror(errno));
+    if (s != ST_OK || stat(path, &h->put) != 0)
+        h->put.st_ino = 0;
     if (s == ST_OK)
         folder_sync(path);
     return s;

@@ -60,24 +60,47 @@ static enum status connect_again(struct journal *j, struct err *err)
     return ST_OK;
 }
 
-enum status journal_keep(struct journal *j, bool *ret_again, struct err *err)
+/* All of it is at the path: what is left is to connect to it. */
+static bool is_put(const struct journal *j)
 {
+    return j->put && j->put_changes == sqlite3_total_changes(j->db) &&
+           (j->vfs || hold_has_put(j->hold, j->path));
+}
+
+static enum status copy_put(struct journal *j, struct err *err)
+{
+    sqlite3_vfs *vfs = j->vfs ? sqlite3_vfs_find(j->vfs) : NULL;
     char made[4200];
     enum status s;
+
+    snprintf(made, sizeof made, "%s.new-%ld", j->path, (long)getpid());
+    if (!vfs)
+        unlink(made);
+    else if (j->put)
+        vfs->xDelete(vfs, j->path, 0);
+    s = copy_make(j, vfs ? j->path : made, err);
+    if (s == ST_OK && !vfs)
+        s = hold_put(j->hold, j->path, made, err);
+    j->put = s == ST_OK;
+    j->put_changes = sqlite3_total_changes(j->db);
+    return s;
+}
+
+enum status journal_keep(struct journal *j, bool *ret_again, struct err *err)
+{
+    enum status s = ST_OK;
 
     *ret_again = false;
     if (j->in_batch || !is_lost(j))
         return ST_OK;
-    snprintf(made, sizeof made, "%s.new-%ld", j->path, (long)getpid());
-    if (!j->vfs)
-        unlink(made);
-    s = copy_make(j, j->vfs ? j->path : made, err);
-    if (s == ST_OK && !j->vfs)
-        s = hold_put(j->hold, j->path, made, err);
+    if (!is_put(j))
+        s = copy_put(j, err);
     if (s == ST_OK)
         s = connect_again(j, err);
     if (s != ST_OK)
         err_prefix(err, "somebody deleted or replaced it while davit ran");
+    else
+        j->put = false;
     *ret_again = s == ST_OK;
     return s;
 }

@@ -134,7 +134,7 @@ MUTANTS = [
     (7, "closing_in_the_loop", C + "providers/providers.c", "    retired_close(p, false);", "    retired_close(p, true);"),
     (2, "file_not_looked_at", "autoscaler/store/keep.c", "    if (j->in_batch || !is_lost(j))", "    if (j->in_batch || !*j->path || is_lost(j) || true)"),
     (2, "looked_at_with_a_batch_alone", C + "ledger.c", "!journal_keep_due(l->env->journal, l->env->mono_ms)", "l->env->mono_ms >= 0"),
-    (2, "written_again_elsewhere", "autoscaler/store/keep.c", "    s = copy_make(j, j->vfs ? j->path : made, err);", "    s = copy_make(j, made, err);"),
+    (2, "written_again_elsewhere", "autoscaler/store/keep.c", "    s = copy_make(j, vfs ? j->path : made, err);", "    s = copy_make(j, made, err);"),
     (2, "copy_not_looked_at", C + "ha/copy.c", "    if (j->status == ST_OK && j->check)", "    if (j->status == ST_OK && j->check && j->n > 99999)"),
     (2, "pruned_row_alone", C + "ha/copy.c", "    mirror_all(j, NULL);\n", "    (void)j;\n"),
     (2, "copy_looked_at_for_no_one", C + "ha/copy.c", "    bool due = clock_mono_ms() >= h->check_mono_ms;\n", "    bool due = false;\n    if (h->due_mono_ms >= 0)\n        return false;\n"),

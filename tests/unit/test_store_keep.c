@@ -1,0 +1,190 @@
+/*
+ * test_store_keep.c - a journal whose file was deleted while it was open, and that
+ * cannot be opened again at once: it is written once, and connected to later.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "scratch.h"
+#include "store/journal.h"
+#include "store/keep.h"
+
+static char dir[256], path[288];
+
+static int make_dir(void **state)
+{
+    (void)state;
+    scratch_path(dir, "davit-keep-XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/davit.db", dir);
+    return 0;
+}
+
+static bool there(const char *end)
+{
+    char name[320];
+
+    snprintf(name, sizeof name, "%s%s", path, end);
+    return access(name, F_OK) == 0;
+}
+
+static void drop(const char *end)
+{
+    char name[320];
+
+    snprintf(name, sizeof name, "%s%s", path, end);
+    unlink(name);
+}
+
+static void drop_all(void)
+{
+    static const char *const ends[] = {"", ".lock", "-wal", "-shm"};
+
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        drop(ends[i]);
+}
+
+static int drop_dir(void **state)
+{
+    (void)state;
+    drop_all();
+    return rmdir(dir);
+}
+
+/* No connection can be opened. */
+static int refuses(sqlite3 *db, char **text, const void *api)
+{
+    (void)db, (void)text, (void)api;
+    return SQLITE_CANTOPEN;
+}
+
+static void refuse(bool on)
+{
+    sqlite3_reset_auto_extension();
+    if (on)
+        sqlite3_auto_extension((void (*)(void))refuses);
+}
+
+static ino_t file_at_path(void)
+{
+    struct stat s;
+
+    assert_int_equal(stat(path, &s), 0);
+    return s.st_ino;
+}
+
+static void put(struct journal *j, const char *owner)
+{
+    struct journal_request r = {owner, "{}", 1, 0};
+    struct err e = {0};
+
+    journal_put_request(j, &r, NULL);
+    if (journal_commit(j, &e) != ST_OK)
+        fail_msg("%s", e.text);
+}
+
+static enum status keep(struct journal *j, bool *again)
+{
+    struct err e = {0};
+
+    return journal_keep(j, again, &e);
+}
+
+static uint32_t requests_there(void)
+{
+    struct journal *j;
+    struct journal_request *r;
+    struct err e = {0};
+    struct arena a = {0};
+    uint32_t n;
+
+    if (journal_open(path, NULL, &j, &e) != ST_OK)
+        fail_msg("%s", e.text);
+    assert_int_equal(journal_load_requests(j, &a, &r, &n, &e), ST_OK);
+    journal_close(j);
+    arena_done(&a);
+    return n;
+}
+
+static void it_is_written_once(void **state)
+{
+    struct journal *j;
+    struct err e = {0};
+    bool again;
+    ino_t made;
+
+    (void)state;
+    assert_int_equal(journal_open(path, NULL, &j, &e), ST_OK);
+    put(j, "a");
+    drop_all();
+    refuse(true);
+    assert_int_not_equal(keep(j, &again), ST_OK);
+    assert_false(again);
+    made = file_at_path();
+    /* nothing new: the copy stands */
+    assert_int_not_equal(keep(j, &again), ST_OK);
+    assert_int_equal(file_at_path(), made);
+    /* what came since is in the next one, which takes its place */
+    put(j, "b");
+    assert_int_not_equal(keep(j, &again), ST_OK);
+    made = file_at_path();
+    assert_false(there(".found-1"));
+    refuse(false);
+    assert_int_equal(keep(j, &again), ST_OK);
+    assert_true(again);
+    assert_int_equal(file_at_path(), made);
+    put(j, "c");
+    assert_int_equal(keep(j, &again), ST_OK);
+    assert_false(again);
+    journal_close(j);
+    assert_int_equal(requests_there(), 3);
+    assert_false(there(".found-1"));
+}
+
+/* What somebody else put there meanwhile is kept beside it, as ever. */
+static void anothers_is_moved(void **state)
+{
+    struct journal *j;
+    struct err e = {0};
+    bool again;
+    FILE *f;
+
+    (void)state;
+    assert_int_equal(journal_open(path, NULL, &j, &e), ST_OK);
+    put(j, "a");
+    drop_all();
+    refuse(true);
+    assert_int_not_equal(keep(j, &again), ST_OK);
+    refuse(false);
+    drop("");
+    f = fopen(path, "w");
+    fputs("another", f);
+    fclose(f);
+    assert_int_equal(keep(j, &again), ST_OK);
+    assert_true(again);
+    assert_true(there(".found-1"));
+    drop(".found-1");
+    journal_close(j);
+    assert_int_equal(requests_there(), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, make_dir, drop_dir)
+        TEST(it_is_written_once),
+        TEST(anothers_is_moved),
+    };
+
+    return cmocka_run_group_tests_name("store keep", tests, NULL, NULL);
+}
