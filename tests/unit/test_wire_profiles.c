@@ -147,6 +147,12 @@ static void test_own_constraints_and_other_profiles_have_no_defaults(
     world_end(&w);
 }
 
+static json_t *map(const char *text)
+{
+    return json_pack("{s:{s:s, s:s}, s:{s:s}}", "metadata", "namespace",
+                     "kube-system", "name", "c", "data", "config.yaml", text);
+}
+
 static void test_a_configmap_that_changes_is_read_again(void **state)
 {
     struct world w;
@@ -154,8 +160,7 @@ static void test_a_configmap_that_changes_is_read_again(void **state)
 
     (void)state;
     world_begin(&w);
-    o = json_pack("{s:{s:s}, s:{s:s}}", "metadata", "name", "c", "data",
-                  "config.yaml", CONFIG);
+    o = map(CONFIG);
     maps_put(&w.store.maps, o, false);
     assert_non_null(w.store.profiles);
     assert_true(w.store.profiles->any_spreads);
@@ -171,6 +176,39 @@ static void test_a_configmap_that_changes_is_read_again(void **state)
     assert_string_equal(w.store.profiles_wrong,
                         "its key config.yaml: its kind must be "
                         "KubeSchedulerConfiguration, got \"Pod\"");
+    json_decref(o);
+    world_end(&w);
+}
+
+/* Whether somebody saw it go or the next list does not have it. */
+static void test_a_configmap_that_is_deleted_is_not_in_force(void **state)
+{
+    struct world w;
+    json_t *o = map(CONFIG);
+
+    (void)state;
+    world_begin(&w);
+    for (int listed = 0; listed < 2; listed++) {
+        records_list_begin(&w.store.maps);
+        maps_put(&w.store.maps, o, false);
+        records_list_end(&w.store.maps);
+        assert_non_null(w.store.profiles);
+        w.store.relist_pods = false;
+        records_list_begin(&w.store.maps);
+        maps_put(&w.store.maps, o, false); /* it is in the list: it stays */
+        records_list_end(&w.store.maps);
+        assert_non_null(w.store.profiles);
+        assert_false(w.store.relist_pods);
+        if (listed) {
+            records_list_begin(&w.store.maps);
+            records_list_end(&w.store.maps);
+        } else {
+            maps_put(&w.store.maps, o, true);
+        }
+        assert_null(w.store.profiles);
+        assert_string_equal(w.store.profiles_wrong, "it is gone");
+        assert_true(w.store.relist_pods);
+    }
     json_decref(o);
     world_end(&w);
 }
@@ -255,6 +293,7 @@ int main(void)
         cmocka_unit_test(
             test_own_constraints_and_other_profiles_have_no_defaults),
         cmocka_unit_test(test_a_configmap_that_changes_is_read_again),
+        cmocka_unit_test(test_a_configmap_that_is_deleted_is_not_in_force),
         cmocka_unit_test(test_what_is_not_followed_is_told),
         cmocka_unit_test(test_what_is_no_such_file_is_refused),
     };

@@ -239,33 +239,58 @@ OBJECTS_PUT(controllers, pods_controller_read, false)
 OBJECTS_PUT(replicas, pods_replicas_read, false)
 OBJECTS_PUT(stateful, pods_stateful_read, false)
 
-/* The ConfigMap that the scheduler's settings are in. */
+/* The ConfigMap that the scheduler's settings are in: they hold as long as it is
+ * there, whether its end is an event or it is not in the next list. */
+static void settings_set(struct pods_store *s, struct profiles *p, char *text,
+                         const char *wrong)
+{
+    profiles_free(s->profiles);
+    free(s->profiles_text);
+    free(s->profiles_wrong);
+    s->profiles = p;
+    s->profiles_text = text;
+    s->profiles_wrong = p ? NULL : mem_strdup(wrong);
+    s->relist_pods = true; /* they are read by them */
+    changed(s, true);
+}
+
+static void map_free(struct pods_store *s, struct item *x)
+{
+    settings_set(s, NULL, NULL, "it is gone");
+    object_free(x);
+}
+
 void maps_put(void *records, const json_t *o, bool gone)
 {
-    struct pods_store *s = ((struct records *)records)->store;
+    struct records *r = records;
+    struct pods_store *s = r->store;
+    struct arena *a;
+    struct item *x = object_new(o, sizeof(struct object), &a), *old;
     struct err err = {0};
-    struct profiles *p = gone ? NULL : profiles_of_map(o, &err);
+    struct profiles *p = gone || !x ? NULL : profiles_of_map(o, &err);
     char *text = json_dumps(json_object_get(o, "data"),
                             JSON_COMPACT | JSON_SORT_KEYS);
 
     pthread_mutex_lock(&s->lock);
-    if (!gone && text && s->profiles_text &&
-        strcmp(text, s->profiles_text) == 0) { /* listed again */
+    old = x ? records_take(r, x->id) : NULL;
+    if (gone || !x) {
+        s->garbled += !x;
+        if (old)
+            map_free(s, old);
+        if (x)
+            object_free(x);
         free(text);
-        profiles_free(p);
-        pthread_mutex_unlock(&s->lock);
-        return;
+    } else {
+        if (old)
+            object_free(old);
+        records_put(r, x);
+        if (text && s->profiles_text && strcmp(text, s->profiles_text) == 0) {
+            free(text); /* listed again */
+            profiles_free(p);
+        } else {
+            settings_set(s, p, text, err.text);
+        }
     }
-    free(s->profiles_text);
-    s->profiles_text = gone ? NULL : text;
-    if (gone)
-        free(text);
-    profiles_free(s->profiles);
-    free(s->profiles_wrong);
-    s->profiles = p;
-    s->profiles_wrong = p ? NULL : mem_strdup(gone ? "it is gone" : err.text);
-    s->relist_pods = true; /* they are read by them */
-    changed(s, true);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -318,7 +343,7 @@ static const struct {
     KIND(controllers, records_object_free),
     KIND(replicas, records_object_free),
     KIND(stateful, records_object_free),
-    KIND(maps, records_object_free),
+    KIND(maps, map_free),
 #undef KIND
 };
 
