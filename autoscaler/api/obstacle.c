@@ -72,20 +72,65 @@ static const char *quota_names(struct view *v, const struct pb_offer *o)
     return *all ? arena_printf(&v->arena, " (%s)", all) : "";
 }
 
-/* In back-off, or the provider lets no more be launched. */
+static bool is_or_all(const char *name, const char *word)
+{
+    return !*name || strcmp(name, word) == 0;
+}
+
+/* What the cloud itself said as it refused: of the offer, its type or its provider,
+ * whichever lasts longest.  "": nothing, or not for who may read his own alone. */
+static const char *refusal_said(struct view *v, uint32_t offer)
+{
+    const struct pb_offer *o = &v->s->offers[offer];
+    const struct pb_type *t = &v->s->types[o->type];
+    const struct status_backoff *last = NULL;
+
+    for (uint32_t i = 0; v->page && !v->reader && i < v->page->n_backoffs;
+         i++) {
+        const struct status_backoff *b = &v->page->backoffs[i];
+
+        if (strcmp(b->provider, view_str(v, t->provider)) == 0 &&
+            is_or_all(b->type, view_str(v, t->name)) &&
+            is_or_all(b->zone, view_str(v, o->zone)) &&
+            (!*b->zone || b->spot == o->spot) && b->why == o->backoff_for &&
+            (!last || b->until_ms > last->until_ms))
+            last = b;
+    }
+    return last ? last->text : "";
+}
+
+const char *view_refusal(struct view *v, uint32_t offer)
+{
+    static const char *const words[ST_COUNT] = {
+        [ST_STOCKOUT] = "its cloud has no such machine left",
+        [ST_QUOTA] = "the quota is used up",
+        [ST_AUTH] = "its cloud refuses our credentials",
+        [ST_THROTTLED] = "its cloud wants fewer calls",
+        [ST_INVALID] = "its cloud refuses the node type",
+    };
+    enum status why = v->s->offers[offer].backoff_for;
+    const char *said = refusal_said(v, offer);
+
+    return arena_printf(&v->arena, "%s (%s)",
+                        *said                          ? said
+                        : why < ST_COUNT && words[why] ? words[why]
+                                                       : "the last try failed",
+                        status_name(why));
+}
+
+/* In back-off, or the provider lets no more be launched: its words, then ours. */
 static const char *backoff_text(struct view *v, uint32_t offer)
 {
     const struct pb_offer *o = &v->s->offers[offer];
 
     if (o->backoff_until_ms > v->s->now_ms)
-        return arena_printf(&v->arena, "%s is in back-off until %s after %s",
-                            offer_text(v, offer),
-                            view_time(v, o->backoff_until_ms),
-                            status_name(o->backoff_for));
+        return arena_printf(&v->arena, "%s: %s; the next try is at %s",
+                            offer_text(v, offer), view_refusal(v, offer),
+                            view_time(v, o->backoff_until_ms));
     if (o->backoff_for != ST_OK)
         return arena_printf(
-            &v->arena, "%s: only %u more may be launched now, after %s",
-            offer_text(v, offer), o->room, status_name(o->backoff_for));
+            &v->arena, "%s: %s; only %u more may be launched now",
+            offer_text(v, offer), view_refusal(v, offer), o->room);
     return arena_printf(
         &v->arena,
         "%s: only %u more may be launched now, by its cloud's quota%s",

@@ -135,6 +135,26 @@ static const char *launches_text(struct view *v, const bool *mine)
     return view_take(v, &b);
 }
 
+enum { SINCE_MS = 60000 }; /* sooner it is just now */
+
+/* " since 14:20:01 UTC": the bundle that waits longest; "". */
+static const char *since_text(struct view *v, const bool *mine, bool infeasible)
+{
+    int64_t first = INT64_MAX;
+
+    for (uint32_t i = 0; i < v->s->n_bundles; i++) {
+        const struct pb_demand *d = &v->s->demands[v->s->bundles[i].demand];
+
+        if (mine[v->s->bundles[i].demand] && !infeasible &&
+            v->plan->bundles[i].waiting && d->since_ms > 0 &&
+            d->since_ms < first)
+            first = d->since_ms;
+    }
+    return first < v->s->now_ms - SINCE_MS
+               ? arena_printf(&v->arena, " since %s", view_time(v, first))
+               : "";
+}
+
 /* ", 3 of 9 waiting (1 GPU): t4 is at its max of 2" */
 static void unplaced_text(struct buf *b, struct view *v, const bool *mine,
                           uint64_t n, uint64_t all, bool infeasible)
@@ -153,8 +173,10 @@ static void unplaced_text(struct buf *b, struct view *v, const bool *mine,
         if (first == NONE)
             first = i;
     }
-    buf_printf(b, "%s%llu of %llu %s", b->n ? ", " : "", (unsigned long long)n,
-               (unsigned long long)all, infeasible ? "INFEASIBLE" : "waiting");
+    buf_printf(b, "%s%llu of %llu %s%s", b->n ? ", " : "",
+               (unsigned long long)n, (unsigned long long)all,
+               infeasible ? "can never be placed" : "waiting",
+               since_text(v, mine, infeasible));
     if (first != NONE)
         buf_printf(b, "%s (%s)%s%s", kinds > 1 ? ", the first" : "",
                    view_need_text(v, first, NONE),

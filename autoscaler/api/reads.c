@@ -206,9 +206,11 @@ static bool write_why(struct out *o, struct view *v, struct exchange *ex)
 {
     struct event_ring *r = ex->server->events;
 
-    /* Events are for who may read all. */
+    /* Events are for who may read all; those of a request for its owner, too: who
+     * is here may read all, or asks for him. */
     return why_write(o, v, r, ex->arg) ||
-           (principal_reads(ex->caller.who) && why_past(o, v, r, ex->arg));
+           (principal_reads(ex->caller.who) && why_past(o, v, r, ex->arg)) ||
+           why_request_past(o, v, r, ex->arg);
 }
 
 void get_why(struct exchange *ex)

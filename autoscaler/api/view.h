@@ -18,6 +18,7 @@ struct view {
     const struct plan *plan;
     uint32_t *node_of_snap; /* by row of snapshot->nodes: which of s->nodes,
                              * or NONE; the way back is their `from` */
+    uint32_t *staying;      /* view_nodes.c: by type; NULL: not counted yet */
     const struct principal *reader; /* who reads, when he may not read
                                      * everything; NULL: all is shown */
     const char *more[12];           /* problems of the server itself */
@@ -73,7 +74,7 @@ void view_launches(struct out *o, struct view *v);
 /* Why the node is kept or ended, for people. */
 /* When an idle node may go, as far as is known; 0: not by itself, and *ret_why is
  * what keeps it then: NONE for an idle timeout that never ends. */
-int64_t view_goes_ms(const struct view *v, uint32_t node, enum reason *ret_why);
+int64_t view_goes_ms(struct view *v, uint32_t node, enum reason *ret_why);
 const char *view_why_text(struct view *v, uint32_t row);
 const char *view_time(struct view *v, int64_t wall_ms); /* "10:11:12 UTC" */
 const char *view_span(struct view *v, int64_t ms);      /* "2 min 5 s" */
@@ -109,6 +110,8 @@ void view_type_lines(struct out *o, struct view *v, const char *name);
 /* ---- obstacle.c: why a bundle has no place */
 void view_obstacle(struct out *o, struct view *v, uint32_t refusal);
 const char *view_obstacle_text(struct view *v, uint32_t refusal);
+/* Why an offer is in back-off: the cloud's own words where it said some. */
+const char *view_refusal(struct view *v, uint32_t offer);
 /* One for each type and reason, at most max: indices of the plan's refusals. */
 uint32_t view_obstacles(struct view *v, uint32_t bundle, uint32_t max,
                         uint32_t *ret_refusals);
@@ -185,13 +188,21 @@ bool why_write(struct out *o, struct view *v, struct event_ring *r,
 /* why/past.c: a line each, of the console of a machine that did not join. */
 void why_console(struct out *o, struct view *v, struct event_ring *r,
                  const char *name);
+/* Of a machine that is being ended: what its cloud said to that, the newest. */
+void why_end_refused(struct out *o, struct view *v, struct event_ring *r,
+                     const struct snap_node *n);
 /* The answer for a node that is no more; false: no event tells of one. */
 bool why_past(struct out *o, struct view *v, struct event_ring *r,
               const char *name);
+/* The same of an owner that asks for nothing any more: who cleared it, and when. */
+bool why_request_past(struct out *o, struct view *v, struct event_ring *r,
+                      const char *owner);
 
 /* What keeps the daemon from being ready, one sentence each. */
 uint32_t problems_write(struct out *o, const char *key, struct view *v);
 bool view_ready(const struct view *v);
+/* How long ago the plan was made that is shown. */
+int64_t view_age_ms(const struct view *v);
 
 /* Changes nothing of m but its lock. */
 void metrics_write(struct buf *b, struct view *v, struct metrics *m);

@@ -39,7 +39,32 @@ enum view_use view_use(const struct view *v, uint32_t row)
 
 enum { DAYS_KNOWN = 3650 }; /* later is never */
 
-int64_t view_goes_ms(const struct view *v, uint32_t node, enum reason *ret_why)
+/* Of each node type: the machines that will be there, bought ones too, as the planner
+ * counts them against its min. */
+static const uint32_t *staying_of(struct view *v)
+{
+    uint32_t *n = v->staying;
+
+    if (n)
+        return n;
+    n = v->staying = ARENA_ARRAY(&v->arena, uint32_t, v->s->n_types + 1);
+    for (uint32_t i = 0; i < v->s->n_nodes; i++) {
+        const struct pb_node *x = &v->s->nodes[i];
+
+        if (x->type < v->s->n_types && !x->unmanaged && !x->head)
+            n[x->type] += x->state < STATE_DRAINING &&
+                          v->plan->nodes[i].action != NODE_END &&
+                          x->hold != REASON_KEEP_UNANSWERED;
+    }
+    for (uint32_t i = 0; i < v->plan->n_launches; i++) {
+        const struct plan_launch *l = &v->plan->launches[i];
+
+        n[v->s->offers[l->offer].type] += l->count;
+    }
+    return n;
+}
+
+int64_t view_goes_ms(struct view *v, uint32_t node, enum reason *ret_why)
 {
     const struct pb_node *n = &v->s->nodes[node];
     int64_t at_ms = v->plan->nodes[node].until_ms;
@@ -47,6 +72,11 @@ int64_t view_goes_ms(const struct view *v, uint32_t node, enum reason *ret_why)
     *ret_why = REASON_NONE;
     if (!at_ms || at_ms - v->s->now_ms > INT64_C(86400000) * DAYS_KNOWN)
         return 0;
+    if (n->type < v->s->n_types &&
+        staying_of(v)[n->type] <= v->s->types[n->type].min) {
+        *ret_why = REASON_KEEP_MIN;
+        return 0;
+    }
     if (n->hold == REASON_NONE || n->hold == REASON_KEEP_STALE ||
         n->hold == REASON_KEEP_UNKNOWN)
         return at_ms;
@@ -142,7 +172,7 @@ const char *view_why_text(struct view *v, uint32_t row)
                         n->note);
 }
 
-static int64_t why_until_ms(const struct view *v, const struct plan_node *p)
+static int64_t why_until_ms(struct view *v, const struct plan_node *p)
 {
     enum reason keeps;
 
@@ -205,6 +235,8 @@ void node_write(struct out *o, const char *key, struct view *v, uint32_t row)
 {
     const struct snap_node *n = &v->snapshot->nodes[row];
     const struct snap_type *t = view_node_type(v, row);
+    static const char *const uses[USES] = {
+        [USE_BUSY] = "busy", [USE_HELD] = "held", [USE_IDLE] = "idle"};
     const struct qtys nothing = {0};
     int64_t price = view_node_price(v, row);
 
@@ -232,6 +264,8 @@ void node_write(struct out *o, const char *key, struct view *v, uint32_t row)
     else
         out_null(o, "age_s");
     out_time(o, "since_at", n->since_ms);
+    out_str(o, "use",
+            n->state == STATE_READY && !n->head ? uses[view_use(v, row)] : "");
     if (n->state == STATE_READY && view_use(v, row) == USE_IDLE)
         out_int(o, "idle_ms", n->idle_ms);
     else

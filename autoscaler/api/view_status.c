@@ -24,7 +24,7 @@ bool view_ready(const struct view *v)
 }
 
 /* How long ago the plan was made that is shown. */
-static int64_t view_age_ms(const struct view *v)
+int64_t view_age_ms(const struct view *v)
 {
     int64_t age = clock_steady_ms() - v->snapshot->now_ms;
 
@@ -332,6 +332,7 @@ static void write_bill(struct out *o, struct view *v)
     for (uint32_t i = 0; i < b.n_owners; i++) {
         out_object(o, NULL);
         out_str(o, "owner", b.owners[i].owner);
+        out_uint(o, "nodes", b.owners[i].nodes);
         out_micros(o, "per_hour", b.owners[i].micros_hour);
         out_close(o);
     }

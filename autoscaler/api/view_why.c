@@ -35,7 +35,8 @@ static const char *node_place(struct view *v, const struct snap_node *n)
 }
 
 /* What it is, what it is for, what becomes of it. */
-static void node_text(struct out *o, struct view *v, uint32_t row)
+static void node_text(struct out *o, struct view *v, struct event_ring *r,
+                      uint32_t row)
 {
     const struct snap_node *n = &v->snapshot->nodes[row];
     const struct plan_node *p = view_verdict(v, row);
@@ -44,6 +45,8 @@ static void node_text(struct out *o, struct view *v, uint32_t row)
     out_strf(o, NULL, "%s (%s) is %s%s%s.", n->id, node_place(v, n),
              state_name(n->state), n->since_ms > 0 ? " since " : "",
              n->since_ms > 0 ? view_time(v, n->since_ms) : "");
+    if (n->state == STATE_STOPPING)
+        why_end_refused(o, v, r, n);
     if (price > 0)
         out_strf(o, NULL, "It costs %s $/h.", view_money(v, price));
     if (n->because && *n->because)
@@ -311,9 +314,10 @@ bool why_write(struct out *o, struct view *v, struct event_ring *r,
     out_object(o, NULL);
     out_str(o, "name", name);
     out_uint(o, "tick", v->page ? v->page->tick : 0);
+    out_seconds(o, "age_s", view_age_ms(v));
     out_array(o, "text");
     if (row != NONE) {
-        node_text(o, v, row);
+        node_text(o, v, r, row);
         why_console(o, v, r, v->snapshot->nodes[row].id);
     }
     if (owner)

@@ -17,7 +17,12 @@
 #include "cli.h"
 #include "simulate_show.h"
 
-enum { ERRORS_MAX = 1 << 20, BOOT_MS = 90000, BOOT_MOST_MS = 86400000 };
+enum {
+    ERRORS_MAX = 1 << 20,
+    BOOT_MS = 90000,
+    BOOT_MOST_MS = 86400000,
+    OWNERS_MAX = 8
+};
 
 static struct {
     const char *config, *trace, *compare, *svg;
@@ -102,6 +107,27 @@ static int svg_print(const struct playing *p, const char *path)
     return EXIT_REFUSED;
 }
 
+/* "3 of 5 of train, 1 of 1 of eval": whose. */
+static const char *unbegun_text(const struct outcome *o, struct arena *a)
+{
+    const char *text = "";
+    uint32_t listed = 0;
+
+    for (uint32_t i = 0; i < o->n_owners; i++) {
+        const struct out_owner *w = &o->owners[i];
+
+        if (w->began >= w->tasks)
+            continue;
+        if (listed++ == OWNERS_MAX)
+            return arena_printf(a, "%s and others", text);
+        text = arena_printf(
+            a, "%s%s%llu of %llu of %s", text, *text ? ", " : "",
+            (unsigned long long)(w->tasks - w->began),
+            (unsigned long long)w->tasks, *w->name ? w->name : "(nobody)");
+    }
+    return text;
+}
+
 /* EXIT_NO: something never began. */
 static int answer(struct playing *p)
 {
@@ -116,12 +142,14 @@ static int answer(struct playing *p)
     for (uint32_t i = 0; i < p->n; i++)
         if (p->outcomes[i].began < p->outcomes[i].tasks) {
             fprintf(stderr,
-                    "davit simulate: %s: %llu tasks never began: no node type "
-                    "holds them, or a limit is in the way\n",
+                    "davit simulate: %s: %llu task%s never began (%s): no node "
+                    "type holds them, or a limit is in the way\n",
                     *p->settings[i].label ? p->settings[i].label
                                           : p->settings[i].config_path,
                     (unsigned long long)(p->outcomes[i].tasks -
-                                         p->outcomes[i].began));
+                                         p->outcomes[i].began),
+                    p->outcomes[i].tasks - p->outcomes[i].began == 1 ? "" : "s",
+                    unbegun_text(&p->outcomes[i], &p->arena));
             rc = EXIT_NO;
         }
     if (args.svg && svg_print(p, args.svg) != EXIT_OK)

@@ -96,13 +96,15 @@ const struct cli_command cli_status = {
 /* ---- nodes */
 
 static const char *const states[] = {
-    "intended", "requested", "starting", "ready", "draining", "stopping", NULL};
+    "intended", "requested", "starting", "ready", "draining",
+    "stopping", "busy",      "held",     "idle",  NULL};
 
 static const struct cli_option nodes_options[] = {
     {"type", 't', "TYPE", .text = &args.type, .takes = TAKES_TYPE,
      .help = "those of this type"},
     {"state", .text = &args.state, .choices = states,
-     .help = "those in this state"},
+     .help = "those in this state; of ready ones busy (with work), held (asked "
+             "for) or idle"},
     {"owner", 'o', "NAME", .text = &args.owner, .takes = TAKES_OWNER,
      .help = "those that hold something of this owner"},
     {"sort", 's', .text = &args.sort, .choices = rows_sorts,
@@ -177,7 +179,7 @@ static int nodes_show(struct client *c)
     else if (rc == EXIT_OK && c->json)
         cli_json(nodes);
     else if (rc == EXIT_OK)
-        rows_table(&r, args.wide, &a);
+        rows_table(&r, args.wide, &a), age_print(nodes, &a);
     json_decref(nodes);
     arena_done(&a);
     return rc;

@@ -16,6 +16,8 @@
 const char *health_text(const json_t *status, struct arena *a);
 uint32_t problems_print(const json_t *status, uint32_t most);
 uint32_t status_print(const json_t *status, struct arena *a);
+/* "as of 40s ago" below what says nothing of it, on a terminal. */
+uint32_t age_print(const json_t *reply, struct arena *a);
 uint32_t nodes_print(const json_t *nodes, struct arena *a);
 uint32_t why_print(const json_t *why, struct arena *a);
 

@@ -230,6 +230,11 @@ static struct pairs labels_settle(struct raw *d, struct raw_type *t,
                   "%s: accelerator_type is %s, but there is no accelerator "
                   "among its resources",
                   t->where, type);
+    if (*type && accel_type_meant(type))
+        diag_warn(d->r.diag, raw_at(t, "accelerator_type"),
+                  "%s: accelerator_type %s is no product's name; did you mean "
+                  "%s?",
+                  t->where, type, accel_type_meant(type));
     if (!*type && has_device(q))
         type = m->accelerator;
     for (uint32_t i = 0; i < t->labels.n; i++)

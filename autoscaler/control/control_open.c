@@ -147,8 +147,10 @@ static void started_emit(struct control *c)
              c->journal_elsewhere);
     emit(
         &c->env, "daemon.started", conf->cluster, "",
-        "davit %s, %u node types, %u machines and %u requests from the journal",
-        DAVIT_VERSION, conf->n_types, c->ledger.fleet.n, c->requests.all.n);
+        "davit %s, %u node type%s, %u machine%s and %u request%s from the journal",
+        DAVIT_VERSION, conf->n_types, conf->n_types == 1 ? "" : "s",
+        c->ledger.fleet.n, c->ledger.fleet.n == 1 ? "" : "s", c->requests.all.n,
+        c->requests.all.n == 1 ? "" : "s");
     if (c->env.shadow)
         emit(&c->env, "shadow.started", conf->cluster, "",
              "this is a shadow: no machine is launched or ended, nothing is "

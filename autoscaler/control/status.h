@@ -60,6 +60,7 @@ struct status_displaced { /* one owner lost places to another */
     const char *launches; /* bought for it: "1 x v100"; "": it waits */
     uint32_t bundles;
     int64_t at_ms, micros_hour;
+    bool over; /* they have their places now */
 };
 
 struct status_held {

@@ -189,3 +189,30 @@ bool accel_type_serves(const char *has, const char *wanted)
         ;
     return strcmp(has, "G") == 0;
 }
+
+/* Letters and digits alone, small ones. */
+static void plain_of(const char *name, char ret[64])
+{
+    size_t n = 0;
+
+    for (; *name && n < 63; name++)
+        if (isalnum((unsigned char)*name))
+            ret[n++] = (char)tolower((unsigned char)*name);
+    ret[n] = '\0';
+}
+
+const char *accel_type_meant(const char *name)
+{
+    char wanted[64], there[64];
+
+    for (size_t i = 0; i < COUNT(aliases); i++)
+        if (strcmp(aliases[i].type, name) == 0)
+            return NULL;
+    plain_of(name, wanted);
+    for (size_t i = 0; i < COUNT(aliases); i++) {
+        plain_of(aliases[i].name, there);
+        if (strcmp(there, wanted) == 0)
+            return aliases[i].type;
+    }
+    return NULL;
+}

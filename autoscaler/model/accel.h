@@ -39,6 +39,8 @@ const char *accel_type_of_resource(const char *name);
 /* One name for one product: "nvidia-tesla-t4", "t4", "Tesla-T4" -> "T4"; a
  * name that is not in the table is returned as it is. */
 const char *accel_type_canonical(const char *name);
+/* "T4" for "T-4": a name that has the letters of a product's and is none, or NULL. */
+const char *accel_type_meant(const char *name);
 
 /* The type that a Kubernetes node label means: "cloud.google.com/
  * gke-accelerator" with "nvidia-tesla-t4" -> "T4"; "" when the key names no

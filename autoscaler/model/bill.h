@@ -25,6 +25,7 @@ struct bill_offer { /* node type x market */
 struct bill_owner {
     const char *owner;
     int64_t micros_hour;
+    uint32_t nodes; /* on which something of it is */
 };
 
 struct bill {

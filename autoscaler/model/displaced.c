@@ -11,6 +11,8 @@ struct finding {
     const struct plan *p;
     uint32_t *before, *now; /* by bundle: how many the node held, holds */
     uint32_t *last;         /* by bundle: its last displacement, from 1 */
+    uint32_t *net; /* by bundle: places that it has less of, of all nodes; an
+                    * exchange of places takes none */
     struct displaced found;
 };
 
@@ -47,6 +49,29 @@ static void takers(const struct finding *f, const struct plan_placement *now,
     }
 }
 
+/* What nodes held, less what they hold. */
+static void net_make(struct finding *f)
+{
+    for (uint32_t i = 0; i < f->s->n_nodes; i++) {
+        const struct pb_node *n = &f->s->nodes[i];
+
+        for (uint32_t k = 0; k < n->n_previous; k++)
+            f->net[f->s->previous[n->first_previous + k].bundle] +=
+                f->s->previous[n->first_previous + k].count;
+    }
+    for (uint32_t i = 0; i < f->s->n_nodes; i++) {
+        const struct plan_node *q = &f->p->nodes[i];
+
+        for (uint32_t k = 0; k < q->n_placements; k++) {
+            const struct plan_placement *x =
+                &f->p->placements[q->first_placement + k];
+            uint32_t *net = &f->net[x->bundle];
+
+            *net -= x->count < *net ? x->count : *net;
+        }
+    }
+}
+
 /* Adds to what this owner took of the bundle, or begins it. */
 static void lost(struct finding *f, uint32_t node, uint32_t bundle, uint32_t by,
                  uint32_t n)
@@ -54,6 +79,10 @@ static void lost(struct finding *f, uint32_t node, uint32_t bundle, uint32_t by,
     struct displacement *d = f->last[bundle] ? &f->found.v[f->last[bundle] - 1]
                                              : NULL;
 
+    n = n < f->net[bundle] ? n : f->net[bundle];
+    if (n == 0)
+        return;
+    f->net[bundle] -= n;
     if (d && owner_of(f->s, d->by) == owner_of(f->s, by)) {
         d->count += n;
         return;
@@ -135,6 +164,8 @@ struct displaced displaced_of(const struct problem *s, const struct plan *p,
     f.before = ARENA_ARRAY(arena, uint32_t, s->n_bundles);
     f.now = ARENA_ARRAY(arena, uint32_t, s->n_bundles);
     f.last = ARENA_ARRAY(arena, uint32_t, s->n_bundles);
+    f.net = ARENA_ARRAY(arena, uint32_t, s->n_bundles);
+    net_make(&f);
     f.found.v = ARENA_ARRAY(arena, struct displacement, most);
     for (uint32_t i = 0; i < s->n_nodes; i++)
         node_compare(&f, i);

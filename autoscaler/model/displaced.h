@@ -5,7 +5,7 @@
  * What nodes held by the last plan is compared with what they hold by this one.
  * A bundle is displaced when it lost its place on a node to a bundle of another
  * owner, and has to be bought for, or waits, because of it; one that merely
- * moved costs nothing and is not named.  Pure; results lie in the arena.
+ * moved costs nothing and is not named, nor are two that exchange their places.  Pure; results lie in the arena.
  */
 #ifndef MODEL_DISPLACED_H
 #define MODEL_DISPLACED_H

@@ -132,7 +132,7 @@ def test_infeasible_is_said_loudly(daemon):
     assert v100["nearest"]["mismatches"][0]["wanted"] == "V100"
     eight = next(u for k, u in by.items() if "V100" not in k)
     assert eight["nearest"]["lacks"][0] == {"resource": "GPU", "needs": 8, "has": 1}
-    assert "INFEASIBLE" in r["text"]
+    assert "can never be placed" in r["text"]
     assert r["placed"] + r["launched"] == 1  # the rest is served
     why = checked(daemon, "GET", "/v1/why/default").json
     assert any("V100" in t for t in why["text"])

@@ -89,7 +89,7 @@ def test_what_a_request_holds_is_not_idle(crowded):
     nodes = d.status()["nodes"]
     assert (nodes["ready"], nodes["held"], nodes["idle"], nodes["busy"]) == (2, 2, 0, 0), nodes
     assert all(n["idle_ms"] is None and n["why"]["reason"] == "needed_by_request" for n in d.nodes())
-    assert "2 held" in d.cli("status") and "idle" not in d.cli("nodes")
+    assert "2 asked for" in d.cli("status") and "idle" not in d.cli("nodes")
     d.call("DELETE", "/v1/request_resources/alice")
     d.until(lambda: d.status()["nodes"]["idle"] == 2)
     assert json.dumps(d.nodes()).count('"idle_wait"') == 2

@@ -13,6 +13,7 @@ import struct
 import subprocess
 import termios
 import threading
+import time
 
 import pytest
 
@@ -203,7 +204,7 @@ def test_cost_adds_up(busy):
     assert sum(o["per_hour"] for o in cost["offers"]) == pytest.approx(2.0)
     assert sum(o["per_hour"] for o in cost["owners"]) + cost["idle_per_hour"] == pytest.approx(2.0)
     out = busy.cli("cost")
-    assert re.search(r"^train +\$1\.50 +\$1,095 +75$", out, re.M), out
+    assert re.search(r"^train +2 +\$1\.50 +\$1,095 +75$", out, re.M), out
     assert re.search(r"^cpu +2 +\$0\.50", out, re.M) and re.search(r"^other +2 +\$1\.50", out, re.M), out
 
 
@@ -352,3 +353,26 @@ def test_status_in_rays_words_byte_for_byte(served, snapshot, status):
     replies.update({"/v1/status": status, "/v1/snapshot": snapshot})
     p = subprocess.run([DAVIT, "status", "--ray", "--url", url], env=without(), capture_output=True, text=True, check=True)
     assert p.stdout.rstrip("\n") == rays_own(snapshot, status)
+
+
+def test_events_since_a_day_or_a_time(busy):
+    """UTC; what is no time is told what is."""
+    for since in ("yesterday", "1h", time.strftime("%Y-%m-%d", time.gmtime(busy.now() - 86400)), "2020-01-01T10:00:00Z"):
+        assert "request.set" in busy.cli("events", "--since", since), since
+    assert "request.set" not in busy.cli("events", "--since", "2199-01-01")
+    assert "yesterday" in busy.cli("events", "--since", "tomorrow", expect=2, stream="stderr")
+
+
+def test_nobody_reads_a_line_twice(busy):
+    """Those that wait first, as people count; each once; those that are served in one line."""
+    owners = [f"n{i}" for i in (10, 2, 1, 3, 4, 5)]
+    for owner in owners:
+        busy.post({"owner": owner, "bundles": [{"CPU": 0.01}]})
+    busy.until(lambda: all(r["satisfied"] for r in busy.status()["requests"] if r["owner"] != LONG))
+    lines = busy.cli("status").splitlines()
+    waits = [line for line in lines if LONG in line]
+    assert len(waits) == 1 and lines.index(waits[0]) == 1 and "waiting" in waits[0], lines
+    served = [line for line in lines if "are satisfied" in line]
+    assert served == ["8 requests are satisfied: batch, n1, n2, n3, n4, n5, n10, train"], lines
+    for owner in owners:
+        busy.post({"owner": owner, "bundles": []})

@@ -238,6 +238,7 @@ PLAYED = {
     "DavitDrainLate": ([{"series": 'davit_oldest_node_seconds{type="t4",state="draining"}', "values": "0x4 0+60x90"}], 80),
     "DavitEndLate": ([{"series": 'davit_oldest_node_seconds{type="t4",state="stopping"}', "values": "0x4 0+60x50"}], 25),
     "DavitDevicesMissing": ([series('davit_nodes_lacking{type="t4"}', "1")], 17),
+    "DavitNodesFail": ([{"series": 'davit_nodes_failed_total{type="t4",provider="p",reason="BROKEN"}', "values": "0x4 0+1x50"}], 14),
     "DavitNodesLost": ([{"series": "davit_lost_total", "values": "0x4 1x50"}], 7),
     "DavitCostNearLimit": ([series("davit_cost_per_hour_dollars", "95", "50"),
                             {"series": "davit_max_cost_per_hour_dollars", "values": "100x60"}], 22),

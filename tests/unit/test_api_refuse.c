@@ -84,12 +84,13 @@ static const struct {
      "{" NOW ", \"node_types\": [" T4 ", \"offers\": [{\"zone\": \"a\", "
      "\"backoff_until_ms\": 1795255800000, \"backoff_for\": "
      "\"STOCKOUT\"}]}], \"demands\": [{\"resources\": {\"GPU\": 1}}]}",
-     "t4 in a is in back-off until 10:10:00 UTC after STOCKOUT"},
+     "t4 in a: its cloud has no such machine left (STOCKOUT); the next try is at "
+     "10:10:00 UTC"},
     {REASON_BACKOFF,
      "{" NOW ", \"node_types\": [" T4 ", \"offers\": [{\"zone\": \"a\", "
      "\"room\": 0, \"backoff_for\": \"QUOTA\"}]}], "
      "\"demands\": [{\"resources\": {\"GPU\": 1}}]}",
-     "t4 in a: only 0 more may be launched now, after QUOTA"},
+     "t4 in a: the quota is used up (QUOTA); only 0 more may be launched now"},
     {REASON_PROVIDER_DOWN,
      "{" NOW ", \"node_types\": [" T4 ", \"unavailable\": "
      "\"provider_down\"}], \"demands\": [{\"resources\": {\"GPU\": 1}}]}",

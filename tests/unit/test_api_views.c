@@ -352,7 +352,8 @@ static void infeasible_names_the_nearest(void **state)
     texts(r, "infeasible.1.bundle.accelerator_type", "V100");
     texts(r, "infeasible.1.nearest.mismatches.0.label", ACCEL_LABEL);
     texts(r, "infeasible.1.nearest.mismatches.0.wanted", "V100");
-    has(text_at(r, "text"), "2 of 3 INFEASIBLE, the first (2 CPU, 8 GPU)");
+    has(text_at(r, "text"),
+        "2 of 3 can never be placed, the first (2 CPU, 8 GPU)");
     has(text_at(r, "text"), "GPU (8 needed, 1 there)");
     assert_true(json_is_null(at(r, "eta_s")));
     assert_true(json_array_size(at(r, "infeasible.0.reasons")) >= 3);

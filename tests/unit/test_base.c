@@ -152,6 +152,10 @@ static void suggest_finds_near_words_only(void **state)
     assert_string_equal(suggest("Limit", keys, 5), "limits");
     assert_string_equal(suggest("mxa", keys, 5), "max");
     assert_null(suggest("banana", keys, 5));
+    assert_string_equal(suggest("node", keys, 5), "node_types");
+    assert_string_equal(suggest("my_limits", keys, 5), "limits");
+    assert_string_equal(suggest("max_workers", keys, 5), "max");
+    assert_null(suggest("region", keys, 5));
 }
 
 static void err_prefix_keeps_the_text(void **state)

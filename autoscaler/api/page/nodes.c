@@ -171,6 +171,7 @@ void node_list_write(struct out *o, struct view *v, const struct node_query *q)
 
     out_object(o, NULL);
     out_uint(o, "tick", v->page ? v->page->tick : 0);
+    out_seconds(o, "age_s", view_age_ms(v));
     out_uint(o, "total", v->snapshot->n_nodes);
     out_uint(o, "matched", n);
     if (q->group)

@@ -29,8 +29,9 @@ static const char *held_text(struct view *v, const struct pb_type *t)
     if (o->closed)
         return arena_printf(&v->arena, "%u of %u offers: not offered now", held,
                             t->n_offers);
-    return arena_printf(&v->arena, "%u of %u offers in back-off (%s) until %s",
-                        held, t->n_offers, status_name(o->backoff_for),
+    return arena_printf(&v->arena, "%u of %u offers: %s; the next try is at %s",
+                        held, t->n_offers,
+                        view_refusal(v, (uint32_t)(o - v->s->offers)),
                         view_time(v, o->backoff_until_ms));
 }
 

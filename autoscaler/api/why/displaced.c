@@ -126,7 +126,9 @@ void view_displaced_lines(struct out *o, struct view *v, const char *owner)
                  view_time(v, d->at_ms), view_owner(v, d->by),
                  view_owner(v, d->owner), d->node, d->bundles,
                  d->bundles == 1 ? "" : "s",
-                 *d->launches ? d->launches : "they wait",
+                 *d->launches ? d->launches
+                 : d->over    ? "they waited, and have their place now"
+                              : "they wait",
                  *d->launches ? " for them, " : "",
                  *d->launches ? arena_printf(&v->arena, "%s $/h more",
                                              view_money(v, d->micros_hour))

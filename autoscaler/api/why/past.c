@@ -40,6 +40,22 @@ static void console_lines(struct out *o, struct view *v, const struct event *e)
     }
 }
 
+void why_end_refused(struct out *o, struct view *v, struct event_ring *r,
+                     const struct snap_node *n)
+{
+    struct event **found = ARENA_ARRAY(&v->arena, struct event *, EVENT_RING);
+    uint32_t all = events_of(v, r, n->provider, found);
+
+    for (uint32_t i = all; i-- > 0;)
+        if (strcmp(found[i]->kind, "end.failed") == 0 &&
+            found[i]->at_ms >= n->since_ms) {
+            out_strf(o, NULL, "Its cloud refused to end it at %s: %s (%s).",
+                     view_time(v, found[i]->at_ms), found[i]->text,
+                     found[i]->reason);
+            return;
+        }
+}
+
 void why_console(struct out *o, struct view *v, struct event_ring *r,
                  const char *name)
 {
@@ -51,6 +67,61 @@ void why_console(struct out *o, struct view *v, struct event_ring *r,
             console_lines(o, v, found[i]);
             return;
         }
+}
+
+/* What became of a request, in words; NULL: its reader may not know of it. */
+static const char *request_word(const struct view *v, const struct event *e)
+{
+    static const char *const words[][2] = {
+        {"request.set", "it was asked for"},
+        {"request.cleared", "it was cleared"},
+        {"request.expired", "it ended"},
+        {"request.undone", "its change was refused"},
+        {"request.set_aside", "it was set aside"},
+        {"demand.placed", "all of it had its place"},
+        {"demand.waits", "it waited"},
+        {"demand.infeasible", "some of it could never be placed"},
+    };
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(words[i][0], e->kind) == 0)
+            return words[i][1];
+    /* names other owners */
+    return !v->reader && strncmp(e->kind, "demand.", 7) == 0 ? e->kind : NULL;
+}
+
+bool why_request_past(struct out *o, struct view *v, struct event_ring *r,
+                      const char *owner)
+{
+    struct event **found = ARENA_ARRAY(&v->arena, struct event *, EVENT_RING);
+    uint32_t n = events_of(v, r, owner, found), asked = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        asked += strncmp(found[i]->kind, "request.", 8) == 0;
+    if (!asked)
+        return false;
+    out_object(o, NULL);
+    out_str(o, "name", owner);
+    out_uint(o, "tick", v->page ? v->page->tick : 0);
+    out_seconds(o, "age_s", view_age_ms(v));
+    out_array(o, "text");
+    out_strf(o, NULL,
+             "%s asks for nothing now. What became of its request, the newest "
+             "first:",
+             owner);
+    for (uint32_t i = n, told = 0; i-- > 0 && told < TOLD_MAX;) {
+        const char *word = request_word(v, found[i]);
+
+        if (!word)
+            continue;
+        told++;
+        out_strf(o, NULL, "%s %s%s%s", view_time(v, found[i]->at_ms), word,
+                 strncmp(found[i]->text, "by ", 3) == 0 ? " " : ": ",
+                 found[i]->text);
+    }
+    out_close(o);
+    out_close(o);
+    return true;
 }
 
 bool why_past(struct out *o, struct view *v, struct event_ring *r,
@@ -67,6 +138,7 @@ bool why_past(struct out *o, struct view *v, struct event_ring *r,
     out_object(o, NULL);
     out_str(o, "name", name);
     out_uint(o, "tick", v->page ? v->page->tick : 0);
+    out_seconds(o, "age_s", view_age_ms(v));
     out_array(o, "text");
     out_strf(o, NULL, "%s is there no more. What happened to it:", name);
     for (uint32_t i = n > TOLD_MAX ? n - TOLD_MAX : 0; i < n; i++)

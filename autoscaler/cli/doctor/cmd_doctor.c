@@ -119,9 +119,10 @@ static void provider_check(struct checkup *c, const struct conf_provider *conf)
                     call->status == ST_AUTH
                         ? "see Credentials in the plug-in's README"
                         : "its list failed");
-    call_free(call);
-    if (provider_caps(p) & DAVIT_CAP_OFFERS)
+    /* What cannot be listed says the same again. */
+    if (call->status == ST_OK && provider_caps(p) & DAVIT_CAP_OFFERS)
         offers_look(c, p);
+    call_free(call);
     provider_close(p);
 }
 
@@ -263,10 +264,11 @@ static void config_check(struct checkup *c)
     for (uint32_t i = 0; i < c->conf->n_warnings; i++)
         finding_add(c, FINDING_WARN, "configuration", "%s",
                     c->conf->warnings[i]);
-    finding_add(c, c->conf->n_types ? FINDING_OK : FINDING_WARN,
-                "configuration", "%s: cluster %s, %u node types, %u providers",
-                c->conf->path, c->conf->cluster, c->conf->n_types,
-                c->conf->n_providers);
+    finding_add(
+        c, c->conf->n_types ? FINDING_OK : FINDING_WARN, "configuration",
+        "%s: cluster %s, %u node type%s, %u provider%s", c->conf->path,
+        c->conf->cluster, c->conf->n_types, c->conf->n_types == 1 ? "" : "s",
+        c->conf->n_providers, c->conf->n_providers == 1 ? "" : "s");
 }
 
 /* ---- */
@@ -342,8 +344,9 @@ static int run(void)
     } else {
         if (c.hints.n)
             printf("\n%s", c.hints.s);
-        printf("%u ok, %u warnings, %u bad\n", c.n[FINDING_OK],
-               c.n[FINDING_WARN], c.n[FINDING_BAD]);
+        printf("%u ok, %u warning%s, %u bad\n", c.n[FINDING_OK],
+               c.n[FINDING_WARN], c.n[FINDING_WARN] == 1 ? "" : "s",
+               c.n[FINDING_BAD]);
     }
     buf_done(&c.hints);
     config_free(conf);

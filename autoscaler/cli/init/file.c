@@ -86,7 +86,8 @@ bool init_file(struct found *f, const char *path)
         init_provider_of(f, c->types[i].fact.provider);
         type(f, &c->types[i]);
     }
-    INIT_FOUND(f, "%s: %u node types", path, c->n_types);
+    INIT_FOUND(f, "%s: %u node type%s", path, c->n_types,
+               c->n_types == 1 ? "" : "s");
     if (c->n_types && strcmp(c->types[0].fact.provider, "sim") == 0)
         INIT_UNKNOWN(f, "who launches the machines: sim only pretends; use "
                         "ec2, gke, eks, aks or exec in its place");

@@ -78,7 +78,7 @@ static void head_print(const json_t *status, struct arena *a)
     double now = number_of(cost, "now_per_hour");
     double then = number_of(cost, "planned_per_hour");
 
-    printf("%s/h now, %s a month at this pace", dollars(a, now),
+    printf("%s/h now, %s a month if it stays so", dollars(a, now),
            dollars(a, now * HOURS_A_MONTH));
     if (json_is_number(most))
         printf("; %s/h at most", dollars(a, json_number_value(most)));
@@ -97,7 +97,8 @@ static void cost_print(const json_t *status, struct arena *a)
     size_t i;
 
     json_array_foreach(json_object_get(cost, "owners"), i, v)
-        line_add(a, &owners, text_of(v, "owner"), -1, number_of(v, "per_hour"));
+        line_add(a, &owners, text_of(v, "owner"), count_of(v, "nodes"),
+                 number_of(v, "per_hour"));
     json_array_foreach(json_object_get(cost, "offers"), i, v) {
         int64_t n = count_of(v, "nodes");
 
@@ -120,9 +121,10 @@ static void cost_print(const json_t *status, struct arena *a)
 /* ---- why it is what it is */
 
 static struct {
-    int64_t since_ms;
+    const char *since;
+    int64_t from_ms; /* wall */
     bool why;
-} args = {.since_ms = 86400000};
+} args = {.since = "24h"};
 
 static const char *signed_dollars(struct arena *a, double v)
 {
@@ -152,7 +154,6 @@ static void why_print(const json_t *list, double now, struct arena *a)
 {
     const char *const columns[] = {"AT",    ">CHANGE/H", ">THEN/H", "WHAT",
                                    "OWNER", "WHY",       NULL};
-    int64_t from = clock_wall_ms() - args.since_ms;
     struct lines owners = {{0}};
     double before = now, sum = 0;
     struct table t;
@@ -164,7 +165,7 @@ static void why_print(const json_t *list, double now, struct arena *a)
     json_array_foreach(list, i, d) {
         const char *owner = text_of(d, "owner");
 
-        if (time_ms_of(text_of(d, "at")) < from)
+        if (time_ms_of(text_of(d, "at")) < args.from_ms)
             continue;
         if (!any)
             before = number_of(d, "before_per_hour");
@@ -175,7 +176,7 @@ static void why_print(const json_t *list, double now, struct arena *a)
         decision_row(a, &t, d);
     }
     printf("%s/h now, %s/h %s ago\n", dollars(a, now), dollars(a, before),
-           span(a, (double)args.since_ms / 1000));
+           span(a, (double)(clock_wall_ms() - args.from_ms) / 1000));
     if (!any) {
         printf("nothing was launched or ended since then, or since davit "
                "was started\n");
@@ -218,6 +219,10 @@ static int run(void)
     json_t *status;
     int rc;
 
+    if (!since_parse(args.since, clock_wall_ms(), &args.from_ms))
+        return cli_usage(&cli_cost,
+                         "--since takes " SINCE_ALLOWED ", not \"%s\"",
+                         args.since);
     if (!client_open(&c))
         return EXIT_USAGE;
     rc = client_call(&c, "GET", "/v1/status", NULL, &status);
@@ -236,8 +241,8 @@ static int run(void)
 static const struct cli_option options[] = {
     {"why", .flag = &args.why,
      .help = "which launches and ends made it what it is, and whose"},
-    {"since", 's', "TIME", .time_ms = &args.since_ms,
-     .help = "with --why: of the last 1h, 7d ... (default 24h)"},
+    {"since", 's', "TIME", .text = &args.since,
+     .help = "with --why: since " SINCE_ALLOWED " (default 24h)"},
     {0}};
 
 const struct cli_command cli_cost = {

@@ -14,13 +14,13 @@
 #include "../table.h"
 #include "text.h"
 
-enum { EVERY_MS = 500 };
+enum { EVERY_MS = 500, EVENTS_KEPT = 1024 };
 
 static struct {
     bool follow;
-    int64_t since_ms, last;
-    const char *kind, *owner, *node, *type, *reason;
-} args = {.since_ms = -1, .last = 20};
+    int64_t from_ms, last; /* wall; -1: the newest */
+    const char *since, *kind, *owner, *node, *type, *reason;
+} args = {.from_ms = -1, .last = 20};
 
 /* "node.*" stands for all that begin so. */
 static bool kind_fits(const char *kind, const char *wanted)
@@ -89,17 +89,21 @@ static void event_print(const struct client *c, const json_t *e)
 static void list_print(const struct client *c, const json_t *events)
 {
     size_t n = json_array_size(events), first = 0;
-    int64_t left = args.last, from = clock_wall_ms() - args.since_ms;
+    int64_t left = args.last;
     const json_t *e;
     size_t i;
 
-    for (i = n; args.since_ms < 0 && i-- > 0 && left > 0;) {
+    for (i = n; args.from_ms < 0 && i-- > 0 && left > 0;) {
         first = i;
         left -= fits(json_array_get(events, i));
     }
+    if (args.from_ms >= 0 && !c->json && n == EVENTS_KEPT &&
+        time_ms_of(text_of(json_array_get(events, 0), "at")) > args.from_ms)
+        printf("(events before %.19sZ are not kept any more)\n",
+               text_of(json_array_get(events, 0), "at"));
     json_array_foreach(events, i, e)
         if (i >= first && fits(e) &&
-            (args.since_ms < 0 || time_ms_of(text_of(e, "at")) >= from))
+            (args.from_ms < 0 || time_ms_of(text_of(e, "at")) >= args.from_ms))
             event_print(c, e);
 }
 
@@ -145,6 +149,10 @@ static int run(void)
     int64_t next;
     int rc;
 
+    if (args.since && !since_parse(args.since, clock_wall_ms(), &args.from_ms))
+        return cli_usage(&cli_events,
+                         "--since takes " SINCE_ALLOWED ", not \"%s\"",
+                         args.since);
     if (!client_open(&c))
         return EXIT_USAGE;
     rc = events_ask(&c, 0, &reply);
@@ -163,8 +171,8 @@ static int run(void)
 static const struct cli_option options[] = {
     {"follow", 'f', .flag = &args.follow,
      .help = "goes on until interrupted, an event a line"},
-    {"since", 's', "TIME", .time_ms = &args.since_ms,
-     .help = "those of the last 10m, 2h ...; else the newest 20"},
+    {"since", 's', "TIME", .text = &args.since,
+     .help = "those since " SINCE_ALLOWED "; else the newest 20"},
     {"last", 'n', .number = &args.last, .least = 0, .most = 1024,
      .help = "how many of the newest to begin with (default 20)"},
     {"kind", 'k', "KIND", .text = &args.kind,

@@ -46,12 +46,13 @@ static void head_print(const json_t *s, struct arena *a)
                  *cost = json_object_get(s, "cost");
     double now = number_of(cost, "now_per_hour");
 
-    printf("%s%s%s  %s  %lld nodes: %lld busy, %lld held, %lld idle, %lld "
-           "starting, %lld leaving\n",
+    printf("%s%s%s  %s  %lld node%s: %lld busy, %lld asked for, %lld idle, "
+           "%lld starting, %lld leaving\n",
            colour(BOLD), text_of(s, "cluster"), colour(PLAIN),
            health_text(s, a), (long long)count_of(n, "total"),
-           (long long)count_of(n, "busy"), (long long)count_of(n, "held"),
-           (long long)count_of(n, "idle"), (long long)count_of(n, "starting"),
+           count_of(n, "total") == 1 ? "" : "s", (long long)count_of(n, "busy"),
+           (long long)count_of(n, "held"), (long long)count_of(n, "idle"),
+           (long long)count_of(n, "starting"),
            (long long)count_of(n, "leaving"));
     problems_print(s, PROBLEMS_MAX);
     use_print(s, "CPU", a);
@@ -68,9 +69,10 @@ static void waits_print(const json_t *s, struct arena *a)
     const json_t *d = json_object_get(s, "demand");
     size_t i;
 
-    printf("%lld bundles: %lld on ready nodes, %lld on nodes to come, %lld "
+    printf("%lld bundle%s: %lld on ready nodes, %lld on nodes to come, %lld "
            "waiting, %lld infeasible\n",
            (long long)count_of(d, "bundles"),
+           count_of(d, "bundles") == 1 ? "" : "s",
            (long long)(count_of(d, "placed") - count_of(d, "booting")),
            (long long)(count_of(d, "launched") + count_of(d, "booting")),
            (long long)count_of(d, "waiting"),

@@ -77,7 +77,8 @@ static bool is_owners(const json_t *node, const char *owner)
 static bool fits(const json_t *node, const struct rows_query *q)
 {
     return (!q->type || strcmp(text_of(node, "type"), q->type) == 0) &&
-           (!q->state || strcmp(text_of(node, "state"), q->state) == 0) &&
+           (!q->state || strcmp(text_of(node, "state"), q->state) == 0 ||
+            strcmp(text_of(node, "use"), q->state) == 0) &&
            (!q->owner || is_owners(node, q->owner));
 }
 
@@ -232,6 +233,7 @@ uint32_t rows_bars(const struct rows *r, uint32_t most, struct arena *a)
     }
     shown = table_print(&t, stdout, 0);
     if (r->n > most)
-        printf("and %u nodes more\n", r->n - most);
+        printf("and %u node%s more\n", r->n - most,
+               r->n - most == 1 ? "" : "s");
     return shown + (r->n > most);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../../codec/codec.h"
 #include "../../model/amount.h"
 
 /* "1,234,567" */
@@ -61,4 +62,37 @@ int64_t time_ms_of(const char *iso)
     return rest ? (int64_t)timegm(&tm) * 1000 +
                       (*rest == '.' ? strtol(rest + 1, NULL, 10) : 0)
                 : 0;
+}
+
+/* The beginning of that day, UTC. */
+static int64_t day_of(int64_t ms)
+{
+    return ms - ms % 86400000;
+}
+
+bool since_parse(const char *text, int64_t now_ms, int64_t *ret_ms)
+{
+    struct tm tm = {0};
+    const char *rest;
+    int64_t ago;
+
+    if (strcmp(text, "today") == 0)
+        *ret_ms = day_of(now_ms);
+    else if (strcmp(text, "yesterday") == 0)
+        *ret_ms = day_of(now_ms) - 86400000;
+    else if (duration_parse(text, &ago) && ago <= now_ms)
+        *ret_ms = now_ms - ago;
+    else if ((rest = strptime(text, "%H:%M", &tm)) && !*rest) {
+        *ret_ms = day_of(now_ms) +
+                  (tm.tm_hour * 60 + tm.tm_min) * INT64_C(60000);
+        *ret_ms -= *ret_ms > now_ms ? 86400000 : 0;
+    } else {
+        tm = (struct tm){0};
+        rest = strptime(text, "%Y-%m-%d", &tm);
+        if (rest && *rest)
+            return (*ret_ms = time_ms_of(text)) > 0;
+        *ret_ms = (int64_t)timegm(&tm) * 1000;
+        return rest;
+    }
+    return true;
 }

@@ -199,6 +199,7 @@ void displacing_show(const struct displacing *d, struct status_page *page)
             .bundles = n->count,
             .at_ms = n->at_ms,
             .micros_hour = n->micros_hour,
+            .over = !n->open,
         };
     }
     page->displaced = v;

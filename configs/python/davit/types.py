@@ -205,6 +205,7 @@ Node = TypedDict("Node", {
     "created_at": Optional[str],
     "age_s": Optional[float],
     "since_at": Optional[str],
+    "use": Literal["busy", "held", "idle", ""],
     "idle_ms": Optional[int],
     "activity": str,
     "ray_id": str,
@@ -227,6 +228,7 @@ class NodeListGroups(TypedDict):
 
 class _NodeList(TypedDict):
     tick: int
+    age_s: float
     total: int
     matched: int
     nodes: List["Node"]
@@ -425,6 +427,7 @@ class StatusPlan(TypedDict):
 
 class StatusCostOwners(TypedDict):
     owner: str
+    nodes: int
     per_hour: float
 
 
@@ -543,6 +546,7 @@ class WhyOwner(TypedDict):
 class _WhyReply(TypedDict):
     name: str
     tick: int
+    age_s: float
     text: List[str]
 
 

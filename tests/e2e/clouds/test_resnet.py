@@ -103,7 +103,7 @@ def test_a_pool_of_at_most_one_takes_one_and_says_so_of_the_other(side, davit):
     d.until(lambda: d.ready("t4") == 1 and same(d, side))
     assert side.held(second) and not side.held(first) and side.target(first) == 0
     text = d.get("/v1/why/resnet")[1]["text"][0]
-    assert f"t4 in {first} is in back-off until" in text and text.endswith("after STOCKOUT; t4 is at its max of 1."), text
+    assert f"t4 in {first}: " in text and "(STOCKOUT); the next try is at" in text and text.endswith("; t4 is at its max of 1."), text
     d.stays(lambda: sum(side.target(z) for z in side.zones) == 1, 2.5)
     d.post({"owner": "resnet", "bundles": []})
     d.until(lambda: not d.nodes("t4") and same(d, side))

@@ -36,7 +36,7 @@ function month(s) {
   const m = s.cost.month, name = new Date(m.from).toLocaleString("en-US", { month: "long", timeZone: "UTC" });
   const whole = (Date.parse(s.at) - Date.parse(m.from)) / 1000 - m.seen_s < 7200;
   const over = m.limit !== null && m.forecast > m.limit;
-  return tile("month", name + " at this pace", money(m.forecast), m.limit === null ? "" : "of at most " + money(m.limit),
+  return tile("month", name + "'s bill if it stays so", money(m.forecast), m.limit === null ? "" : "of at most " + money(m.limit),
     m.limit > 0 ? bar(m.spent / m.limit, (m.forecast - m.spent) / m.limit) : null,
     el("p", null, money(m.spent) + " spent " + (whole ? "so far" : "in the " + span(m.seen_s) + " that were watched")),
     el("p", { class: over ? "bad" : null }, over ? "More than the limit allows for a month." : m.limit === null ? "" : "The limit of " + money(s.cost.max_per_hour) + "/h for the whole month."));
