@@ -111,6 +111,7 @@ static void node_add(struct topo_fit *f, const struct snap_node *n)
     } else {
         place_values(f, &p, NULL);
     }
+    p.tried = n->total.n && !qtys_amount(&n->available, UNTRIED_RESOURCE);
     VEC_PUSH(f->arena, &f->places, p);
 }
 
@@ -282,31 +283,32 @@ static void bundle_add(struct topo_fit *f, const struct snap_bundle *from,
 }
 
 /* Those that no place is left for, with the reason as a label that nothing
- * has: so they are counted, and `why` and the event say it. */
+ * has: so they are counted, and `why` and the event say it.  put_off: they were
+ * not looked at. */
 static void rest_add(struct topo_fit *f, const struct snap_bundle *from,
-                     const struct topo_group *g, uint32_t count,
+                     const struct topo_group *g, uint32_t count, bool put_off,
                      struct fit_bundles *to)
 {
-    static const char *const texts[] = {
-        [TOPO_OUT] = "place left by the anti-affinity by %s",
-        [TOPO_IN] = "place left by the affinity by %s",
-        [TOPO_ONE_EACH] = "place left by the anti-affinity by %s",
-        [TOPO_TOGETHER] = "place left by the affinity by %s",
-        [TOPO_SPREAD] = "place left by the spread by %s"};
+    static const char *const kinds[] = {[TOPO_OUT] = "anti-affinity",
+                                        [TOPO_IN] = "affinity",
+                                        [TOPO_ONE_EACH] = "anti-affinity",
+                                        [TOPO_TOGETHER] = "affinity",
+                                        [TOPO_SPREAD] = "spread"};
     static const char *const yes[] = {"true"};
     struct term_vec terms = {{0}};
     const struct topo_rule *r = &g->rules[0];
+    const char *key;
 
     for (uint32_t i = 0; i < g->n_rules; i++)
         if (g->rules[i].kind > r->kind)
             r = &g->rules[i];
-    VEC_PUSH(
-        f->arena, &terms.all,
-        ((struct term){arena_printf(f->arena, texts[r->kind],
-                                    r->key == ON_HOST ? "kubernetes.io/hostname"
-                                                      : f->keys[r->key].key),
-                       TERM_IN,
-                       {yes, 1}}));
+    key = arena_printf(
+        f->arena, "place %s the %s by %s",
+        put_off ? "looked for yet (too many pods with conditions at once) by"
+                : "left by",
+        kinds[r->kind],
+        r->key == ON_HOST ? "kubernetes.io/hostname" : f->keys[r->key].key);
+    VEC_PUSH(f->arena, &terms.all, ((struct term){key, TERM_IN, {yes, 1}}));
     bundle_add(f, from, &terms, count, 1, to);
 }
 
@@ -352,7 +354,7 @@ static void group_settle(struct topo_fit *f, const struct snap_bundle *b,
         bundle_add(f, b, &terms, n, host ? n : 1, to);
     }
     if (left)
-        rest_add(f, b, g, left, to);
+        rest_add(f, b, g, left, t.put_off, to);
 }
 
 /* ---- zones whose DaemonSets take more */
@@ -488,12 +490,19 @@ static void fit_begin(struct topo_fit *f, const struct snap_node *nodes,
     }
 }
 
-static bool any_group(const struct topology *w)
+/* Those that are tried: each has a share of the steps. */
+static bool groups_count(struct topo_fit *f, const struct source_view *view)
 {
-    for (uint32_t i = 0; i < w->n_demands; i++)
-        if (w->groups[i])
-            return true;
-    return false;
+    const struct topology *w = f->topology;
+    bool any = false, host;
+
+    for (uint32_t i = 0; i < w->n_demands && i < view->n_demands; i++) {
+        any = any || w->groups[i];
+        for (uint32_t b = 0; w->groups[i] && b < view->demands[i].n_bundles;
+             b++)
+            f->n_groups += w->groups[i][b] && is_tried(w->groups[i][b], &host);
+    }
+    return any;
 }
 
 const struct snap_demand *pods_demands_settle(const struct source_view *view,
@@ -505,8 +514,9 @@ const struct snap_demand *pods_demands_settle(const struct source_view *view,
                          .topology = w,
                          .types = s->types,
                          .n_types = s->n_types,
-                         .now_ms = s->now_ms};
-    bool groups = w && any_group(w), less = w && any_less(&f);
+                         .now_ms = s->now_ms,
+                         .steps = SETTLE_STEPS};
+    bool groups = w && groups_count(&f, view), less = w && any_less(&f);
     struct snap_demand *v;
 
     if (!groups && !less)

@@ -18,6 +18,7 @@ struct place { /* a node that is there or on its way, or an offer */
     struct qtys has;
     int64_t price;
     uint32_t *values; /* by key; NO_VALUE: it lacks it */
+    bool tried;       /* its scheduler has said no to all that waits (word.c) */
 };
 
 struct fit_key {
@@ -37,6 +38,8 @@ struct topo_fit {
     uint32_t **counts; /* by term and value: pods that are meant, those that
                         * were placed here included; NULL: a term by host */
     VEC(struct place) places;
+    uint64_t steps;    /* that are left, of SETTLE_STEPS */
+    uint32_t n_groups; /* that are still to be tried: each has a share of them */
 };
 
 struct fit_bundles {
@@ -58,7 +61,12 @@ struct trial {
     uint32_t n_cells;
     uint32_t placed;
     int64_t cost;
+    bool put_off; /* its steps did not do for all of its pods */
 };
+
+/* The control thread waits for it: so much work, some nanoseconds each, for all
+ * groups of a view together. */
+#define SETTLE_STEPS (UINT64_C(1) << 26)
 
 /* How many of these pods it holds, by the best of the alternatives. */
 uint32_t place_holds(const struct place *p, const struct snap_alt *alts,

@@ -8,17 +8,30 @@
  * until something is bought there; one that can take no more bounds the others.
  * When some are left over, it is tried to buy nothing in a domain that has been
  * opened: it may have been too small.
+ *
+ * What it costs is counted in steps.  When a group's share of them is used up, the
+ * best that was found stands, and pods that were not looked at are put off.
  */
 #include "topology.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-enum { CELLS_MAX = 256 };
+enum {
+    CELLS_MAX = 256,
+    HOLDS_STEPS = 32, /* of place_holds() */
+};
 
 struct buy { /* an offer of a cell */
     const struct place *place;
     uint32_t cell, type, each;
-    int64_t share; /* of its price for a pod */
+    uint32_t order; /* in which they came */
+    int64_t share;  /* of its price for a pod */
+};
+
+/* Of a spread: how full its emptiest domain is. */
+struct least {
+    uint32_t count, domains, n; /* n: so many domains are that empty */
 };
 
 struct work {
@@ -33,10 +46,21 @@ struct work {
     int64_t *most_price;
     bool *barred; /* by cell: not of this run */
     /* of a run */
-    uint32_t **counts; /* by rule and value */
-    bool **domain;     /* of spreads, likewise */
-    uint32_t *left;    /* nodes that may be bought, by type */
+    uint32_t **counts;   /* by rule and value */
+    bool **domain;       /* of spreads, likewise */
+    struct least *least; /* of spreads, by rule */
+    uint32_t *left;      /* nodes that may be bought, by type */
+    uint64_t steps;      /* that are left */
 };
+
+/* False: there are not so many left. */
+static bool spend(struct work *w, uint64_t steps)
+{
+    bool enough = w->steps >= steps;
+
+    w->steps -= enough ? steps : w->steps;
+    return enough;
+}
 
 static bool is_by_cell(const struct topo_rule *r)
 {
@@ -107,28 +131,64 @@ static void most_note(struct work *w, uint32_t cell, uint32_t each,
 static void buy_add(struct work *w, uint32_t cell, const struct place *p,
                     uint32_t each)
 {
-    uint32_t shared = each < w->n ? each : w->n, at = w->n_buys++;
-    struct buy b = {p, cell, (uint32_t)(p->type - w->f->types), each,
-                    p->price / shared};
+    uint32_t shared = each < w->n ? each : w->n;
 
-    for (; at > 0 &&
-           (w->buys[at - 1].cell > cell ||
-            (w->buys[at - 1].cell == cell && w->buys[at - 1].share > b.share));
-         at--)
-        w->buys[at] = w->buys[at - 1];
-    w->buys[at] = b;
+    w->buys[w->n_buys] = (struct buy){.place = p,
+                                      .cell = cell,
+                                      .type = (uint32_t)(p->type - w->f->types),
+                                      .each = each,
+                                      .order = w->n_buys,
+                                      .share = p->price / shared};
+    w->n_buys++;
 }
 
-static void places_sort(struct work *w, const struct snap_bundle *b)
+static int by_cell_and_share(const void *pa, const void *pb)
+{
+    const struct buy *a = pa, *b = pb;
+
+    if (a->cell != b->cell)
+        return a->cell < b->cell ? -1 : 1;
+    if (a->share != b->share)
+        return a->share < b->share ? -1 : 1;
+    return (a->order > b->order) - (a->order < b->order);
+}
+
+static void buys_sort(struct work *w)
+{
+    if (w->n_buys > 1)
+        qsort(w->buys, w->n_buys, sizeof *w->buys, by_cell_and_share);
+    for (uint32_t k = w->n_buys; k-- > 0;) {
+        struct cell *c = &w->cells[w->buys[k].cell];
+
+        c->first_buy = k;
+        c->n_buys++;
+    }
+}
+
+static bool waits_for_untried(const struct snap_bundle *b)
+{
+    for (uint32_t i = 0; i < b->n_alts; i++)
+        if (qtys_amount(&b->alts[i].resources, UNTRIED_RESOURCE) <= 0)
+            return false;
+    return true;
+}
+
+/* False: there are too many places to look at. */
+static bool places_sort(struct work *w, const struct snap_bundle *b)
 {
     const struct topo_fit *f = w->f;
+    bool untried = waits_for_untried(b);
 
     for (uint32_t i = 0; i < f->places.n; i++) {
         const struct place *p = &f->places.v[i];
         uint32_t each, cell;
 
-        if (!may_be(w->g, f->topology, p))
+        if (!spend(w, 1))
+            return false;
+        if ((untried && p->tried) || !may_be(w->g, f->topology, p))
             continue;
+        if (!spend(w, HOLDS_STEPS + w->n_cells))
+            return false;
         each = place_holds(p, b->alts, b->n_alts);
         if (!each || (cell = cell_of(w, p)) == CELLS_MAX)
             continue;
@@ -138,10 +198,8 @@ static void places_sort(struct work *w, const struct snap_bundle *b)
         else
             w->cells[cell].room += each;
     }
-    for (uint32_t i = 0; i < w->n_cells; i++)
-        for (uint32_t k = 0; k < w->n_buys; k++)
-            if (w->buys[k].cell == i && !w->cells[i].n_buys++)
-                w->cells[i].first_buy = k;
+    buys_sort(w);
+    return true;
 }
 
 /* ---- one run */
@@ -151,50 +209,99 @@ static uint32_t values_of(const struct work *w, const struct topo_rule *r)
     return w->f->keys[r->key].values.n;
 }
 
-static void run_begin(struct work *w)
+static void least_find(struct work *w, uint32_t rule)
 {
-    struct arena *a = w->f->arena;
+    const struct topo_rule *r = &w->g->rules[rule];
+    const uint32_t *has = w->counts[rule];
+    struct least *l = &w->least[rule];
 
+    *l = (struct least){.count = UINT32_MAX};
+    for (uint32_t v = 0; v < values_of(w, r); v++) {
+        if (!w->domain[rule][v])
+            continue;
+        l->domains++;
+        if (has[v] < l->count)
+            *l = (struct least){has[v], l->domains, 0};
+        l->n += has[v] == l->count;
+    }
+}
+
+/* What it has of the rule before the run. */
+static void rule_begin(struct work *w, uint32_t rule)
+{
+    const struct topo_rule *r = &w->g->rules[rule];
+    struct arena *a = w->f->arena;
+    uint32_t n = values_of(w, r), there = w->f->topology->keys[r->key].n;
+
+    if (!w->counts[rule])
+        w->counts[rule] = ARENA_ARRAY(a, uint32_t, n);
+    memcpy(w->counts[rule], w->f->counts[r->term], n * sizeof **w->counts);
+    if (r->kind != TOPO_SPREAD)
+        return;
+    if (!w->domain[rule])
+        w->domain[rule] = ARENA_ARRAY(a, bool, n);
+    for (uint32_t v = 0; v < n; v++) {
+        w->domain[rule][v] = v < there && r->values[v];
+        if (!w->domain[rule][v])
+            w->counts[rule][v] = 0; /* its nodes do not count */
+    }
+    least_find(w, rule);
+}
+
+/* False: no steps are left for it. */
+static bool run_begin(struct work *w)
+{
     for (uint32_t i = 0; i < w->g->n_rules; i++) {
         const struct topo_rule *r = &w->g->rules[i];
-        uint32_t there;
 
         if (r->kind != TOPO_ONE_EACH && r->kind != TOPO_SPREAD)
             continue;
-        there = w->f->topology->keys[r->key].n;
-        w->counts[i] = arena_copy(a, w->f->counts[r->term],
-                                  values_of(w, r) * sizeof **w->counts);
-        if (r->kind != TOPO_SPREAD)
-            continue;
-        w->domain[i] = ARENA_ARRAY(a, bool, values_of(w, r));
-        for (uint32_t v = 0; v < values_of(w, r); v++) {
-            w->domain[i][v] = v < there && r->values[v];
-            if (!w->domain[i][v])
-                w->counts[i][v] = 0; /* its nodes do not count */
-        }
+        if (!spend(w, values_of(w, r)))
+            return false;
+        rule_begin(w, i);
     }
     for (uint32_t i = 0; i < w->f->n_types; i++) {
         const struct snap_type *t = &w->f->types[i];
 
         w->left[i] = t->max > w->f->there[i] ? t->max - w->f->there[i] : 0;
     }
+    return true;
 }
 
 static bool spread_allows(const struct work *w, uint32_t rule, uint32_t v)
 {
     const struct topo_rule *r = &w->g->rules[rule];
-    const uint32_t *has = w->counts[rule];
-    uint32_t least = has[v], n = !w->domain[rule][v];
+    const struct least *l = &w->least[rule];
+    uint32_t has = w->counts[rule][v], n = l->domains, least = l->count;
 
-    for (uint32_t i = 0; i < values_of(w, r); i++) {
-        if (!w->domain[rule][i])
-            continue;
+    if (!w->domain[rule][v]) { /* it becomes one */
         n++;
-        least = has[i] < least ? has[i] : least;
+        least = has < least ? has : least;
     }
     if (n < r->domains)
         least = 0;
-    return has[v] + r->self <= least + r->skew;
+    return has + r->self <= (uint64_t)least + r->skew;
+}
+
+/* One more lies there. */
+static void spread_count(struct work *w, uint32_t rule, uint32_t v,
+                         uint32_t before)
+{
+    struct least *l = &w->least[rule];
+
+    if (!w->domain[rule][v]) {
+        w->domain[rule][v] = true;
+        l->domains++;
+        if (w->counts[rule][v] > l->count)
+            return;
+        if (w->counts[rule][v] < l->count)
+            *l = (struct least){w->counts[rule][v], l->domains, 0};
+        l->n++;
+    } else if (before == l->count && w->counts[rule][v] != before &&
+               --l->n == 0) {
+        spend(w, values_of(w, &w->g->rules[rule]));
+        least_find(w, rule);
+    }
 }
 
 static bool allowed(const struct work *w, const struct cell *c)
@@ -268,12 +375,14 @@ static void place_one(struct work *w, struct cell *c, struct trial *t)
     for (uint32_t i = 0; i < w->g->n_rules; i++) {
         const struct topo_rule *r = &w->g->rules[i];
         uint32_t v = r->key == ON_HOST ? NO_VALUE : c->values[r->key];
+        uint32_t before;
 
         if (v == NO_VALUE || !w->counts[i])
             continue;
+        before = w->counts[i][v];
         w->counts[i][v] += r->kind == TOPO_ONE_EACH || r->self;
         if (r->kind == TOPO_SPREAD)
-            w->domain[i][v] = true;
+            spread_count(w, i, v, before);
     }
 }
 
@@ -304,14 +413,14 @@ static struct trial run(struct work *w, const struct cell *from, bool host)
 
     w->cells = t.cells = arena_copy(w->f->arena, from,
                                     w->n_cells * sizeof *t.cells);
-    run_begin(w);
-    if (host) {
+    t.put_off = !run_begin(w);
+    if (host && !t.put_off)
         run_on_host(w, &t);
-        return t;
-    }
-    while (t.placed < w->n) {
-        struct cell *c = cell_next(w);
+    while (!host && !t.put_off && t.placed < w->n) {
+        struct cell *c;
 
+        t.put_off = !spend(w, (uint64_t)w->n_cells * (1 + w->g->n_rules));
+        c = t.put_off ? NULL : cell_next(w);
         if (!c)
             break;
         place_one(w, c, &t);
@@ -357,6 +466,8 @@ static struct trial run_well(struct work *w, const struct cell *from, bool host)
 
             if (!best.cells[i].opened || is_open(w, &cells[i]))
                 continue;
+            if (w->steps == 0)
+                return best;
             cells[i].closed = true;
             t = run(w, cells, host);
             cells[i].closed = false;
@@ -394,6 +505,8 @@ static struct trial run_all(struct work *w, bool host)
     for (uint32_t i = 0; i < w->n_cells; i++) {
         struct trial t;
 
+        if (any && !spend(w, w->n_cells))
+            break;
         for (uint32_t k = 0; k < w->n_cells; k++)
             w->barred[k] = !alike(w->g, from[i].values, from[k].values, true);
         t = run_well(w, from, host);
@@ -424,8 +537,9 @@ struct trial trial_run(struct topo_fit *f, const struct topo_group *g,
                        const struct snap_bundle *b, bool host)
 {
     struct arena *a = f->arena;
-    struct work w = {.f = f, .g = g, .n = b->count};
-    struct trial t;
+    uint64_t share = f->steps / (f->n_groups ? f->n_groups : 1);
+    struct work w = {.f = f, .g = g, .n = b->count, .steps = share};
+    struct trial t = {.put_off = true};
 
     w.cells = ARENA_ARRAY(a, struct cell, CELLS_MAX);
     w.buys = ARENA_ARRAY(a, struct buy, f->places.n);
@@ -434,9 +548,13 @@ struct trial trial_run(struct topo_fit *f, const struct topo_group *g,
     w.barred = ARENA_ARRAY(a, bool, CELLS_MAX);
     w.counts = ARENA_ARRAY(a, uint32_t *, g->n_rules);
     w.domain = ARENA_ARRAY(a, bool *, g->n_rules);
+    w.least = ARENA_ARRAY(a, struct least, g->n_rules);
     w.left = ARENA_ARRAY(a, uint32_t, f->n_types);
-    places_sort(&w, b);
-    t = run_all(&w, host);
-    counts_keep(&w, &t);
+    if (places_sort(&w, b)) {
+        t = run_all(&w, host);
+        counts_keep(&w, &t);
+    }
+    f->steps -= share - w.steps;
+    f->n_groups -= f->n_groups > 0;
     return t;
 }
