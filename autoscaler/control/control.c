@@ -105,8 +105,10 @@ void control_commit_fold(struct control *c)
     c->landed = mail;
     if (mail)
         ledger_committed(&c->ledger, mail);
-    if (mail && !c->ledger.journal_ok)
+    if (mail && !c->ledger.journal_ok) {
         commands_undo(&c->commands);
+        send_undo(&c->send);
+    }
 }
 
 /* While a batch is being written the journal is not to be touched, and nothing is
@@ -385,6 +387,8 @@ static void commit(struct control *c, bool planned)
         send_commit_begin(&c->send);
     if (!was && c->ledger.journal_ok) /* no writer: it is known already */
         env_wake_mono(&c->env, c->env.mono_ms);
+    if (!c->ledger.journal_ok && !c->ledger.committing)
+        send_undo(&c->send);
     commands_answer(&c->commands, c->planned);
 }
 

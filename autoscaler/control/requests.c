@@ -99,9 +99,11 @@ static struct request *request_take(int64_t now_ms, struct command *cmd)
 
 /* Whose share it takes: a value of the journal, for later versions and for 0.1 the
  * rows of requests stay as they are. */
+#define SHARE_KEY "request/share/"
+
 static const char *share_key(const char *owner, char ret[160])
 {
-    snprintf(ret, 160, "request/share/%.128s", owner);
+    snprintf(ret, 160, SHARE_KEY "%.128s", owner);
     return ret;
 }
 
@@ -199,6 +201,8 @@ enum status requests_open(struct requests *r, struct env *env,
         count(r, q, true);
     }
     arena_done(&arena);
+    if (s == ST_OK)
+        s = journal_sweep_values(env->journal, SHARE_KEY, err);
     return s;
 }
 
@@ -219,7 +223,9 @@ static void request_aside(struct requests *r, struct request *q,
                           const char *why)
 {
     count(r, q, false);
-    q->demand = (struct snap_demand){0};
+    /* whose queue it is in stands: it says who may replace it */
+    q->demand = (struct snap_demand){
+        .queue = arena_strdup(&q->memory->arena, q->demand.queue)};
     q->problem = arena_strdup(&q->memory->arena, why);
     q->aside = true;
     count(r, q, true);
@@ -371,15 +377,21 @@ static enum status request_fits(struct requests *r, const struct request *q,
     return s;
 }
 
-/* What its owner asks for now may be in a queue that is not for who asks. */
+/* What its owner asks for now may be in a queue that is not for who asks; what this
+ * version cannot read may be in any. */
 static enum status replace_check(const struct requests *r, struct command *cmd)
 {
     bool found;
     uint32_t at = request_at(r, cmd->owner, &found);
     const char *queue = found ? r->all.v[at]->demand.queue : NULL;
 
-    if (!queue || !cmd->may_queue || cmd->may_queue(cmd, queue))
+    if (!found || !cmd->may_queue || cmd->may_queue(cmd, queue ? queue : "?"))
         return ST_OK;
+    if (!queue)
+        return err_set(&cmd->err, ST_AUTH,
+                       "queue: what \"%s\" asks for cannot be read, and may be "
+                       "in a queue that is not for who asks this",
+                       cmd->owner);
     return err_set(&cmd->err, ST_AUTH,
                    "queue: what \"%s\" asks for is %s%s%s, which is not for "
                    "who asks this",
@@ -488,6 +500,7 @@ void requests_rewrite(const struct requests *r)
 {
     for (uint32_t i = 0; i < r->all.n; i++)
         request_write(r, r->all.v[i]);
+    journal_sweep_values(r->env->journal, SHARE_KEY, NULL);
 }
 
 void requests_close(struct requests *r)

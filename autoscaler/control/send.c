@@ -56,7 +56,8 @@ static bool launch_is_void(const struct send *s, const struct machine *first)
            first->why == REASON_FOR_REQUEST && !is_needed(s, first);
 }
 
-static void launch_drop(const struct send *s, const char *request_id)
+static void launch_drop(const struct send *s, const char *request_id,
+                        const char *why)
 {
     for (uint32_t i = 0; i < s->ledger->fleet.n; i++) {
         struct machine *m = s->ledger->fleet.v[i];
@@ -64,8 +65,8 @@ static void launch_drop(const struct send *s, const char *request_id)
         if (m->state != STATE_INTENDED ||
             strcmp(m->request_id, request_id) != 0)
             continue;
-        emit(s->env, "launch.dropped", m->id, "",
-             "%s: it has not left, and is not needed any more", m->type);
+        emit(s->env, "launch.dropped", m->id, "", "%s: it has not left, and %s",
+             m->type, why);
         machine_to(s->ledger, m, STATE_GONE);
     }
     s->env->news = true;
@@ -100,7 +101,7 @@ static void launch_send(struct send *s, const struct machine *first)
         (first->maybe.doubt && !is_needed(s, first)))
         return;
     if (launch_is_void(s, first)) {
-        launch_drop(s, first->request_id);
+        launch_drop(s, first->request_id, "is not needed any more");
         return;
     }
     call = call_new(p->provider, CALL_LAUNCH, MAIL_CALL);
@@ -115,6 +116,17 @@ static void launch_send(struct send *s, const struct machine *first)
     call->spot = first->spot;
     launch_mark(s, call->request_id);
     call_send(s->providers, p, call, CALL_TIMEOUT_MS);
+}
+
+void send_undo(struct send *s)
+{
+    const struct fleet *f = &s->ledger->fleet;
+
+    for (uint32_t i = 0; i < f->n; i++)
+        if (standing_of(f->v[i]) == STANDING_PLANNED &&
+            f->v[i]->batch > s->ledger->saved)
+            launch_drop(s, f->v[i]->request_id,
+                        "could not be written to the journal");
 }
 
 /* ---- terminates */

@@ -35,4 +35,8 @@ bool send_commit(struct send *s);
  * is lent to it until it has landed. */
 void send_commit_begin(struct send *s);
 
+/* The journal could not be written: launches that are not in it are none.  They are
+ * planned again when it can be, if they are needed still. */
+void send_undo(struct send *s);
+
 #endif

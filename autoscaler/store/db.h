@@ -32,6 +32,7 @@ enum stmt {
     STMT_VALUE_PUT,
     STMT_VALUE_DROP,
     STMT_VALUE_GET,
+    STMT_VALUE_SWEEP,
     STMT_HISTORY_PUT,
     STMT_HISTORY_ALL,
     STMT_COUNT
@@ -59,6 +60,7 @@ struct journal {
     VEC(sqlite3 *) before;
     int64_t next_event;
     bool in_batch;
+    bool crowded;      /* what failed last did so for want of room */
     bool lent;         /* another thread commits: nobody else uses it */
     struct err broken; /* the batch's first failure; status ST_OK: none */
     /* words.c's */
@@ -90,6 +92,7 @@ bool hold_has_put(const struct hold *h, const char *path);
 /* journal.c: a connection to what is at the path. */
 enum status db_connect(struct journal *j, struct err *err);
 void db_disconnect(struct journal *j); /* without closing it */
+void db_log_watch(struct journal *j);  /* of its connection, from now on */
 
 /* The machine table's SQL is made from its column list: see machines.c. */
 char *db_machine_schema(void);  /* heap */

@@ -3,8 +3,9 @@
  *
  * The lock is flock(2) on "<path>.lock": the kernel drops it however the holder
  * dies, and the pid written in it lets the refusal name the holder.  The lock
- * file itself stays: removing it would let two daemons lock two files.  On a
- * file system that is an SQLite VFS, it is that one's lock on the same file.
+ * file itself stays.  Who deletes it lets nobody in: the journal has a lock too, of
+ * its own kind, on a byte that SQLite knows nothing of.  On a file system that is an
+ * SQLite VFS, it is that one's lock on "<path>.lock".
  */
 #include "db.h"
 
@@ -29,8 +30,14 @@ enum { ORPHAN_STEPS = 500, ORPHAN_STEP_MS = 10 };
 static const char *const beside[] = {"", "-wal", "-shm"};
 enum { FILES = sizeof beside / sizeof *beside };
 
+/* Where no journal comes to, and no lock of SQLite's. */
+static const off_t HOLD_BYTE = INT64_C(1) << 62;
+
 struct hold {
-    int fd;      /* -1: none */
+    int fd; /* -1: none */
+    /* The journal, locked; -1: none.  To close one takes SQLite's own locks on that
+     * file away from the process: only when it is not in use any more. */
+    int file;
     sqlite3 *db; /* of a VFS: in an exclusive transaction for life */
     struct stat files[FILES]; /* st_ino 0: not seen yet */
     struct stat put;          /* by hold_put(); st_ino 0: nothing */
@@ -55,6 +62,28 @@ static enum status held_already(const char *path, const char *holder,
                    "%s: another davit uses it already (process %s); two on one "
                    "journal would launch everything twice",
                    path, *holder ? holder : "unknown");
+}
+
+/* Of the file at name, which is the journal or will be.  The caller's; -1. */
+static int journal_lock(const char *path, const char *name, struct err *err)
+{
+    struct flock l = {.l_type = F_WRLCK, .l_start = HOLD_BYTE, .l_len = 1};
+    int fd = outfile_open(name, O_RDWR, 0600, err), step = 0;
+
+    while (fd >= 0 && fcntl(fd, F_OFD_SETLK, &l) != 0) {
+        if (errno == EINTR)
+            continue;
+        if (errno != EAGAIN && errno != EACCES)
+            return fd; /* a file system without: the other lock holds */
+        if (step++ < ORPHAN_STEPS) {
+            clock_sleep_ms(ORPHAN_STEP_MS);
+            continue;
+        }
+        held_already(path, "", err);
+        close(fd);
+        return -1;
+    }
+    return fd;
 }
 
 static enum status file_lock(struct hold *h, const char *path, const char *name,
@@ -125,8 +154,9 @@ static void folder_sync(const char *path)
     }
 }
 
-/* Makes the file, and its name durable. */
-static enum status file_create(const char *path, struct err *err)
+/* Makes the file, and its name durable; ours alone. */
+static enum status file_create(struct hold *h, const char *path,
+                               struct err *err)
 {
     enum status s = ST_OK;
     char name[4096];
@@ -137,6 +167,8 @@ static enum status file_create(const char *path, struct err *err)
     }
     if (s == ST_OK)
         folder_sync(path);
+    if (s == ST_OK && (h->file = journal_lock(path, path, err)) < 0)
+        s = err ? err->status : ST_RETRY;
     return s;
 }
 
@@ -165,13 +197,13 @@ enum status hold_take(const char *path, const char *vfs, struct hold **ret,
     enum status s;
 
     *ret = h;
-    h->fd = -1;
+    h->fd = h->file = -1;
     if (snprintf(name, sizeof name, "%s.lock", path) >= (int)sizeof name)
         return err_set(err, ST_INVALID, "%.80s...: the path is too long", path);
     if (vfs)
         return vfs_lock(h, path, name, vfs, err);
     s = file_lock(h, path, name, err);
-    return s == ST_OK ? file_create(path, err) : s;
+    return s == ST_OK ? file_create(h, path, err) : s;
 }
 
 /* ---- are they still what was opened? */
@@ -187,7 +219,7 @@ void hold_note(struct hold *h, const char *path)
 
     for (size_t i = 0; i < FILES && h->fd >= 0; i++) {
         snprintf(name, sizeof name, "%s%s", path, beside[i]);
-        if (stat(name, &h->files[i]) != 0)
+        if (lstat(name, &h->files[i]) != 0)
             h->files[i].st_ino = 0;
     }
 }
@@ -198,7 +230,7 @@ static bool has_lock(const struct hold *h, const char *path)
     char name[4096];
 
     snprintf(name, sizeof name, "%s.lock", path);
-    return fstat(h->fd, &mine) == 0 && stat(name, &now) == 0 &&
+    return fstat(h->fd, &mine) == 0 && lstat(name, &now) == 0 &&
            same_file(&mine, &now);
 }
 
@@ -207,7 +239,8 @@ static bool is_put(const struct hold *h, const char *path)
 {
     struct stat now;
 
-    return h->put.st_ino && stat(path, &now) == 0 && same_file(&now, &h->put) &&
+    return h->put.st_ino && lstat(path, &now) == 0 &&
+           same_file(&now, &h->put) &&
            now.st_ctim.tv_sec == h->put.st_ctim.tv_sec &&
            now.st_ctim.tv_nsec == h->put.st_ctim.tv_nsec;
 }
@@ -227,7 +260,7 @@ bool hold_lost(struct hold *h, const char *path)
     for (size_t i = 0; i < FILES; i++) {
         snprintf(name, sizeof name, "%s%s", path, beside[i]);
         if (h->files[i].st_ino &&
-            (stat(name, &now) != 0 || !same_file(&now, &h->files[i])))
+            (lstat(name, &now) != 0 || !same_file(&now, &h->files[i])))
             return true;
     }
     return !has_lock(h, path);
@@ -235,7 +268,7 @@ bool hold_lost(struct hold *h, const char *path)
 
 static enum status lock_again(struct hold *h, const char *path, struct err *err)
 {
-    struct hold now = {.fd = -1};
+    struct hold now = {.fd = -1, .file = -1};
     char name[4096];
     enum status s;
 
@@ -285,14 +318,14 @@ static enum status found_move(const char *path, struct err *err)
 enum status hold_put(struct hold *h, const char *path, const char *made,
                      struct err *err)
 {
-    int fd = open(made, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     enum status s = lock_again(h, path, err);
+    int fd = -1;
 
-    if (s == ST_OK && (fd < 0 || fchmod(fd, 0600) != 0 || fsync(fd) != 0))
+    if (s == ST_OK && (fd = journal_lock(path, made, err)) < 0)
+        s = err ? err->status : ST_RETRY;
+    if (s == ST_OK && (fchmod(fd, 0600) != 0 || fsync(fd) != 0))
         s = err_set(err, ST_RETRY, "%s: cannot be written: %s", made,
                     strerror(errno));
-    if (fd >= 0)
-        close(fd);
     if (s == ST_OK && is_put(h, path))
         put_remove(path);
     else if (s == ST_OK)
@@ -302,9 +335,16 @@ enum status hold_put(struct hold *h, const char *path, const char *made,
                     strerror(errno));
     if (s != ST_OK || stat(path, &h->put) != 0)
         h->put.st_ino = 0;
-    if (s == ST_OK)
-        folder_sync(path);
-    return s;
+    if (s != ST_OK) {
+        if (fd >= 0)
+            close(fd);
+        return s;
+    }
+    folder_sync(path);
+    if (h->file >= 0)
+        close(h->file);
+    h->file = fd;
+    return ST_OK;
 }
 
 void hold_release(struct hold *h)
@@ -312,6 +352,8 @@ void hold_release(struct hold *h)
     if (!h)
         return;
     sqlite3_close(h->db);
+    if (h->file >= 0)
+        close(h->file);
     if (h->fd >= 0)
         close(h->fd);
     free(h);

@@ -10,11 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "../base/alloc.h"
 
 #define BUSY_MS 2000 /* somebody looks at the file with another tool */
+enum { LOG_PAGES = 1000, LOG_PAGE = 4096 }; /* as SQLite has them */
 
 static const char *const statements[STMT_COUNT] = {
     [STMT_BEGIN] = "BEGIN IMMEDIATE",
@@ -49,6 +51,9 @@ static const char *const statements[STMT_COUNT] = {
                        "UPDATE SET value = ?2",
     [STMT_VALUE_DROP] = "DELETE FROM value WHERE key = ?1",
     [STMT_VALUE_GET] = "SELECT value FROM value WHERE key = ?1",
+    [STMT_VALUE_SWEEP] =
+        "DELETE FROM value WHERE substr(key, 1, length(?1)) = ?1 AND "
+        "substr(key, length(?1) + 1) NOT IN (SELECT owner FROM request)",
     [STMT_HISTORY_PUT] =
         "INSERT INTO history VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON "
         "CONFLICT(step_s, place) DO UPDATE SET at_s = ?3, seen_ms = ?4, spent = "
@@ -66,6 +71,9 @@ enum status db_fail(struct journal *j, const char *doing, struct err *err)
     const char *why = j->db ? sqlite3_errmsg(j->db) : "out of memory";
     enum status s;
 
+    j->crowded = (rc & 0xff) == SQLITE_FULL ||
+                 (j->db &&
+                  sqlite3_extended_errcode(j->db) == SQLITE_IOERR_WRITE);
     switch (rc & 0xff) {
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
@@ -181,6 +189,34 @@ void journal_return(struct journal *j)
     j->lent = false;
 }
 
+/* What it has goes into the journal, most of it in the place of older pages: a disk
+ * that it filled has room for the next batch. */
+static void log_empty(struct journal *j)
+{
+    sqlite3_wal_checkpoint_v2(j->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL,
+                              NULL);
+}
+
+/* After each commit: as SQLite would, and before its log has what room there is, as
+ * the journal may have to grow by all of it. */
+static int log_grown(void *arg, sqlite3 *db, const char *name, int pages)
+{
+    const struct journal *j = arg;
+    uint64_t log = (uint64_t)pages * LOG_PAGE;
+    struct statvfs f;
+
+    if (pages >= LOG_PAGES || (!j->vfs && statvfs(j->path, &f) == 0 &&
+                               (uint64_t)f.f_bavail * f.f_frsize < 2 * log))
+        sqlite3_wal_checkpoint_v2(db, name, SQLITE_CHECKPOINT_PASSIVE, NULL,
+                                  NULL);
+    return SQLITE_OK;
+}
+
+void db_log_watch(struct journal *j)
+{
+    sqlite3_wal_hook(j->db, log_grown, j);
+}
+
 enum status journal_commit(struct journal *j, struct err *err)
 {
     struct err e = {0};
@@ -201,6 +237,8 @@ enum status journal_commit(struct journal *j, struct err *err)
     }
     e = j->broken;
     j->broken = (struct err){0};
+    if (e.status != ST_OK && j->crowded)
+        log_empty(j);
     if (e.status != ST_OK && err)
         *err = e;
     return e.status;
@@ -309,6 +347,8 @@ enum status db_connect(struct journal *j, struct err *err)
         s = db_run(j, "PRAGMA journal_mode=WAL", "cannot be set up", err);
     if (s == ST_OK)
         s = prepare_all(j, false, err);
+    if (s == ST_OK)
+        db_log_watch(j);
     return s == ST_OK ? events_begin(j, err) : s;
 }
 

@@ -105,6 +105,10 @@ enum status journal_value(struct journal *j, const char *key,
                           struct arena *arena, const char **ret,
                           struct err *err);
 
+/* Drops those whose name is this text and an owner of no request. */
+enum status journal_sweep_values(struct journal *j, const char *before,
+                                 struct err *err);
+
 /* What a stretch of time came to, for charts. */
 struct history_slot {
     int64_t at_s;    /* its beginning, wall; 0: nothing is known of it */

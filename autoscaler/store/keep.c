@@ -55,6 +55,7 @@ static enum status connect_again(struct journal *j, struct err *err)
     db_disconnect(j);
     VEC_PUSH(NULL, &j->before, j->db);
     j->db = now.db;
+    db_log_watch(j); /* now is no more */
     memcpy(j->stmt, now.stmt, sizeof j->stmt);
     hold_note(j->hold, j->path);
     return ST_OK;

@@ -213,3 +213,14 @@ enum status journal_value(struct journal *j, const char *key,
         *ret = arena_strdup(arena, db_text(s, 0));
     return db_read_end(j, STMT_VALUE_GET, rc, "cannot read a value", err);
 }
+
+enum status journal_sweep_values(struct journal *j, const char *before,
+                                 struct err *err)
+{
+    enum status st = db_begin(j, err);
+
+    if (st != ST_OK)
+        return st;
+    db_bind_text(j->stmt[STMT_VALUE_SWEEP], 1, before);
+    return db_write(j, STMT_VALUE_SWEEP, "cannot drop values", err);
+}

@@ -5,6 +5,7 @@ import json
 import os
 import random
 import socket
+import sqlite3
 import ssl
 import subprocess
 import threading
@@ -307,6 +308,20 @@ def test_queues_bind_clearing_too(world):
     assert code(d, "admin", "DELETE", "/v1/request_resources/train-1") == 200
     assert code(d, "train", "POST", "/v1/request_resources", {**want, "queue": "a100"}) in (200, 202)
     assert code(d, "train", "DELETE", "/v1/request_resources/train-1") == 200
+
+
+def test_queues_bind_what_cannot_be_read(world):
+    """A later version's request may be in any queue."""
+    d = world
+    assert code(d, "admin", "POST", "/v1/request_resources", {"bundles": [{"GPU": 1}], "owner": "train-1"}) in (200, 202)
+    assert d.stop() == 0
+    with contextlib.closing(sqlite3.connect(d.dir / "davit.db")) as db:
+        db.execute("UPDATE request SET body = '{\"moons\": 2}'")
+        db.commit()
+    d.start(wait="/healthz")
+    assert code(d, "train", "DELETE", "/v1/request_resources/train-1") == 403
+    assert code(d, "train", "POST", "/v1/request_resources", {"owner": "train-1", "queue": "a100", "bundles": [{"GPU": 1}]}) == 403
+    assert code(d, "admin", "DELETE", "/v1/request_resources/train-1") == 200
 
 
 def test_pods_name_is_reserved(world):

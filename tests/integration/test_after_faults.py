@@ -1,4 +1,5 @@
 """What a fault leaves behind: a start after it, a machine that stands still, a word that was cut."""
+import contextlib
 import json
 import resource
 import sqlite3
@@ -10,24 +11,24 @@ from lib.daemon import Daemon
 from test_loop import T4, cloud, config
 
 
+def room(d, most):
+    """Its disk takes files of so many bytes, and no more."""
+    resource.prlimit(d.p.pid, resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))
+
+
 def fill_up(d):
-    """Requests until one is refused for want of room on the disk."""
-    for i in range(400):
-        reply = d.call("POST", "/v1/request_resources", {"owner": f"o{i}", "bundles": [{"CPU": 1, f"x{i}_" + "x" * 200: 1}]})
-        if reply[0] == 503:
-            return
-    raise AssertionError("the disk never got full")
+    """Not a page more, neither in the journal nor in its log."""
+    room(d, 4096)
+    for i in range(40):
+        assert d.call("POST", "/v1/request_resources", {"owner": f"o{i}", "bundles": [{"CPU": 1, f"x{i}": 1}]})[0] == 503
 
 
 def test_a_daemon_starts_again_after_events_were_lost_to_a_full_disk(tmp_path):
-    def small():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (256 * 1024, resource.RLIM_INFINITY))
-
-    with Daemon(tmp_path, config(), preexec=small) as d:
+    with Daemon(tmp_path, config()) as d:
         d.post({"owner": "a", "bundles": [T4]})
         d.until(lambda: d.ready("t4") == 1)
         fill_up(d)
-        resource.prlimit(d.p.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        room(d, resource.RLIM_INFINITY)
         d.until(lambda: d.get("/v1/status")[1] and d.call("DELETE", "/v1/request_resources/o0")[0] in (200, 202, 404), 15)
         d.until(lambda: "can be written again" in d.text())
         newest = d.events()[-1]["id"]
@@ -43,12 +44,37 @@ def stands(d):
     return {r["owner"]: json.dumps(r["request"]) for r in d.status()["requests"]}
 
 
+def shares(d):
+    """The owners that the journal has shares of."""
+    with contextlib.closing(sqlite3.connect(d.dir / "davit.db")) as db:
+        return {key.rsplit("/", 1)[1] for key, in db.execute("SELECT key FROM value WHERE key LIKE 'request/share/%'")}
+
+
+def test_whose_share_it_was_goes_with_a_request(tmp_path):
+    """Also with one that is cleared while nothing can be written, and one that a person takes out."""
+    with Daemon(tmp_path, config()) as d:
+        for owner in ("a", "b", "c"):
+            d.post({"owner": owner, "ttl": "30s" if owner == "c" else "300s", "bundles": [{"CPU": 1}]})
+        d.stop()
+        assert shares(d) == {"a", "b", "c"}
+        d.cli("journal", "forget", "--journal", str(tmp_path / "davit.db"), "--request", "a")
+        d.start()
+        room(d, 4096)
+        d.until(lambda: d.call("DELETE", "/v1/request_resources/nobody")[0] == 503)
+        d.clocks.ahead(31000)   # c's time is over while nothing can be written
+        d.until(lambda: d.events("request.expired"))
+        room(d, resource.RLIM_INFINITY)
+        d.until(lambda: d.get("/readyz")[0] == 200)
+        d.looks(2)
+        assert set(stands(d)) == {"b"}
+        d.stop()
+        assert shares(d) == {"b"}
+        d.start()
+
+
 def test_what_a_full_disk_refused_does_not_stand(tmp_path):
     """Requests, cleared ones and marks of nodes are as before, now and after a start; each screen names the cause."""
-    def small():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (256 * 1024, resource.RLIM_INFINITY))
-
-    with Daemon(tmp_path, config(), preexec=small) as d:
+    with Daemon(tmp_path, config()) as d:
         d.post({"owner": "a", "bundles": [T4]})
         d.until(lambda: d.ready("t4") == 1)
         name = d.nodes("t4")[0]["id"]
@@ -64,17 +90,53 @@ def test_what_a_full_disk_refused_does_not_stand(tmp_path):
             code, reply = d.call(*call)
             assert code == 503 and "nothing was promised" in reply["error"]["text"], (what, code, reply)
             assert "davit.db" in reply["error"]["text"], "the cause is not named"
-            assert d.until(lambda: stands(d) == before), what
+            assert stands(d) == before, what
         assert d.events("request.undone")[-1]["subject"] == "a" and d.events("node.undone")[-1]["subject"] == name
         assert "davit.db" in d.get("/readyz")[1]["problems"][0] and "the journal cannot be written" in d.cli("status")
         node = d.nodes("t4")[0]
         assert (node["state"], node["protected"]) == ("ready", False), node
-        resource.prlimit(d.p.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        room(d, resource.RLIM_INFINITY)
         d.until(lambda: d.get("/readyz")[0] == 200)
         d.kill()
+        assert shares(d) <= set(before), "shares of requests that are no more"
         d.start()
         assert stands(d) == before
         assert d.nodes("t4")[0]["protected"] is False
+
+
+def test_a_machine_that_was_not_written_down_is_none(tmp_path):
+    """The first request that the disk refuses: nothing of it is seen from its answer on, nor billed."""
+    with Daemon(tmp_path, config()) as d:
+        d.post({"owner": "a", "bundles": [T4]})
+        d.until(lambda: d.ready("t4") == 1)
+        d.looks(2)
+        before, cost = stands(d), d.status()["cost"]
+        room(d, 4096)
+        code, reply = d.call("POST", "/v1/request_resources", {"owner": "new", "bundles": [{**T4, "count": 3}]})
+        assert code == 503 and "nothing was promised" in reply["error"]["text"], (code, reply)
+        assert stands(d) == before
+        assert [n["state"] for n in d.nodes()] == ["ready"], d.nodes()
+        now = d.status()["cost"]
+        assert {k: now[k] for k in now if "hour" in k} == {k: cost[k] for k in cost if "hour" in k}
+        room(d, resource.RLIM_INFINITY)
+        d.until(lambda: d.get("/readyz")[0] == 200)
+        d.looks(2)
+        assert len(d.nodes()) == 1 and len(d.events("launch.dropped")) == 3, d.nodes()
+
+
+def test_a_log_that_fills_the_disk_goes_into_the_journal(tmp_path):
+    """The same request again and again takes no more room than once: the log is what grew, and is emptied."""
+    def small():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (400 * 1024, resource.RLIM_INFINITY))
+
+    with Daemon(tmp_path, config(), preexec=small) as d:
+        for i in range(400):
+            code, reply = d.call("POST", "/v1/request_resources", {"owner": "a", "bundles": [{"CPU": 1 + i % 7}]})
+            if code == 503:     # once, and then there is room
+                assert "nothing was promised" in reply["error"]["text"], reply
+                d.until(lambda i=i: d.call("POST", "/v1/request_resources", {"owner": "a", "bundles": [{"CPU": 1 + i % 7}]})[0] in (200, 202))
+        assert (tmp_path / "davit.db-wal").stat().st_size <= 400 * 1024
+        assert d.get("/readyz")[0] == 200
 
 
 def test_doctor_asks_the_disk_whether_there_is_room(tmp_path):

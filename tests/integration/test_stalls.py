@@ -6,7 +6,7 @@ import threading
 
 import pytest
 from conftest import CONFIG
-from lib import PATIENCE
+from lib import DAVIT, PATIENCE
 from lib.daemon import Daemon
 
 AIDS = os.path.join(os.path.dirname(__file__), "aids")
@@ -99,3 +99,35 @@ def test_the_journal_is_deleted(tmp_path):
         d.kill()
         d.start()
         assert d.get("/v1/request_resources/later")[0] == 200
+
+
+def test_the_journal_becomes_a_link(tmp_path):
+    """The same file, by way of a link, at which no start goes on: it is written at its place again."""
+    with Daemon(tmp_path, CONFIG.replace("API", "")) as d:
+        d.post({"owner": "before", "bundles": [{"CPU": 1}]})
+        (tmp_path / "davit.db").rename(tmp_path / "elsewhere")
+        (tmp_path / "davit.db").symlink_to(tmp_path / "elsewhere")
+        d.post({"owner": "after", "bundles": [{"CPU": 1}]})
+        assert d.events("journal.rewritten") and not (tmp_path / "davit.db").is_symlink()
+        d.kill()
+        d.start()
+        for owner in ("before", "after"):
+            assert d.get(f"/v1/request_resources/{owner}")[0] == 200
+
+
+def test_a_deleted_lock_lets_no_second_daemon_in(tmp_path):
+    """The journal itself is locked too: one promises, and the other one does not start."""
+    with Daemon(tmp_path, CONFIG.replace("API", "")) as d:
+        d.post({"owner": "before", "bundles": [{"CPU": 1}]})
+        (tmp_path / "davit.db.lock").unlink()
+        second = subprocess.run([DAVIT, "run", "--config", str(d.path)], cwd=tmp_path, env=d.env, capture_output=True, text=True, timeout=PATIENCE)
+        assert second.returncode != 0 and "another davit uses it already" in second.stderr, second
+        d.post({"owner": "after", "bundles": [{"CPU": 1}]})
+        # the one that it wrote there again is locked as well
+        (tmp_path / "davit.db.lock").unlink()
+        second = subprocess.run([DAVIT, "run", "--config", str(d.path)], cwd=tmp_path, env=d.env, capture_output=True, text=True, timeout=PATIENCE)
+        assert second.returncode != 0 and "another davit uses it already" in second.stderr, second
+        d.kill()
+        d.start()
+        for owner in ("before", "after"):
+            assert d.get(f"/v1/request_resources/{owner}")[0] == 200

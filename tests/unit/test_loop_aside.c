@@ -79,6 +79,7 @@ static const char file[] =
     "cluster: played\n"
     "state: /played/davit.db\n"
     "limits: {max_nodes: 50, idle_timeout: 3h}\n"
+    "queues: {q: {node_types: [t4], quota: {gpus: 40}}}\n"
     "providers: {played: {}}\n"
     "node_types:\n"
     "  t4: {provider: played, resources: {CPU: 4, GPU: 1}, max: 9}\n";
@@ -137,6 +138,31 @@ static void done(struct command *cmd)
     free(cmd);
 }
 
+static bool not_his(const struct command *cmd, const char *queue)
+{
+    (void)cmd;
+    return strcmp(queue, "q") != 0;
+}
+
+/* By one who may use every queue but q. */
+static enum status cleared_by_another(const char *owner)
+{
+    struct command *cmd = MEM_NEW(struct command);
+
+    *cmd = (struct command){.mail = {.kind = COMMAND_MAIL},
+                            .kind = COMMAND_REQUEST_DROP,
+                            .body = "",
+                            .machine = "",
+                            .may_queue = not_his,
+                            .done = done};
+    cmd->owner = arena_strdup(&cmd->arena, owner);
+    answered = ST_COUNT;
+    mailbox_post(control_mailbox(control), &cmd->mail);
+    for (int i = 0; i < 600 && answered == ST_COUNT; i++)
+        run(SECOND);
+    return answered;
+}
+
 static void post(const char *owner, const char *text)
 {
     struct command *cmd = MEM_NEW(struct command);
@@ -183,7 +209,7 @@ static void post_large(const char *owner)
             buf_printf(&b, "%s\"%s-%d-%d\"", i ? "," : "", owner, k, i);
         buf_str(&b, "]");
     }
-    buf_str(&b, "}}]}");
+    buf_str(&b, "}}], \"queue\": \"q\"}");
     post(owner, b.s);
     buf_done(&b);
 }
@@ -252,6 +278,8 @@ static void test_who_takes_too_long_is_set_aside(void **state)
     run(MINUTE);
     all_are_aside();
     assert_int_equal(machines(), before + 1);
+    /* Who may not use its queue may not clear it. */
+    assert_int_equal(cleared_by_another("c-large"), ST_AUTH);
     /* They are in the journal: a start has the same to look at. */
     control_free(control);
     daemon_start();
