@@ -280,7 +280,7 @@ static void test_the_schedulers_word(void **state)
     assert_true(amount(n->available, "CPU") == 8);
     /* a scheduler that takes half a second a pod has not come to it yet */
     for (int i = 0; i < 100; i++)
-        scheduler_bound(&w.store, w.now_ms - 50000 + i * 500);
+        scheduler_bound(&w.store, 0, w.now_ms - 50000 + i * 500);
     for (int i = 0; i < 20; i++) {
         char name[8];
 

@@ -145,26 +145,6 @@ bool spread_counts(const struct builder *m, const struct affinity *x,
            (!x->heeds_taints || shape_tolerates(s, n));
 }
 
-/* So many more of the shape the node can take by its resources. */
-static int64_t room_for(const struct view_node *n, const struct pod_shape *s)
-{
-    int64_t most = INT32_MAX;
-
-    if ((!n->k->ready && !n->passing) || n->k->unschedulable ||
-        n->k->draining || !shape_may_lie(s, n->k) || !shape_tolerates(s, n))
-        return 0;
-    for (uint32_t i = 0; i < s->needs.n; i++) {
-        int64_t left = 0;
-
-        for (uint32_t r = 0; r < n->k->total.n; r++)
-            if (strcmp(n->k->total.v[r].name, s->needs.v[i].name) == 0)
-                left = n->left[r];
-        if (left / s->needs.v[i].amount < most)
-            most = left / s->needs.v[i].amount;
-    }
-    return most;
-}
-
 /* With fewer domains than minDomains the emptiest counts as 0: either that many
  * come to be, or nobody has more than the skew. */
 static int64_t cap_of(const struct affinity *x, int64_t least, uint32_t n_there,
@@ -199,7 +179,7 @@ const char *column_spread(struct builder *m, struct affinity_count *t,
             continue;
         n_there++;
         all += t->matched[i];
-        most = t->matched[i] + (t->self ? room_for(&m->nodes[i], s) : 0);
+        most = t->matched[i] + (t->self ? node_room_for(&m->nodes[i], s) : 0);
         least = most < least ? most : least;
         now = t->matched[i] < now ? t->matched[i] : now;
     }

@@ -53,6 +53,9 @@ struct pods_sum {
 int64_t *pods_sum_of(struct pods_sum *s, struct arena *a, const char *name);
 struct qtys pods_sum_qtys(struct pods_sum *s, struct arena *a); /* sorted */
 int64_t pods_amount(const struct qtys *q, const char *name);    /* 0: none */
+/* Of a metadata; 0: none, or no number.  Later changes have larger ones, of all
+ * objects. */
+uint64_t pods_version(const json_t *metadata);
 
 /* ---- shape.c: what a pod needs */
 
@@ -102,9 +105,10 @@ struct pod_shape {
     const char *owner, *space; /* "ReplicaSet/space/name"; with defaults */
     struct pairs labels;
     const char *code, *text; /* why it cannot be served; NULL: it can */
-    char *said;          /* by the scheduler, of the pod that came last; NULL */
-    int64_t said_ms;     /* mono: since when it says so */
-    uint32_t said_nodes; /* how many nodes it knew of then; 0: not said */
+    char *said;      /* by the scheduler, of the pod that came last; NULL */
+    int64_t said_ms; /* mono: since when it says so, */
+    uint64_t said_version; /* by this resourceVersion; 0: not known */
+    uint32_t said_nodes;   /* how many nodes it knew of then; 0: not said */
     /* of the view that is being made; made[1]: of pods that wait */
     uint64_t made_for[2];
     const struct snap_alt *made[2];
@@ -206,7 +210,9 @@ struct knode {
     int64_t leaving_ms;  /* duration: what it gives from then on */
     int64_t created_ms, changed_ms; /* changed: became ready, or ceased to be */
     uint64_t hash;                  /* of all this */
-    int64_t touched_ms; /* mono: it, or what runs there, last changed */
+    int64_t touched_ms; /* mono: it, or what runs there, last changed; */
+    int64_t came_ms;    /* it itself did, */
+    uint64_t version;   /* which is of this resourceVersion; 0: not known */
     /* the views' */
     int64_t idle_since_ms; /* mono; 0: it has work */
     uint32_t ix;           /* in the view that is being made */
@@ -432,6 +438,7 @@ struct builder {
     VEC(struct pods_refs) refs;
     uint32_t n_elsewhere, n_garbled, n_crowded;
     uint32_t n_pending, n_counted; /* pods without a node */
+    uint32_t n_waiting;            /* of these the demand */
     VEC(struct source_count) waits;
     bool any_gang;
     int64_t due_mono_ms; /* the view changes by itself then; 0 */
@@ -465,10 +472,11 @@ bool node_is_untried(struct builder *m, const struct view_node *n,
                      uint32_t waiting);
 /* Is what it says of such pods older than nodes that there has been time for? */
 bool said_is_old(const struct builder *m, const struct pod_shape *s);
-/* Keeps what the condition says, for a person. */
-void said_keep(struct pod_shape *s, const char *message);
-/* The scheduler has bound a pod. */
-void scheduler_bound(struct pods_store *s, int64_t now_mono_ms);
+/* Keeps what the condition says, for a person; in that version of the pod. */
+void said_keep(struct pod_shape *s, const char *message, uint64_t version);
+/* The scheduler has bound a pod, which it could since then. */
+void scheduler_bound(struct pods_store *s, int64_t since_mono_ms,
+                     int64_t now_mono_ms);
 
 /* ---- coming.c: pods of DaemonSets on nodes that have just come */
 /* After the pods that run there, before conditions on pods are counted. */
@@ -495,6 +503,8 @@ void view_node_use(struct view_node *n, const struct qtys *needs);
 /* By its labels; by its taints, those of its start aside while it comes up. */
 bool shape_may_lie(const struct pod_shape *s, const struct knode *k);
 bool shape_tolerates(const struct pod_shape *s, const struct view_node *n);
+/* So many more of the shape it can take by its resources. */
+int64_t node_room_for(const struct view_node *n, const struct pod_shape *s);
 void view_node_make(struct builder *m, const struct view_node *n,
                     struct source_node *h);
 

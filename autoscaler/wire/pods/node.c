@@ -284,6 +284,7 @@ struct knode *pods_node_read(const json_t *o, const struct pods_rules *rules)
         n->zone = label_of(n, "failure-domain.beta.kubernetes.io/zone");
     n->machine = label_of(n, "node.kubernetes.io/instance-type");
     pods_leaving_read(n, o);
+    n->version = pods_version(meta);
     n->hash = hash_of(o, n);
     return n;
 }

@@ -288,7 +288,7 @@ struct pod *pods_pod_read(const json_t *o, const struct pods_rules *rules,
         json_decref(held);
         ret->labels = pods_labels_intern(s, json_object_get(meta, "labels"));
         if (ret->state == POD_DEMAND)
-            said_keep(ret->shape, message_of(condition));
+            said_keep(ret->shape, message_of(condition), pods_version(meta));
     }
     if (ret->state == POD_DEMAND && ret->shape->code)
         waits_for(ret, ret->shape->code, ret->shape->text);

@@ -118,6 +118,17 @@ static void touch(struct pods_store *s, const char *node)
         k->touched_ms = clock_mono_ms();
 }
 
+/* Since when there has been this pod, and the node's room for it. */
+static int64_t could_be_bound(struct pods_store *s, const struct pod *p,
+                              const char *node)
+{
+    const struct knode *k = (const struct knode *)records_find(&s->nodes, node);
+    int64_t age = clock_wall_ms() - p->created_ms;
+    int64_t since = clock_mono_ms() - (age > 0 ? age : 0);
+
+    return k && k->touched_ms > since ? k->touched_ms : since;
+}
+
 void pods_put(void *records, const json_t *o, bool gone)
 {
     struct records *r = records;
@@ -133,7 +144,7 @@ void pods_put(void *records, const json_t *o, bool gone)
     }
     old = (struct pod *)records_take(r, p->item.id);
     if (old && !*old->node && *p->node)
-        scheduler_bound(s, clock_mono_ms());
+        scheduler_bound(s, could_be_bound(s, old, p->node), clock_mono_ms());
     if (gone || p->state == POD_OVER) {
         if (old) {
             touch(s, old->node);
@@ -151,6 +162,16 @@ void pods_put(void *records, const json_t *o, bool gone)
     }
     pods_pod_free(s, old);
     pthread_mutex_unlock(&s->lock);
+}
+
+/* So long it has been as it is when it is first seen. */
+static int64_t age_of(const struct knode *n)
+{
+    int64_t since = n->created_ms > n->changed_ms ? n->created_ms
+                                                  : n->changed_ms;
+    int64_t age = clock_wall_ms() - since;
+
+    return since > 0 && age > 0 ? age : 0;
 }
 
 void nodes_put(void *records, const json_t *o, bool gone)
@@ -173,14 +194,18 @@ void nodes_put(void *records, const json_t *o, bool gone)
         pods_node_free(n);
     } else {
         n->touched_ms = clock_mono_ms();
+        n->came_ms = n->touched_ms - (old ? 0 : age_of(n));
         if (old) {
             n->idle_since_ms = old->idle_since_ms;
             /* since it became Ready the last time */
             n->up = n->up || (old->up && old->ready && n->ready &&
                               old->changed_ms == n->changed_ms);
         }
-        if (old && old->hash == n->hash)
+        if (old && old->hash == n->hash) {
             n->touched_ms = old->touched_ms;
+            n->came_ms = old->came_ms;
+            n->version = old->version;
+        }
         records_put(r, &n->item);
         if (!old || old->hash != n->hash)
             changed(s, true);

@@ -142,3 +142,12 @@ int64_t pods_amount(const struct qtys *q, const char *name)
             return q->v[i].amount;
     return 0;
 }
+
+uint64_t pods_version(const json_t *meta)
+{
+    const char *s = pods_text(meta, "resourceVersion", NULL);
+    char *end;
+    uint64_t n = strtoull(s, &end, 10);
+
+    return *s >= '0' && *s <= '9' && !*end ? n : 0;
+}

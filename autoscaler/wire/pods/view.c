@@ -120,6 +120,7 @@ struct source_view *pods_view_make(const struct pods_view_in *in,
     in->store->views++;
     view_nodes_begin(&m);
     open = pods_sort_out(&m, &n, &waiting);
+    m.n_waiting = waiting;
     n = pods_share(&m, open, n);
     view_pods_place(&m);
     view_machines_begin(&m);

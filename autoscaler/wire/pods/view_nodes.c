@@ -87,6 +87,25 @@ bool shape_tolerates(const struct pod_shape *s, const struct view_node *n)
     return pods_tolerated(&s->tolerations, &t);
 }
 
+int64_t node_room_for(const struct view_node *n, const struct pod_shape *s)
+{
+    int64_t most = INT32_MAX;
+
+    if ((!n->k->ready && !n->passing) || n->k->unschedulable ||
+        n->k->draining || !shape_may_lie(s, n->k) || !shape_tolerates(s, n))
+        return 0;
+    for (uint32_t i = 0; i < s->needs.n; i++) {
+        int64_t left = 0;
+
+        for (uint32_t r = 0; r < n->k->total.n; r++)
+            if (strcmp(n->k->total.v[r].name, s->needs.v[i].name) == 0)
+                left = n->left[r];
+        if (left / s->needs.v[i].amount < most)
+            most = left / s->needs.v[i].amount;
+    }
+    return most;
+}
+
 /* Pods of one shape are counted together. */
 static void work_add(struct builder *m, struct view_node *n,
                      struct pod_shape *shape)
