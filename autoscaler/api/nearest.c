@@ -187,9 +187,9 @@ static const char *meant_text(struct view *v, uint32_t column)
     return right ? arena_printf(&v->arena, "; did you mean %s?", right) : "";
 }
 
-static const char *nearest_text(struct view *v, uint32_t bundle,
-                                const struct pb_type *t,
-                                const struct pb_shape *shape)
+const char *view_misfit_text(struct view *v, uint32_t bundle,
+                             const struct pb_type *t,
+                             const struct pb_shape *shape)
 {
     const struct pb_selector *sel = &v->s->selectors[shape->selector];
     const int64_t *needs = pb_row(v->s, shape->row);
@@ -230,7 +230,8 @@ const char *view_nearest_text(struct view *v, uint32_t bundle)
     const struct pb_shape *shape;
     const struct pb_type *t = nearest(v, bundle, &shape);
 
-    return t ? nearest_text(v, bundle, t, shape) : "there are no node types";
+    return t ? view_misfit_text(v, bundle, t, shape)
+             : "there are no node types";
 }
 
 static const char *wanted(struct view *v, const struct pb_term *t)
@@ -290,6 +291,6 @@ void view_nearest(struct out *o, const char *key, struct view *v,
         out_close(o);
     }
     out_close(o);
-    out_str(o, "text", nearest_text(v, bundle, t, shape));
+    out_str(o, "text", view_misfit_text(v, bundle, t, shape));
     out_close(o);
 }

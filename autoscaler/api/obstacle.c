@@ -138,7 +138,7 @@ static const char *backoff_text(struct view *v, uint32_t offer)
 }
 
 /* What its provider says of it. */
-static const char *closed_text(struct view *v, uint32_t offer)
+const char *view_closed_text(struct view *v, uint32_t offer)
 {
     const struct pb_offer *o = &v->s->offers[offer];
     const struct snap_type *t = &v->snapshot->types[v->s->types[o->type].from];
@@ -279,7 +279,7 @@ const char *view_obstacle_text(struct view *v, uint32_t refusal)
     case REASON_SPREAD: return gang_text(v, r, view_str(v, t->name));
     case REASON_THROTTLE: return throttle_text(v, view_str(v, t->name));
     case REASON_BACKOFF: return backoff_text(v, r->offer);
-    case REASON_CLOSED: return closed_text(v, r->offer);
+    case REASON_CLOSED: return view_closed_text(v, r->offer);
     default:
         return arena_printf(&v->arena, "%s: %s", offer_text(v, r->offer),
                             reason_text(r->why));

@@ -128,6 +128,14 @@ void view_unplaced(struct out *o, struct view *v, uint32_t bundle,
 /* The type that comes closest; null when there are no types. */
 void view_nearest(struct out *o, const char *key, struct view *v,
                   uint32_t bundle);
+/* "t4 lacks GPU (2 needed, 1 there)": what the type has too little of. */
+const char *view_misfit_text(struct view *v, uint32_t bundle,
+                             const struct pb_type *t,
+                             const struct pb_shape *shape);
+/* why/candidates.c: what could be bought for an owner's request, and why not. */
+void view_candidates(struct out *o, struct view *v, const char *owner);
+/* What its provider says of an offer that is not to be had. */
+const char *view_closed_text(struct view *v, uint32_t offer);
 const char *view_nearest_text(struct view *v, uint32_t bundle);
 /* "1.5", "16Gi": an amount of this column's resource. */
 const char *view_amount(struct view *v, uint32_t column, int64_t amount);

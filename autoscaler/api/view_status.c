@@ -450,6 +450,21 @@ static void write_lists(struct out *o, const struct status_page *p)
     out_close(o);
 }
 
+/* What a held configuration would end. */
+static void write_held_ends(struct out *o, struct view *v)
+{
+    const char *at = v->page->config_ends ? v->page->config_ends : "";
+
+    out_array(o, "ends");
+    while (*at) {
+        size_t n = strcspn(at, " ");
+
+        out_str(o, NULL, arena_strndup(&v->arena, at, n));
+        at += n + (at[n] == ' ');
+    }
+    out_close(o);
+}
+
 void status_write(struct out *o, struct view *v)
 {
     const struct status_page *p = v->page;
@@ -484,6 +499,7 @@ void status_write(struct out *o, struct view *v)
     out_time(o, "loaded_at", p->config_loaded_ms);
     out_str(o, "problem", p->config_problem);
     out_bool(o, "held", p->config_held);
+    write_held_ends(o, v);
     out_close(o);
     out_object(o, "journal");
     out_bool(o, "ok", p->journal_ok);

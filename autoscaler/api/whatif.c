@@ -57,6 +57,7 @@ static void write_reply(struct plan_job *j, const struct problem *s,
     if (j->owner) {
         view_open_plan(&v, j->snapshot, s, p);
         outcome_write(&o, "request", &v, j->owner, REQUEST_STANDS, 0);
+        view_candidates(&o, &v, j->owner);
         view_done(&v);
     } else {
         out_null(&o, "request");

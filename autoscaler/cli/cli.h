@@ -101,9 +101,9 @@ struct cli_command {
 extern const struct cli_command cli_run, cli_plan, cli_request, cli_status,
     cli_nodes, cli_why, cli_validate, cli_doctor, cli_providers, cli_catalogue,
     cli_journal, cli_sidecar, cli_simulate, cli_version, cli_apply, cli_release,
-    cli_adopt, cli_forget, cli_token, cli_shadow, cli_completion, cli_complete,
-    cli_man, cli_settings, cli_init, cli_protect, cli_unprotect, cli_cordon,
-    cli_uncordon, cli_drain, cli_top, cli_events, cli_cost;
+    cli_adopt, cli_approve, cli_forget, cli_token, cli_shadow, cli_completion,
+    cli_complete, cli_man, cli_settings, cli_init, cli_protect, cli_unprotect,
+    cli_cordon, cli_uncordon, cli_drain, cli_top, cli_events, cli_cost;
 
 /* All of them, in the order of help; NULL command at the end. */
 struct cli_entry {

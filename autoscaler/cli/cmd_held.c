@@ -7,6 +7,7 @@
 
 #include "../base/text.h"
 #include "client.h"
+#include "look/text.h"
 
 /* One POST, its text printed. */
 static int say(struct client *c, const char *path)
@@ -195,6 +196,175 @@ static int forget_run(void)
     return say_of_nodes("forget");
 }
 
+/* ---- approve: one word for all three, which shows before it asks */
+
+/* "a; b" as a line each. */
+static void clauses_print(const char *text)
+{
+    while (*text) {
+        const char *end = strstr(text, "; ");
+        size_t n = end ? (size_t)(end - text) : strlen(text);
+
+        printf("  %.*s\n", (int)n, text);
+        text += n + (end ? 2 : 0);
+    }
+}
+
+static bool is_in(const json_t *names, const char *name)
+{
+    const json_t *v;
+    size_t i;
+
+    json_array_foreach(names, i, v)
+        if (strcmp(json_string_value(v), name) == 0)
+            return true;
+    return false;
+}
+
+/* That a brake holds, or a price that rose. */
+static bool is_held_end(const json_t *node)
+{
+    const json_t *why = json_object_get(node, "why");
+    const char *reason = text_of(why, "reason");
+
+    return strcmp(text_of(node, "state"), "ready") == 0 &&
+           (strcmp(text_of(why, "action"), "end") == 0 ||
+            strcmp(reason, "too_many_ends") == 0 ||
+            strcmp(reason, "price_rose") == 0);
+}
+
+static void end_print(const json_t *n, struct arena *a)
+{
+    const json_t *first = json_array_get(json_object_get(n, "for"), 0);
+
+    printf("  %s %s %s/h%s%s%s\n", text_of(n, "id"), text_of(n, "type"),
+           dollars(a, number_of(n, "price_per_hour")),
+           strcmp(text_of(n, "use"), "busy") == 0 ? ", it has work" : "",
+           first ? ", asked for by " : "",
+           first ? text_of(first, "owner") : "");
+}
+
+/* names NULL: those that are held as ends. */
+static size_t ends_print(const json_t *nodes, const json_t *names)
+{
+    struct arena a = {0};
+    double sum = 0;
+    const json_t *n;
+    size_t i, found = 0;
+
+    json_array_foreach(json_object_get(nodes, "nodes"), i, n) {
+        if (names ? !is_in(names, text_of(n, "id")) : !is_held_end(n))
+            continue;
+        if (found++ < LISTED_MAX)
+            end_print(n, &a);
+        sum += number_of(n, "price_per_hour");
+    }
+    if (found > LISTED_MAX)
+        printf("  and %zu more\n", found - LISTED_MAX);
+    if (found)
+        printf("%zu machine%s, %s/h in all, would be ended\n", found,
+               found == 1 ? "" : "s", dollars(&a, sum));
+    arena_done(&a);
+    return found;
+}
+
+static bool config_print(const json_t *status, const json_t *nodes)
+{
+    const json_t *config = json_object_get(status, "config");
+    bool held = flag_of(config, "held");
+
+    if (held) {
+        printf("%s is held:\n", text_of(config, "path"));
+        clauses_print(text_of(config, "problem"));
+        ends_print(nodes, json_object_get(config, "ends"));
+    }
+    return stops_print(status, "another_head") || held;
+}
+
+static bool held_ends_print(const json_t *status, const json_t *nodes)
+{
+    bool any = stops_print(status, "ends_held");
+
+    any = stops_print(status, "over_budget") || any;
+    if (any)
+        ends_print(nodes, NULL);
+    return stops_print(status, "list_short") || any;
+}
+
+static int approve(const char *what,
+                   bool (*show)(const json_t *status, const json_t *nodes),
+                   const char *question, const char *path)
+{
+    json_t *status = NULL, *nodes = NULL;
+    struct client c;
+    int rc;
+
+    if (!client_open(&c))
+        return EXIT_USAGE;
+    rc = client_call(&c, "GET", "/v1/status", NULL, &status);
+    if (rc == EXIT_OK)
+        rc = client_call(&c, "GET", "/v1/nodes", NULL, &nodes);
+    if (rc == EXIT_OK && !c.json && !show(status, nodes)) {
+        printf("no %s held\n", what);
+        rc = EXIT_NO;
+    }
+    if (rc == EXIT_OK && !args.yes && !is_agreed(question))
+        rc = EXIT_NO;
+    if (rc == EXIT_OK)
+        rc = say(&c, path);
+    json_decref(status);
+    json_decref(nodes);
+    client_done(&c);
+    return rc;
+}
+
+static int approve_config_run(void)
+{
+    return approve("configuration is", config_print,
+                   "It is taken over, and they are ended?", "/v1/apply");
+}
+
+static int approve_ends_run(void)
+{
+    return approve("ends are", held_ends_print, "They go on?", "/v1/release");
+}
+
+static const struct cli_option approve_options[] = {
+    {"yes", .flag = &args.yes, .help = "without a question"}, {0}};
+
+static const struct cli_command approve_config = {
+    .name = "approve config",
+    .help = "a held configuration: what it changes, what it would end",
+    .options = approve_options,
+    .common = client_options,
+    .run = approve_config_run};
+
+static const struct cli_command approve_ends = {
+    .name = "approve ends",
+    .help = "ends that are too many at once, and lists that are short",
+    .options = approve_options,
+    .common = client_options,
+    .run = approve_ends_run};
+
+static const struct cli_option adopt_words[] = {
+    {"NODE", .many = &args.nodes, .takes = TAKES_NODE, .optional = true,
+     .help = "which of them"},
+    {0}};
+
+static const struct cli_command approve_machines = {
+    .name = "approve machines",
+    .help = "machines of another daemon or journal are ours from now on",
+    .options = approve_options,
+    .common = client_options,
+    .words = adopt_words,
+    .run = adopt_run};
+
+const struct cli_command cli_approve = {
+    .name = "approve",
+    .help = "shows what is held and what would happen, and asks for your word",
+    .subs = (const struct cli_command *const[]){&approve_config, &approve_ends,
+                                                &approve_machines, NULL}};
+
 const struct cli_command cli_apply = {
     .name = "apply",
     .help = "takes a configuration over that is held",
@@ -217,11 +387,6 @@ const struct cli_command cli_release = {
 static const struct cli_option adopt_options[] = {
     {"all", .flag = &args.all, .help = "all of them, as without a NODE"},
     {"yes", .flag = &args.yes, .help = "without a question"},
-    {0}};
-
-static const struct cli_option adopt_words[] = {
-    {"NODE", .many = &args.nodes, .takes = TAKES_NODE, .optional = true,
-     .help = "which of them"},
     {0}};
 
 const struct cli_command cli_adopt = {

@@ -51,7 +51,7 @@ static struct {
     const char *owner, *ttl, *strategy, *queue;
     int64_t cpus, priority, wait_ms;
     struct cli_list bundles;
-    bool clear;
+    bool clear, dry, yes;
 } args = {.owner = "default"};
 
 /* For programs: waits without output, then prints the state of the request. */
@@ -73,20 +73,82 @@ static int wait_json(struct client *c, struct arena *a)
     return rc;
 }
 
-static int request_send(struct client *c, json_t *bundles)
+static json_t *body_of(json_t *bundles)
 {
     json_t *body = json_pack("{s:s,s:O,s:s*,s:s*,s:s*}", "owner", args.owner,
                              "bundles", bundles, "ttl", args.ttl, "strategy",
                              args.strategy, "queue", args.queue);
-    json_t *reply;
-    struct arena a = {0};
-    bool wait;
-    int rc;
 
     if (args.priority)
         json_object_set_new(body, "priority", json_integer(args.priority));
     if (args.cpus)
         json_object_set_new(body, "num_cpus", json_integer(args.cpus));
+    return body;
+}
+
+/* ---- what would be bought, before anything is */
+
+static void candidates_print(const json_t *list, struct arena *a)
+{
+    static const char *const columns[] = {
+        ">NODES", "TYPE", "ZONE", "MARKET", ">$/H", ">BOOT", "WHY NOT", NULL};
+    const json_t *v;
+    struct table t;
+    size_t i;
+
+    table_init(&t, a, columns);
+    json_array_foreach(list, i, v) {
+        long long nodes = (long long)count_of(v, "nodes");
+
+        table_row(
+            &t, nodes ? GREEN : PLAIN,
+            (const char *[]){
+                nodes ? arena_printf(a, "%lld", nodes) : "", text_of(v, "type"),
+                text_of(v, "zone"), flag_of(v, "spot") ? "spot" : "on-demand",
+                arena_printf(a, "%s%s",
+                             flag_of(v, "price_estimated") ? "~" : "",
+                             dollars(a, number_of(v, "price_per_hour"))),
+                json_is_number(json_object_get(v, "boot_s"))
+                    ? span(a, number_of(v, "boot_s"))
+                    : "?",
+                text_of(v, "why_not")});
+    }
+    table_print(&t, stdout, 2);
+}
+
+/* EXIT_OK: it could be served. */
+static int try_it(struct client *c, json_t *bundles)
+{
+    json_t *body = body_of(bundles), *reply;
+    const json_t *request;
+    struct arena a = {0};
+    int rc = client_call(c, "POST", "/v1/plan", body, &reply);
+
+    json_decref(body);
+    if (rc != EXIT_OK)
+        return rc;
+    request = json_object_get(reply, "request");
+    rc = flag_of(request, "feasible") ? EXIT_OK : EXIT_NO;
+    if (c->json && !args.yes) {
+        cli_json(reply);
+    } else if (!c->json) {
+        printf("%s: %s\n", args.owner, text_of(request, "text"));
+        candidates_print(json_object_get(reply, "candidates"), &a);
+        if (!args.yes)
+            printf("nothing was asked for: --yes asks for it\n");
+    }
+    json_decref(reply);
+    arena_done(&a);
+    return rc;
+}
+
+static int request_send(struct client *c, json_t *bundles)
+{
+    json_t *body = body_of(bundles), *reply;
+    struct arena a = {0};
+    bool wait;
+    int rc;
+
     rc = client_call(c, "POST", "/v1/request_resources", body, &reply);
     json_decref(body);
     if (rc != EXIT_OK)
@@ -131,11 +193,15 @@ static int run(void)
                          args.clear
                              ? "--clear takes no bundles"
                              : "bundles, --num-cpus or --clear are needed");
+    if (args.clear && args.dry)
+        return cli_usage(&cli_request, "--clear or --dry-run, not both");
     if (!client_open(&c))
         return EXIT_USAGE;
     bundles = json_array();
     rc = bundles_read(&a, bundles);
-    if (rc == EXIT_OK)
+    if (rc == EXIT_OK && args.dry)
+        rc = try_it(&c, bundles);
+    if (rc == EXIT_OK && (!args.dry || args.yes))
         rc = request_send(&c, bundles);
     json_decref(bundles);
     arena_done(&a);
@@ -159,6 +225,11 @@ static const struct cli_option options[] = {
      .help = "higher is served first (default 0)"},
     {"ttl", 't', "TIME", .text = &args.ttl, .help = "ends by itself (30m, 2h)"},
     {"clear", 'c', .flag = &args.clear, .help = "asks for nothing any more"},
+    {"dry-run", 'd', .flag = &args.dry,
+     .help = "shows what would be bought, at what price, and what else there "
+             "is and why not; asks for nothing"},
+    {"yes", 'y', .flag = &args.yes,
+     .help = "with --dry-run: asks for it after that, if it can be had"},
     {"wait", 'w', .time_ms = &args.wait_ms,
      .help = "shows the nodes come until all is there; exit code 1 when it is "
              "not by then"},
@@ -174,6 +245,7 @@ static const struct cli_example examples[] = {
      "two T4s, held for half an hour"},
     {"davit request '{\"GPU\": 1, \"accelerator_type\": \"T4\"}*2' --wait 10m",
      "the same as JSON, and waits until they are there"},
+    {"davit request --dry-run GPU=1*4", "which machines that would be"},
     {"davit request --owner train-42 --clear", "nothing any more"},
     {0}};
 

@@ -16,6 +16,7 @@ const struct cli_entry cli_entries[] = {
     {"What is, and why", &cli_cost},
     {"What is, and why", &cli_shadow},
     {"Requests and decisions", &cli_request},
+    {"Requests and decisions", &cli_approve},
     {"Requests and decisions", &cli_apply},
     {"Requests and decisions", &cli_release},
     {"Requests and decisions", &cli_adopt},

@@ -28,6 +28,7 @@ void configuration_close(struct configuration *c)
 {
     config_free(c->now);
     free(c->problem);
+    free(c->held_ends);
 }
 
 const struct conf_type *type_find(const struct config *conf, const char *name)
@@ -106,15 +107,18 @@ void configuration_refuse(struct configuration *c, const char *why)
 }
 
 void configuration_hold(struct configuration *c, const struct config *conf,
-                        const char *why)
+                        const char *why, const char *ends)
 {
     stay(c, why, true);
+    free(c->held_ends);
+    c->held_ends = mem_strdup(ends);
     c->held_digest = conf->digest;
 }
 
-void configuration_hold_ends(struct configuration *c, const char *why)
+void configuration_hold_ends(struct configuration *c, const char *why,
+                             const char *ends)
 {
-    configuration_hold(c, c->now, why);
+    configuration_hold(c, c->now, why, ends);
     c->in_force = true;
 }
 

@@ -19,14 +19,15 @@ struct configuration {
     struct config_source *source; /* what is read in its place; NULL.  Borrowed */
     struct config *now;           /* in force; a reference */
     uint32_t generation;
-    int64_t loaded_ms;      /* wall */
-    char *problem;          /* why the last one was refused; "" ; heap */
-    bool held;              /* the problem is one that a person may overrule, */
-    bool in_force;          /* held since a start: all but what it ends is */
-    uint64_t held_digest;   /* of its text */
-    bool approved;          /* and did, of that text */
-    bool wanted;            /* somebody asked for a reload */
-    bool asked;             /* a person did: `davit reload`, `davit apply` */
+    int64_t loaded_ms;    /* wall */
+    char *problem;        /* why the last one was refused; "" ; heap */
+    bool held;            /* the problem is one that a person may overrule, */
+    bool in_force;        /* held since a start: all but what it ends is */
+    uint64_t held_digest; /* of its text */
+    char *held_ends; /* the machines that it would end, a blank between; heap */
+    bool approved;   /* and did, of that text */
+    bool wanted;     /* somebody asked for a reload */
+    bool asked;      /* a person did: `davit reload`, `davit apply` */
     int64_t settled_ms;     /* mono: a changed file settles first; 0 */
     bool reading;           /* the source is with a worker */
     int64_t read_due_ms;    /* mono */
@@ -55,9 +56,10 @@ enum status configuration_read(const struct configuration *c,
 void configuration_refuse(struct configuration *c, const char *why);
 /* The same until a person approves of it (`davit apply`). */
 void configuration_hold(struct configuration *c, const struct config *conf,
-                        const char *why);
+                        const char *why, const char *ends);
 /* A start put it in force: what it would end is held likewise. */
-void configuration_hold_ends(struct configuration *c, const char *why);
+void configuration_hold_ends(struct configuration *c, const char *why,
+                             const char *ends);
 /* They are wanted no more. */
 void configuration_ends_over(struct configuration *c);
 /* It is read again and, if it is what was held, taken over whatever it would

@@ -14,8 +14,9 @@
 enum {
     WINDOW_MS = 600000,
     RECENT_MAX = 65536,
-    WAVE_LEAST = 3, /* so many raylets may die at once, */
-    WAVE_SHARE = 10 /* or a tenth */
+    WAVE_LEAST = 3,  /* so many raylets may die at once, */
+    WAVE_SHARE = 10, /* or a tenth */
+    NAMES_SHOWN = 5
 };
 
 /* A clock that was set meanwhile makes none of them a thing to come. */
@@ -239,11 +240,59 @@ void ends_due(struct ends *e)
 
 /* ---- a step */
 
-bool ends_is_by_file(const struct plan_node *n)
+/* Is it the file that wants this end? */
+static bool is_by_file(const struct plan_node *n)
 {
     return n->action == NODE_END &&
            (n->why == REASON_END_MAX_TYPE || n->why == REASON_END_MAX_NODES ||
             n->why == REASON_END_OUTDATED || n->why == REASON_END_BUDGET);
+}
+
+static int64_t price_of(const struct problem *s, const struct pb_node *n)
+{
+    if (n->price_micros_hour >= 0)
+        return n->price_micros_hour;
+    return n->offer < s->n_offers ? s->offers[n->offer].price_micros_hour : 0;
+}
+
+struct ends_by_file ends_by_file(const struct problem *now,
+                                 const struct plan *plan, struct arena *a)
+{
+    struct ends_by_file x = {0};
+    struct buf names;
+
+    buf_init(&names, 16 << 20);
+    for (uint32_t i = 0; i < now->n_nodes; i++) {
+        const struct pb_node *n = &now->nodes[i];
+        int64_t price = price_of(now, n);
+
+        if (!is_by_file(&plan->nodes[i]))
+            continue;
+        x.n++;
+        x.micros_hour += price > 0 ? price : 0;
+        buf_printf(&names, "%s%s", names.n ? " " : "", now->str[n->id]);
+    }
+    x.names = arena_strdup(a, names.n ? names.s : "");
+    buf_done(&names);
+    return x;
+}
+
+char *ends_by_file_text(const struct ends_by_file *x, struct arena *a)
+{
+    const char *at = x->names;
+    char *shown = arena_strdup(a, "");
+    uint32_t n = 0;
+
+    for (; *at && n < NAMES_SHOWN; n++) {
+        size_t len = strcspn(at, " ");
+
+        shown = arena_printf(a, "%s%s%.*s", shown, n ? ", " : "", (int)len, at);
+        at += len + (at[len] == ' ');
+    }
+    return arena_printf(
+        a, "would end %u machine%s of %.2f $/h (%s%s)", x->n,
+        x->n == 1 ? "" : "s", (double)x->micros_hour / 1e6, shown,
+        x->n > n ? arena_printf(a, " and %u more", x->n - n) : "");
 }
 
 /* A plan on views and lists of before ends nothing, and says nothing of the file. */
@@ -263,11 +312,12 @@ static void file_look(struct ends *e, const struct problem *now,
                       const struct plan *plan)
 {
     uint64_t digest = e->conf->now->digest;
+    struct ends_by_file x;
+    struct arena a = {0};
     uint32_t n = 0;
-    char why[256];
 
     for (uint32_t i = 0; i < now->n_nodes; i++)
-        n += ends_is_by_file(&plan->nodes[i]);
+        n += is_by_file(&plan->nodes[i]);
     if (n <= (e->conf->in_force ? 0 : ends_most(e, e->conf->now)) ||
         e->env->shadow || !ledger_file_differs(e->ledger, digest)) {
         if (!all_is_seen(e->sources, now))
@@ -279,12 +329,16 @@ static void file_look(struct ends *e, const struct problem *now,
     }
     if (e->conf->in_force)
         return;
-    snprintf(why, sizeof why,
-             "it was not in force before this start, and its first plan would "
-             "end %u machines: none of them is ended before `davit apply`, or "
-             "the file of before",
-             n);
-    configuration_hold_ends(e->conf, why);
+    x = ends_by_file(now, plan, &a);
+    configuration_hold_ends(
+        e->conf,
+        arena_printf(&a,
+                     "it was not in force before this start, and its first "
+                     "plan %s: none of them is ended before `davit apply`, or "
+                     "the file of before",
+                     ends_by_file_text(&x, &a)),
+        x.names);
+    arena_done(&a);
 }
 
 void ends_begin(struct ends *e, const struct problem *now,

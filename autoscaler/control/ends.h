@@ -61,8 +61,17 @@ void ends_close(struct ends *e);
  * approval. */
 void ends_begin(struct ends *e, const struct problem *now,
                 const struct plan *plan);
-/* Is it the file that wants this end: a max, the budget, another image? */
-bool ends_is_by_file(const struct plan_node *n);
+/* What the file wants to be ended, by a max, the budget, another image: how many, their
+ * dollars, and their names with a blank between. */
+struct ends_by_file {
+    uint32_t n;
+    int64_t micros_hour;
+    char *names; /* in the arena */
+};
+struct ends_by_file ends_by_file(const struct problem *now,
+                                 const struct plan *plan, struct arena *a);
+/* "would end 7 machines of 4.90 $/h (a, b, c and 4 more)" */
+char *ends_by_file_text(const struct ends_by_file *x, struct arena *a);
 /* Forgets what is planned and was not sent. */
 void ends_planned(struct ends *e);
 /* Takes the road, for that reason; false: it is held. */

@@ -188,6 +188,9 @@ void publish(const struct known *k, struct status_board *board,
     p->config_held = k->conf->held;
     p->config_path = k->conf->now->path;
     p->config_problem = arena_strdup(&p->arena, k->conf->problem);
+    p->config_ends = arena_strdup(&p->arena, k->conf->held && k->conf->held_ends
+                                                 ? k->conf->held_ends
+                                                 : "");
     p->config_loaded_ms = k->conf->loaded_ms;
     p->journal_ok = k->ledger->journal_ok && k->ledger->copy_ok;
     p->journal_problem = k->ledger->journal_ok

@@ -8,6 +8,7 @@
 #include "../plan/planner.h"
 #include "ours.h"
 #include "prices/agreed.h"
+#include "report/changes.h"
 #include "type_names.h"
 
 enum { ERRORS_MAX = 64 * 1024 };
@@ -115,27 +116,28 @@ static void places_compare(const struct reloading *r, const struct config *conf,
     }
 }
 
-/* What the first plan under it would end that nobody would be asked about. */
-static uint32_t ends_of(const struct reloading *r, struct config *conf)
+/* What the first plan under it would end that nobody would be asked about; its names
+ * lie in the arena. */
+static struct ends_by_file ends_of(const struct reloading *r,
+                                   struct config *conf, struct arena *a)
 {
     struct configuration with = *r->conf;
     struct known known = *r->known;
     struct status_page *page = status_new();
     struct plan *plan = ARENA_NEW(&page->arena, struct plan);
+    struct ends_by_file x = {.names = arena_strdup(a, "")};
     struct problem *now;
     struct err err;
-    uint32_t n = 0;
 
     with.now = conf;
     known.conf = &with;
     if (problem_make(snapshot_take(&known, page).snapshot, &page->arena, &now,
                      &err) == ST_OK) {
         planner_run(now, PLANNER_AT_ONCE, &page->arena, plan);
-        for (uint32_t i = 0; i < now->n_nodes; i++)
-            n += ends_is_by_file(&plan->nodes[i]);
+        x = ends_by_file(now, plan, a);
     }
     status_unref(page);
-    return n;
+    return x;
 }
 
 /* Launches that are not answered are in the earlier place, if anywhere: to forget
@@ -158,25 +160,30 @@ static void unanswered_compare(const struct reloading *r,
     }
 }
 
-/* "" when it may be taken over without a person's word. */
-static void difference(const struct reloading *r, struct config *conf,
-                       const struct provider_set *set, struct buf *ret)
+/* "" when it may be taken over without a person's word; and the machines that it would
+ * end. */
+static const char *difference(const struct reloading *r, struct config *conf,
+                              const struct provider_set *set, struct buf *ret,
+                              struct arena *a)
 {
-    uint32_t ends;
+    struct ends_by_file ends;
 
     if (r->ends->env->shadow)
-        return;
+        return "";
     unanswered_compare(r, set, ret);
     if (ret->n || configuration_approved(r->conf, conf))
-        return;
+        return "";
     places_compare(r, conf, set, ret);
-    ends = ends_of(r, conf);
-    if (ends > ends_most(r->ends, conf))
-        buf_printf(ret, "its first plan would end %u machines; ", ends);
+    ends = ends_of(r, conf, a);
+    if (ends.n > ends_most(r->ends, conf))
+        buf_printf(ret, "its first plan %s; ", ends_by_file_text(&ends, a));
+    if (ret->n)
+        changes_write(r->conf->now, conf, ret);
     if (ret->n && r->conf->approved && !configuration_approved(r->conf, conf))
         buf_str(ret, "it is another file than the one that was held; ");
     if (ret->n)
         buf_str(ret, "`davit apply` takes it over, the old file drops it");
+    return ends.names;
 }
 
 /* ---- taking it over */
@@ -194,8 +201,10 @@ static void take_over(const struct reloading *r, struct config *conf,
                       struct provider_set *set)
 {
     bool approved = configuration_approved(r->conf, conf);
-    uint32_t ends = approved ? ends_of(r, conf) : 0;
+    struct arena a = {0};
+    uint32_t ends = approved ? ends_of(r, conf, &a).n : 0;
 
+    arena_done(&a);
     providers_replace(r->providers, set, forgets(r->conf, conf));
     /* Retired plug-ins copied what they need at open(): see provider.h. */
     configuration_replace(r->conf, conf);
@@ -215,7 +224,8 @@ void reload_if_due(const struct reloading *r)
     struct config *conf = NULL;
     struct provider_set set;
     struct buf errors;
-    const char *fixed;
+    struct arena a = {0};
+    const char *fixed, *ends;
 
     if (!configuration_due(c))
         return;
@@ -230,14 +240,15 @@ void reload_if_due(const struct reloading *r)
         config_free(conf);
     } else {
         buf_clear(&errors);
-        difference(r, conf, &set, &errors);
+        ends = difference(r, conf, &set, &errors, &a);
         if (errors.n) {
-            configuration_hold(c, conf, errors.s);
+            configuration_hold(c, conf, errors.s, ends);
             providers_drop(r->providers, &set);
             config_free(conf);
         } else {
             take_over(r, conf, &set);
         }
     }
+    arena_done(&a);
     buf_done(&errors);
 }

@@ -110,6 +110,7 @@ struct status_page {
     bool insecure; /* an API server's certificate is not checked */
     const char *config_path, *config_problem; /* a reload that was refused */
     bool config_held;                         /* it waits for `davit apply` */
+    const char *config_ends; /* machines that it would end, a blank between */
     int64_t config_loaded_ms;
     bool journal_ok;
     const char *journal_problem; /* why not, in the words of the disk; "" */

@@ -456,6 +456,7 @@ class StatusConfig(TypedDict):
     loaded_at: Optional[str]
     problem: str
     held: bool
+    ends: List[str]
 
 
 class StatusJournal(TypedDict):
@@ -559,9 +560,25 @@ class WhyReply(_WhyReply, total=False):
 PlanIn = Dict[str, Any]
 
 
-class PlanReply(TypedDict):
+class PlanReplyCandidates(TypedDict):
+    type: str
+    provider: str
+    zone: str
+    spot: bool
+    price_per_hour: float
+    price_estimated: bool
+    boot_s: Optional[float]
+    nodes: int
+    why_not: str
+
+
+class _PlanReply(TypedDict):
     plan: Dict[str, Any]
     request: Optional["RequestReply"]
+
+
+class PlanReply(_PlanReply, total=False):
+    candidates: List["PlanReplyCandidates"]
 
 
 class Event(TypedDict):

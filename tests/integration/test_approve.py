@@ -1,0 +1,95 @@
+"""What is held, and what a request would buy, is shown before anything is done: davit approve, davit request --dry-run."""
+import json
+import sqlite3
+
+from lib.daemon import Daemon
+from test_held import ask, many, started
+from test_loop import faults
+
+
+def test_a_configuration_shows_its_lines_its_machines_and_its_dollars(tmp_path):
+    with started(tmp_path, 7, many(8)) as d:
+        d.write(many(2))
+        d.call("POST", "/v1/reload")
+        d.until(lambda: d.status()["config"]["held"])
+        shown = d.cli("approve", "config", expect=1)
+        assert "it changes node_types.t4.max from 8 to 2" in shown and "5 machines, $3.50/h in all, would be ended" in shown, shown
+        ends = d.status()["config"]["ends"]
+        assert len(ends) == 5 and all(name in shown for name in ends), (ends, shown)
+        assert "asked for by default" in shown and d.ready("t4") == 7
+        d.cli("approve", "config", "--yes")
+        d.until(lambda: {n["id"] for n in d.nodes(state="ready")} == {n["id"] for n in d.nodes()} and d.ready("t4") == 2)
+        assert not set(ends) & {n["id"] for n in d.nodes()}, "others went than it said"
+        assert "no configuration is held" in d.cli("approve", "config", expect=1)
+        assert d.status()["config"]["ends"] == []
+
+
+def test_a_start_on_another_file_shows_its_machines(tmp_path):
+    with started(tmp_path, 7, many(8)) as d:
+        d.stop()
+        d.write(many(2))
+        d.start()
+        d.until(lambda: d.status()["config"]["held"])
+        shown = d.cli("approve", "config", expect=1)
+        assert "5 machines, $3.50/h in all, would be ended" in shown, shown
+        d.cli("approve", "config", "--yes")
+        d.until(lambda: len(d.nodes()) == 2)
+
+
+def test_ends_that_are_held_are_shown(tmp_path):
+    """The brake holds what a start would end, of which nothing says that the file is another."""
+    with started(tmp_path, 6, many(8)) as d:
+        d.stop()
+        with sqlite3.connect(tmp_path / "davit.db") as db:
+            assert db.execute("delete from value where key = 'config/digest'").rowcount == 1
+        db.close()
+        d.write(many(2))
+        d.start()
+        d.until(lambda: d.events("ends.held") and len(d.nodes()) == 5)
+        d.until(lambda: [s for s in d.status()["stops"] if s["kind"] == "ends_held"])
+        shown = d.cli("approve", "ends", expect=1)
+        assert "3 machines, $2.10/h in all, would be ended" in shown, shown
+        named = {n["id"] for n in d.nodes() if n["id"] in shown}
+        assert len(named) == 3
+        d.cli("approve", "ends", "--yes")
+        d.until(lambda: len(d.nodes()) == 2)
+        assert not named & {n["id"] for n in d.nodes()}, "others went than it said"
+
+
+def test_nothing_is_held(tmp_path):
+    with Daemon(tmp_path, many(4)) as d:
+        d.until(lambda: d.answers("/readyz"))
+        for what in ("config", "ends", "machines"):
+            d.cli("approve", what, expect=1)
+        assert "did you mean" in d.cli("approve", "machine", expect=2, stream="stderr")
+
+
+def test_a_dry_run_buys_nothing_and_says_what_would_be(tmp_path):
+    types = many(2) + "  v100: {provider: east, resources: {CPU: 8, GPU: 1}, accelerator_type: V100, price: 2.5, max: 4, boot: 90s}\n" \
+        "  cpu: {provider: east, resources: {CPU: 8}, price: 0.1, max: 4}\n"
+    with Daemon(tmp_path, types) as d:
+        d.until(lambda: d.answers("/readyz"))
+        shown = d.cli("request", "--dry-run", "GPU=1*3")
+        lines = [line.split() for line in shown.splitlines() if line.startswith("  ")]
+        rows = {line[1 if line[0].isdigit() else 0]: line for line in lines[1:]}
+        assert rows["t4"][0] == "2" and rows["v100"][0] == "1" and "1m30s" in rows["v100"], shown
+        assert "cpu lacks GPU (1 needed, 0 there)" in shown and "nothing was asked for" in shown, shown
+        assert not d.nodes() and not d.status()["requests"] and not d.events("request.set")
+        reply = json.loads(d.cli("request", "--dry-run", "--json", "GPU=1*3"))
+        would = {c["type"]: c["nodes"] for c in reply["candidates"]}
+        assert would == {"t4": 2, "v100": 1, "cpu": 0}, would
+        d.cli("request", "--dry-run", "--yes", "GPU=1*3")
+        d.until(lambda: len(d.nodes(state="ready")) == 3)
+        assert {k: len(d.nodes(k)) for k in would} == would, "it bought something else than it said"
+        again = d.cli("request", "--dry-run", "--owner", "other", "GPU=1,accelerator_type=T4")
+        assert "t4 is at its max of 2" in again, again
+        d.cli("request", "--dry-run", "GPU=9", expect=1)
+
+
+def test_a_dry_run_says_what_its_cloud_refused(tmp_path):
+    with Daemon(tmp_path, many(2)) as d:
+        faults(d, stockout=["t4"])
+        ask(d, 1)
+        d.until(lambda: d.events("offer.backoff"))
+        shown = d.cli("request", "--owner", "other", "--dry-run", "GPU=1")
+        assert "(STOCKOUT); the next try is at" in shown, shown
