@@ -33,16 +33,35 @@ static void asked_by(struct machine *m, const struct command *cmd)
                                                  : NULL;
 }
 
+/* What nobody would carry out before a person has said something else is not
+ * accepted. */
+static enum status drain_refused(const struct machine *m, struct err *err)
+{
+    if (m->protected)
+        return err_set(err, ST_INVALID,
+                       "%s is protected: allow its end first (`davit "
+                       "unprotect %s`)",
+                       m->id, m->id);
+    if (machine_held(m))
+        return err_set(err, ST_INVALID, "%s is held%s", m->id,
+                       ours_text(m->adopted));
+    if (m->unread)
+        return err_set(err, ST_INVALID,
+                       "%s: the journal has a state of it that this version "
+                       "does not know, so it is not ended: upgrade, or end it "
+                       "in its cloud and say `davit forget %s`",
+                       m->id, m->id);
+    return ST_OK;
+}
+
 /* Taken back, what has begun of it goes back too, as far as it can. */
 static void drain(struct env *env, struct ledger *l, struct machine *m,
                   struct command *cmd)
 {
-    if (cmd->on && m->protected) {
-        cmd->status = err_set(&cmd->err, ST_INVALID,
-                              "%s is protected: allow its end first (`davit "
-                              "unprotect %s`)",
-                              m->id, m->id);
-        return;
+    if (cmd->on) {
+        cmd->status = drain_refused(m, &cmd->err);
+        if (cmd->status != ST_OK)
+            return;
     }
     if (m->asked_to_end != cmd->on)
         emit(env, cmd->on ? "node.asked" : "node.unasked", m->id, "",

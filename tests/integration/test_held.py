@@ -87,6 +87,8 @@ def test_a_lost_journal_ends_nothing(tmp_path):
         ask(d, 0)
         d.until(lambda: living(d) == before)
         one = d.nodes()[0]["id"]
+        said = d.cli("drain", one, expect=3, stream="stderr")
+        assert "is held" in said and "davit adopt" in said and not d.events("node.asked"), said
         assert json.loads(d.cli("adopt", "--json", "--yes", one))["count"] == 1
         d.until(lambda: len(living(d)) == 2)
         assert "2 machines" in d.cli("adopt", "--yes")

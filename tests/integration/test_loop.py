@@ -319,7 +319,7 @@ def test_machines_that_vanish_in_a_circle_are_no_healthy_cluster(tmp_path):
                 d.later(45)
         assert d.ready("t4") == 1
         first = d.cli("status").splitlines()[:3]
-        assert "problem" in first[0] and "of t4 in a row were of no use" in first[1], first
+        assert "problem" in first[0] and "launches of machines of t4 in a row were of no use" in first[1], first
         top = d.cli("top", "--once").splitlines()[:3]
         assert "problem" in top[0] and "were of no use" in top[1], top
         assert any("were of no use" in p for p in d.get("/readyz")[1]["problems"])

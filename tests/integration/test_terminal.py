@@ -214,7 +214,9 @@ def test_why_the_bill_is_what_it_is(busy):
     now = json.loads(busy.cli("cost", "--json"))["now_per_hour"]
     assert sum(d["change_per_hour"] for d in kept) == pytest.approx(now)
     out = busy.cli("cost", "--why").splitlines()
-    assert out[0].startswith("$2.00/h now, $0/h 1d00h ago"), out
+    assert out[0].startswith("$2.00/h now, $0/h ") and out[0].endswith("s ago, when davit was started: what was before that is not kept"), out
+    short = busy.cli("cost", "--why", "--since", "1ms").splitlines()
+    assert short[0].startswith("$2.00/h now, $2.00/h ") and short[0].endswith(" ago"), short
     owners = {}
     for d in kept:
         owners[d["owner"]] = owners.get(d["owner"], 0) + d["change_per_hour"]

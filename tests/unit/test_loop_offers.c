@@ -318,6 +318,27 @@ static void test_the_first_price_counts(void **state)
     world_end(w);
 }
 
+/* Nothing is bought at the estimate of what costs nothing by its provider's first
+ * word: it is asked again at once.  Said twice it is so. */
+static void test_a_first_price_of_nothing_is_asked_again(void **state)
+{
+    struct world *w = &the_world;
+
+    (void)state;
+    settings = SETTINGS(
+        "  t4: {provider: played, resources: {GPU: 1}, min: 1, max: 9}\n");
+    made[0] = open_offer("t4");
+    made[0].price_micros_hour = 0;
+    n_made = 1;
+    world_begin(w);
+    for (int i = 0; i < 600 && cloud_launched(w->cloud) == 0; i++)
+        run(w, SECOND / 10);
+    assert_int_equal(cloud_launched(w->cloud), 1);
+    assert_in_range(asked, 2, 3);
+    assert_int_equal(price_planned_with(w, "t4"), 0);
+    world_end(w);
+}
+
 /* It is used up by our own count, before the provider says so: it is asked each
  * minute, not every ten, and what it says is planned with at once. */
 static void test_a_quota_that_is_raised(void **state)
@@ -409,6 +430,7 @@ int main(void)
         TEST(test_a_price_is_planned_with_at_once),
         TEST(test_a_price_holds_for_what_runs),
         TEST(test_the_first_price_counts),
+        TEST(test_a_first_price_of_nothing_is_asked_again),
         TEST(test_a_quota_that_is_raised),
         TEST(test_two_types_under_one_quota),
         TEST(test_the_same_again_is_no_news),

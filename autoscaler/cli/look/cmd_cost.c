@@ -149,9 +149,24 @@ static void decision_row(struct arena *a, struct table *t, const json_t *d)
             text_of(d, "owner"), text_of(d, "text")});
 }
 
-/* Owners first, by what they added: that is the answer; then each decision. */
-static void why_print(const json_t *list, double now, struct arena *a)
+/* Decisions are known since the daemon's start: what was before it, nobody says. */
+static void then_print(const json_t *status, double now, double before,
+                       struct arena *a)
 {
+    int64_t started = time_ms_of(text_of(status, "started_at"));
+    bool later = started > args.from_ms;
+    double ago = (double)(clock_wall_ms() - (later ? started : args.from_ms));
+
+    printf("%s/h now, %s/h %s ago%s\n", dollars(a, now), dollars(a, before),
+           span(a, ago / 1000),
+           later ? ", when davit was started: what was before that is not kept"
+                 : "");
+}
+
+/* Owners first, by what they added: that is the answer; then each decision. */
+static void why_print(const json_t *list, const json_t *status, struct arena *a)
+{
+    double now = number_of(json_object_get(status, "cost"), "now_per_hour");
     const char *const columns[] = {"AT",    ">CHANGE/H", ">THEN/H", "WHAT",
                                    "OWNER", "WHY",       NULL};
     struct lines owners = {{0}};
@@ -175,11 +190,9 @@ static void why_print(const json_t *list, double now, struct arena *a)
                  1, number_of(d, "change_per_hour"));
         decision_row(a, &t, d);
     }
-    printf("%s/h now, %s/h %s ago\n", dollars(a, now), dollars(a, before),
-           span(a, (double)(clock_wall_ms() - args.from_ms) / 1000));
+    then_print(status, now, before, a);
     if (!any) {
-        printf("nothing was launched or ended since then, or since davit "
-               "was started\n");
+        printf("nothing was launched or ended since then\n");
         return;
     }
     if (owners.all.n)
@@ -205,9 +218,7 @@ static int why_run(struct client *c, const json_t *status, struct arena *a)
     if (c->json)
         cli_json(reply);
     else
-        why_print(json_object_get(reply, "decisions"),
-                  number_of(json_object_get(status, "cost"), "now_per_hour"),
-                  a);
+        why_print(json_object_get(reply, "decisions"), status, a);
     json_decref(reply);
     return EXIT_OK;
 }

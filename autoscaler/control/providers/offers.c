@@ -299,6 +299,15 @@ bool offers_awaited(const struct providers *p)
     return false;
 }
 
+static void await_on(struct providers *p, struct provider_state *s, bool on)
+{
+    bool was = s->awaited;
+
+    s->awaited = on && s->offers_due_ms < s->await_until_ms;
+    if (was && !s->awaited)
+        p->env->news = true; /* the wait is over */
+}
+
 /* When they are asked for next, and whether their first word is still awaited. */
 static void offers_schedule(struct providers *p, struct provider_state *s,
                             const struct call *call)
@@ -315,16 +324,22 @@ static void offers_schedule(struct providers *p, struct provider_state *s,
             pause = OFFERS_AGAIN_MS;
     s->offering = false;
     s->offers_due_ms = p->env->mono_ms + pause;
-    s->awaited = awaited && pause == AWAIT_AGAIN_MS &&
-                 s->offers_due_ms < s->await_until_ms;
-    if (awaited && !s->awaited)
-        p->env->news = true; /* the wait is over */
+    await_on(p, s, awaited && pause == AWAIT_AGAIN_MS);
+}
+
+/* A price of nothing is no first word: what would be bought at its estimate until the
+ * next one is asked for might be the wrong one, and end with it. */
+static void first_doubted(struct providers *p, struct provider_state *s)
+{
+    s->offers_due_ms = p->env->mono_ms + AWAIT_AGAIN_MS;
+    await_on(p, s, true);
 }
 
 void provider_offered(struct providers *p, struct provider_state *s,
                       const struct call *call)
 {
     const char *name = s->conf->name;
+    bool first = s->awaited, doubted = false;
     uint64_t before;
 
     offers_schedule(p, s, call);
@@ -346,9 +361,12 @@ void provider_offered(struct providers *p, struct provider_state *s,
                   labels_keep(&s->offered, o->labels),
                   resources_keep(&s->offered, o->resources),
                   arena_strdup(&s->offered, o->note));
-        if (known_find(p, name, o)->price_doubted)
-            offers_soon(s);
+        doubted = doubted || known_find(p, name, o)->price_doubted;
     }
+    if (doubted && first)
+        first_doubted(p, s);
+    else if (doubted)
+        offers_soon(s);
     offers_end(p);
     quotas_take(p, s, call);
     prices_settle(p);

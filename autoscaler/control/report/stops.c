@@ -92,11 +92,12 @@ static void row_stop(void *arg, const struct backoff *b)
     if (r.next_ms > now_ms)
         snprintf(next, sizeof next, "the next try is in %lld s",
                  (long long)(r.next_ms - now_ms) / 1000);
-    STOP(s, "offer_of_no_use", false, b->of.type,
-         "%u machines of %s in a row were of no use, the last one %lld s ago; "
-         "%s: %s",
-         r.n, b->of.type, (long long)(now_ms - b->life_ms) / 1000, next,
-         b->text);
+    STOP(
+        s, "offer_of_no_use", false, b->of.type,
+        "%u launches of machines of %s in a row were of no use, the last one %lld s ago; "
+        "%s: %s",
+        r.n, b->of.type, (long long)(now_ms - b->life_ms) / 1000, next,
+        b->text);
 }
 
 /* Calls to one provider that hang, also those of settings that are others now. */
