@@ -181,6 +181,13 @@ struct davit_machine {
      * a minimum of the cloud's own.  It is kept, with this text, until a list
      * says otherwise.  "" or NULL: it may end. */
     const char *held;
+    /* Why the cloud is going to end, stop or restart it: maintenance that is
+     * planned, a host that fails.  It is drained, and another is bought in its
+     * place at once; a list without this text takes it back.  "" or NULL: nothing
+     * is known. */
+    const char *leaving;
+    int64_t leaves_ms; /* about then, wall: its work has until then; 0: at any
+                        * moment */
 };
 
 /* The same request id makes the same machines, once, also after a restart.  As
@@ -272,6 +279,15 @@ struct davit_provider {
     /* Machines that one launch() takes at most: more are several launches, each
      * with a request id of its own.  0: 1,000. */
     uint32_t launch_most;
+    /* Asks the cloud for each of these by its id, and not by a list: a second
+     * witness for machines that a list lacks.  done(): OK, it is there, whatever
+     * its state; NOT_FOUND, the cloud says of this id that there is no such
+     * machine, or that it has ended.  What is not reported is not known.  A
+     * reply that speaks of something else (a project, a group, a subscription
+     * that is not found) is an error.  NULL: only lists tell. */
+    int (*find)(void *self, struct davit_call *, const char *const *ids,
+                size_t n_ids, struct davit_sink *, davit_put_done *,
+                struct davit_error *);
 };
 
 #define DAVIT_EXPORT __attribute__((visibility("default")))

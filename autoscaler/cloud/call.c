@@ -22,7 +22,13 @@
 static const char *const op_names[] = {[CALL_LIST] = "list",
                                        [CALL_LAUNCH] = "launch",
                                        [CALL_TERMINATE] = "terminate",
-                                       [CALL_OFFERS] = "offers"};
+                                       [CALL_OFFERS] = "offers",
+                                       [CALL_FIND] = "find"};
+
+static bool has_ids(const struct call *c)
+{
+    return c->op == CALL_TERMINATE || c->op == CALL_FIND;
+}
 
 struct call *call_new(struct provider *p, enum call_op op, int kind)
 {
@@ -136,6 +142,10 @@ static int run_op(struct call *c, struct davit_call *dc,
         if ((atomic_load(&p->caps) & DAVIT_CAP_OFFERS) == 0)
             return DAVIT_UNSUPPORTED;
         return p->table->offers(p->self, dc, sink, sink_put_offer, e);
+    case CALL_FIND:
+        assert(provider_finds(p));
+        return p->table->find(p->self, dc, c->ids, c->n_ids, sink,
+                              sink_put_done, e);
     }
     return DAVIT_UNSUPPORTED;
 }
@@ -231,9 +241,9 @@ static void call_run(struct job *job)
     int64_t now = clock_mono_ms();
     c->err = (struct err){0};
     c->status = ST_OK;
-    if (c->op == CALL_TERMINATE)
+    if (has_ids(c))
         c->done = ARENA_ARRAY(&c->arena, enum status, c->n_ids);
-    for (uint32_t i = 0; c->op == CALL_TERMINATE && i < c->n_ids; i++)
+    for (uint32_t i = 0; has_ids(c) && i < c->n_ids; i++)
         c->done[i] = ST_COUNT; /* not reported */
     if (atomic_load(&c->cancel))
         c->status = err_set(&c->err, ST_CANCELLED,
@@ -249,9 +259,11 @@ static void call_run(struct job *job)
                             op_names[c->op]);
     else
         call_enter(c, deadline);
-    for (uint32_t i = 0; c->op == CALL_TERMINATE && i < c->n_ids; i++)
-        if (c->done[i] == ST_COUNT)
-            c->done[i] = c->status;
+    /* Nobody is called gone by an answer about something else. */
+    for (uint32_t i = 0; has_ids(c) && i < c->n_ids; i++)
+        if (c->done[i] == ST_COUNT ||
+            (c->op == CALL_FIND && c->status == ST_BROKEN))
+            c->done[i] = c->op == CALL_FIND ? ST_RETRY : c->status;
     c->took_ms = clock_mono_ms() - c->started_mono_ms;
 }
 
@@ -259,7 +271,7 @@ void call_submit(struct workers *w, struct call *c, int64_t timeout_ms)
 {
     assert(timeout_ms > 0);
     assert(c->op != CALL_LAUNCH || (c->count > 0 && c->request_id[0] != '\0'));
-    assert(c->op != CALL_TERMINATE || c->n_ids > 0);
+    assert(!has_ids(c) || c->n_ids > 0);
     c->job.run = call_run;
     c->started_mono_ms = clock_mono_ms();
     c->slept_ms = computer_slept_ms();

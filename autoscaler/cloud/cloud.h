@@ -58,6 +58,7 @@ bool provider_same(const struct provider *a, const struct provider *b);
 /* How long its list may lag a launch: davit_provider.settle_ms. */
 int64_t provider_settle_ms(const struct provider *p);
 uint32_t provider_launch_most(const struct provider *p); /* above 0 */
+bool provider_finds(const struct provider *p); /* machines by their ids */
 struct plugin_info provider_plugin(const struct provider *p);
 uint32_t provider_calls_running(const struct provider *p); /* not freed yet */
 /* "sim: launch" while this thread is inside a plug-in, else NULL.  For a crash
@@ -73,11 +74,13 @@ typedef enum status provider_tap(void *arg, struct http_client *client,
                                  struct err *err);
 void provider_set_tap(struct provider *p, provider_tap *tap, void *arg);
 
-enum call_op { CALL_LIST, CALL_LAUNCH, CALL_TERMINATE, CALL_OFFERS };
+enum call_op { CALL_LIST, CALL_LAUNCH, CALL_TERMINATE, CALL_OFFERS, CALL_FIND };
 
 struct call_machine { /* a davit_machine, copied */
     const char *id, *request_id, *type, *zone, *address, *detail, *unit;
-    const char *held; /* "": it may end */
+    const char *held;    /* "": it may end */
+    const char *leaving; /* why its cloud will take it, "" it will not, or NULL */
+    int64_t leaves_ms;   /* about then; 0: that is not known */
     enum davit_phase phase;
     enum status failure;
     bool spot;
@@ -107,7 +110,7 @@ struct call {
     const char *join_token;               /* LAUNCH: ""; else a secret */
     uint32_t count;
     bool spot;
-    const char *const *ids;   /* TERMINATE: the cloud's */
+    const char *const *ids;   /* TERMINATE, FIND: the cloud's */
     const char *const *names; /* and the caller's of the same machines */
     uint32_t n_ids;
     bool *consoles; /* TERMINATE: of these ids the console is wanted; NULL none */
@@ -116,7 +119,7 @@ struct call {
     struct err err;
     VEC(struct call_machine) machines; /* LIST, LAUNCH */
     VEC(struct call_offer) offers;     /* OFFERS */
-    enum status *done;                 /* TERMINATE: one per id */
+    enum status *done;                 /* TERMINATE, FIND: one per id */
     const char **console; /* TERMINATE: its end, as console.h has it; "" none,
                            * NULL: none was wanted */
     atomic_bool cancel;   /* set by anybody to end it early */

@@ -411,6 +411,13 @@ uint32_t provider_launch_most(const struct provider *p)
                : LAUNCH_MOST;
 }
 
+bool provider_finds(const struct provider *p)
+{
+    const struct davit_provider *t = p->table;
+
+    return DAVIT_HAS(t, struct davit_provider, find) && t->find;
+}
+
 uint32_t provider_calls_running(const struct provider *p)
 {
     return atomic_load(&p->calls);

@@ -145,6 +145,12 @@ static bool machine_judge(struct davit_sink *s, const struct davit_machine *m,
         s, DAVIT_HAS(m, struct davit_machine, detail) ? m->detail : NULL);
     ret->held = sentence(
         s, DAVIT_HAS(m, struct davit_machine, held) ? m->held : NULL);
+    ret->leaving = sentence(
+        s, DAVIT_HAS(m, struct davit_machine, leaving) ? m->leaving : NULL);
+    ret->leaves_ms = DAVIT_HAS(m, struct davit_machine, leaves_ms) &&
+                             m->leaves_ms > 0
+                         ? m->leaves_ms
+                         : 0;
     s->bytes += sizeof *ret;
     ret->unit = DAVIT_HAS(m, struct davit_machine, unit) && m->unit
                     ? copied(s, "unit", m->unit, UNIT_MAX)
@@ -350,6 +356,11 @@ void sink_put_offer(struct davit_sink *s, const struct davit_offer *o)
         VEC_PUSH(&c->arena, &c->offers, copy);
 }
 
+static const char *op_of(const struct call *c)
+{
+    return c->op == CALL_FIND ? "find" : "terminate";
+}
+
 void sink_put_done(struct davit_sink *s, const char *id, int status)
 {
     struct call *c = s->call;
@@ -364,11 +375,11 @@ void sink_put_done(struct davit_sink *s, const char *id, int status)
         }
     if (!asked)
         err_set(&s->broken, ST_BROKEN,
-                "terminate() reported %s, which it was not asked to end",
+                "%s() reported %s, which it was not asked for", op_of(c),
                 shown(s, id));
     else if (!known)
         err_set(&s->broken, ST_BROKEN,
-                "terminate() reported status %d for %s; there are 0 to %d",
+                "%s() reported status %d for %s; there are 0 to %d", op_of(c),
                 status, shown(s, id), ST_COUNT - 1);
 }
 

@@ -43,10 +43,16 @@ struct maybe {
                     * tells */
     bool unlisted; /* a list that could know of its last send lacks it */
     bool taken;    /* the cloud takes it back: its list says so */
-    bool leaving;  /* it will: its node says so, or its reservation ends */
+    bool leaving;  /* it will: its node, or a list says so, or its
+                    * reservation ends */
     bool expires;  /* that is why */
+    bool noticed;  /* likewise: its cloud's list says so */
     int64_t leaves_ms; /* about then; 0: nothing is known of a time */
     bool alive;        /* the demand source's last view has its node, ready */
+    int64_t sought_ms; /* its cloud was asked for it by its id, since lists lack
+                        * it; 0: it was not */
+    int64_t found_ms;  /* and had it then; 0: it did not say so */
+    bool lost;         /* and has it no more: a witness that it is gone */
     bool dead;         /* it has it as dead or not ready, or lost it: a witness
                         * that the machine is gone */
     bool claimed;      /* several nodes say that they are it ... */

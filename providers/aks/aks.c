@@ -290,7 +290,8 @@ static struct davit_provider table = {.size = sizeof table,
                                       .offers = aks_offers,
                                       .settle_ms = aks_settle_ms,
                                       .places = places,
-                                      .launch_most = LAUNCH_MAX};
+                                      .launch_most = LAUNCH_MAX,
+                                      .find = aks_find};
 
 const struct davit_provider *davit_provider_v1(void)
 {

@@ -143,6 +143,8 @@ void pool_take(const json_t *doc, struct pool *ret);
 /* at_rest: a remembered list will do for a pool that nothing happens to. */
 int pool_machines(struct op *op, struct pool *p, bool at_rest);
 void pool_done(struct pool *p);
+/* The instance's number in its scale set; -1: the name has none. */
+int64_t name_number(const char *name);
 struct record *pool_open_record(struct pool *p); /* NULL: none */
 /* The name under which the n-th machine that failed to come is listed. */
 void missing_name(const struct pool *p, uint32_t n, char *ret, size_t size);
@@ -182,7 +184,14 @@ bool pool_wait(struct op *op); /* true: there is time for another look */
 struct memory *memory_of(struct aks *a, const char *pool); /* under lock */
 const char *memory_pool(struct aks *a, size_t i);          /* NULL: no more */
 
+/* seen.c: the scale sets' word on machines that AKS's list lacks */
+int aks_find(void *self, struct davit_call *call, const char *const *ids,
+             size_t n_ids, struct davit_sink *sink, davit_put_done *done,
+             struct davit_error *e);
+
 /* end.c */
+/* By its name. */
+bool id_of_pool(const char *id, const char *pool);
 int aks_terminate(void *self, struct davit_call *call, const char *const *ids,
                   size_t n_ids, struct davit_sink *sink, davit_put_done *done,
                   struct davit_error *e);

@@ -21,7 +21,7 @@ struct ending {
     davit_put_done *done;
 };
 
-static bool id_of_pool(const char *id, const char *pool)
+bool id_of_pool(const char *id, const char *pool)
 {
     size_t n = strlen(pool);
     if (strncmp(id, pool, n) == 0 && id[n] == '/')

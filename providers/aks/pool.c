@@ -99,7 +99,7 @@ void missing_name(const struct pool *p, uint32_t n, char *ret, size_t size)
 /* ---- machines */
 
 /* A scale set numbers its instances upwards, in base 36 in their names. */
-static int64_t name_number(const char *name)
+int64_t name_number(const char *name)
 {
     size_t n = strlen(name);
     int64_t v = 0;

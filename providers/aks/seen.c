@@ -145,3 +145,46 @@ int pool_living(struct op *op, const struct pool *p, int64_t *ret)
         *ret = n;
     return DAVIT_OK;
 }
+
+static bool has_instance(const json_t *vms, int64_t number)
+{
+    size_t i;
+    const json_t *vm;
+    json_array_foreach(vms, i, vm)
+        if (strtoll(kit_json_text(vm, "instanceId"), NULL, 10) == number)
+            return true;
+    return false;
+}
+
+/* Of one pool.  A scale set that cannot be read says nothing. */
+static void pool_find(struct op *op, const char *pool, const char *const *ids,
+                      size_t n_ids, struct davit_sink *sink,
+                      davit_put_done *done)
+{
+    json_t *vms = NULL;
+    bool read = false, tried = false;
+    for (size_t i = 0; i < n_ids; i++) {
+        int64_t number = name_number(ids[i]);
+        if (number < 0 || strchr(ids[i], '/') || !id_of_pool(ids[i], pool))
+            continue;
+        if (!tried)
+            read = scale_set_read(op, &(struct pool){.name = pool}, &vms);
+        tried = true;
+        if (read)
+            done(sink, ids[i],
+                 has_instance(vms, number) ? DAVIT_OK : DAVIT_NOT_FOUND);
+    }
+}
+
+int aks_find(void *self, struct davit_call *call, const char *const *ids,
+             size_t n_ids, struct davit_sink *sink, davit_put_done *done,
+             struct davit_error *e)
+{
+    struct op op;
+    const char *pool;
+    op_begin(&op, self, call, e);
+    for (size_t k = 0; (pool = memory_pool(op.aks, k)); k++)
+        pool_find(&op, pool, ids, n_ids, sink, done);
+    op_end(&op);
+    return DAVIT_OK;
+}

@@ -52,6 +52,7 @@ static struct davit_provider table = {
     .offers = azurevm_offers,
     .places = places,
     .console = azurevm_console,
+    .find = azurevm_find,
     .launch_most = LAUNCH_MAX};
 
 const struct davit_provider *davit_provider_v1(void)

@@ -144,6 +144,9 @@ int azurevm_terminate(void *self, struct davit_call *call,
 int azurevm_console(void *self, struct davit_call *call, const char *id,
                     struct davit_sink *sink, davit_put_text *put,
                     struct davit_error *e);
+int azurevm_find(void *self, struct davit_call *call, const char *const *ids,
+                 size_t n_ids, struct davit_sink *sink, davit_put_done *done,
+                 struct davit_error *e);
 int azurevm_offers(void *self, struct davit_call *call, struct davit_sink *sink,
                    davit_put_offer *put, struct davit_error *e);
 

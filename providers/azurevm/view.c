@@ -101,6 +101,20 @@ static void phase_read(const json_t *vm, const json_t *view,
     }
 }
 
+/* Maintenance that redeploys it (the SDK's MaintenanceRedeployStatus). */
+static void leaving_read(const json_t *view, struct davit_machine *m,
+                         char *text, size_t size)
+{
+    const json_t *r = json_object_get(view, "maintenanceRedeployStatus");
+    const char *from = kit_json_text(r, "maintenanceWindowStartTime");
+    text[0] = '\0';
+    if (*from != '\0') {
+        snprintf(text, size, "Azure's maintenance begins at %.40s", from);
+        m->leaves_ms = kit_time_ms(from);
+    }
+    m->leaving = text;
+}
+
 const char *zone_number(const char *zone)
 {
     const char *dash = strrchr(zone, '-');
@@ -123,7 +137,7 @@ void vm_put(const struct op *op, const json_t *vm, const json_t *view,
 {
     const json_t *tags = json_object_get(vm, "tags");
     const char *type = kit_json_string(json_object_get(tags, TAG_TYPE));
-    char detail[300];
+    char detail[300], leaving[100];
     struct davit_machine m = {
         .size = sizeof m,
         .id = kit_json_text(vm, "name"),
@@ -136,5 +150,6 @@ void vm_put(const struct op *op, const json_t *vm, const json_t *view,
         .spot = strcasecmp(kit_json_text(vm, "properties.priority"), "Spot") ==
                 0};
     phase_read(vm, view, &m, detail, sizeof detail);
+    leaving_read(view, &m, leaving, sizeof leaving);
     put(sink, &m);
 }

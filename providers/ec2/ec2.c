@@ -14,6 +14,7 @@ struct op op_begin(struct ec2 *e, struct davit_call *call,
 static void ec2_close(void *self)
 {
     struct ec2 *e = self;
+    json_decref(e->events);
     kit_keep_done(&e->keep);
     aws_done(&e->aws);
     pthread_mutex_destroy(&e->lock);
@@ -45,6 +46,14 @@ static uint32_t ec2_settle_ms(void *self)
     return SETTLE_MS;
 }
 
+static int ec2_find(void *self, struct davit_call *call, const char *const *ids,
+                    size_t n_ids, struct davit_sink *sink, davit_put_done *done,
+                    struct davit_error *error)
+{
+    struct op op = op_begin(self, call, error);
+    return aws_instances_find(&op.a, ids, n_ids, sink, done);
+}
+
 static const char *const places[] = {"region", NULL};
 
 static struct davit_provider table = {
@@ -60,7 +69,8 @@ static struct davit_provider table = {
     .offers = ec2_offers,
     .settle_ms = ec2_settle_ms,
     .places = places,
-    .console = ec2_console};
+    .console = ec2_console,
+    .find = ec2_find};
 
 const struct davit_provider *davit_provider_v1(void)
 {

@@ -70,6 +70,9 @@ struct ec2 {
     size_t n_ended;
     struct kept held[HELD_MAX];
     size_t n_held;
+    json_t *events; /* events.c: id -> {why, at}; NULL: not asked yet */
+    int64_t events_ms;
+    bool events_told;
 };
 
 struct op { /* one running operation */
@@ -117,10 +120,15 @@ int instances_read(struct op *op, const char *request, each_instance *each,
 void ended_note(struct ec2 *e, const char *id);
 /* EC2 would not end it, for this reason: it is held for a while. */
 void held_note(struct ec2 *e, const char *id, const char *why);
-void instance_put(struct ec2 *e, const struct xml *i, struct davit_sink *sink,
-                  davit_put_machine *put);
+/* events: of events_read(), or NULL. */
+void instance_put(struct ec2 *e, const struct xml *i, const json_t *events,
+                  struct davit_sink *sink, davit_put_machine *put);
 int ec2_list(void *self, struct davit_call *call, struct davit_sink *sink,
              davit_put_machine *put, struct davit_error *error);
+
+/* events.c: id -> {"why", "at"} of those that AWS is going to stop, restart or
+ * retire, or whose host it finds broken; for json_decref(). */
+json_t *events_read(struct op *op);
 
 /* launch.c, end.c, offers.c, console.c */
 int ec2_launch(void *self, struct davit_call *call,

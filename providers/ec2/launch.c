@@ -25,7 +25,7 @@ struct came {
 static void came_one(void *arg, const struct xml *i)
 {
     struct came *c = arg;
-    instance_put(c->ec2, i, c->sink, c->put);
+    instance_put(c->ec2, i, NULL, c->sink, c->put);
     c->n++;
 }
 

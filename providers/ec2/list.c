@@ -75,8 +75,8 @@ static void held_read(struct ec2 *e, const char *id, char *ret, size_t size)
     pthread_mutex_unlock(&e->lock);
 }
 
-void instance_put(struct ec2 *e, const struct xml *i, struct davit_sink *sink,
-                  davit_put_machine *put)
+void instance_put(struct ec2 *e, const struct xml *i, const json_t *events,
+                  struct davit_sink *sink, davit_put_machine *put)
 {
     char held[200];
     const char *state = xml_text(i, "instanceState/name");
@@ -107,6 +107,8 @@ void instance_put(struct ec2 *e, const struct xml *i, struct davit_sink *sink,
     }
     held_read(e, m.id, held, sizeof held);
     m.held = held;
+    m.leaving = kit_json_text(json_object_get(events, m.id), "why");
+    m.leaves_ms = kit_json_int(json_object_get(events, m.id), "at", 0);
     if (m.id[0] != '\0')
         put(sink, &m);
 }
@@ -175,6 +177,7 @@ struct listing {
     struct davit_sink *sink;
     davit_put_machine *put;
     int64_t now_ms;
+    json_t *events;
 };
 
 static void list_one(void *arg, const struct xml *i)
@@ -184,7 +187,7 @@ static void list_one(void *arg, const struct xml *i)
     if (strcmp(xml_text(i, "instanceState/name"), "terminated") == 0 &&
         (l->now_ms - at > FAILED_MS || ended(l->e, xml_text(i, "instanceId"))))
         return;
-    instance_put(l->e, i, l->sink, l->put);
+    instance_put(l->e, i, l->events, l->sink, l->put);
 }
 
 int ec2_list(void *self, struct davit_call *call, struct davit_sink *sink,
@@ -192,6 +195,8 @@ int ec2_list(void *self, struct davit_call *call, struct davit_sink *sink,
 {
     struct ec2 *e = self;
     struct op op = op_begin(e, call, error);
-    struct listing l = {e, sink, put, op.a.server_ms};
-    return instances_read(&op, NULL, list_one, &l);
+    struct listing l = {e, sink, put, op.a.server_ms, events_read(&op)};
+    int st = instances_read(&op, NULL, list_one, &l);
+    json_decref(l.events);
+    return st;
 }

@@ -159,6 +159,14 @@ static int eks_open(const struct davit_host *host,
     return st;
 }
 
+static int eks_find(void *self, struct davit_call *call, const char *const *ids,
+                    size_t n_ids, struct davit_sink *sink, davit_put_done *done,
+                    struct davit_error *error)
+{
+    struct op op = op_begin(self, call, error);
+    return aws_instances_find(&op.a, ids, n_ids, sink, done);
+}
+
 static const char *const places[] = {"cluster", "region", NULL};
 
 static struct davit_provider table = {.size = sizeof table,
@@ -172,7 +180,8 @@ static struct davit_provider table = {.size = sizeof table,
                                       .terminate = eks_terminate,
                                       .offers = eks_offers,
                                       .places = places,
-                                      .launch_most = LAUNCH_MAX};
+                                      .launch_most = LAUNCH_MAX,
+                                      .find = eks_find};
 
 const struct davit_provider *davit_provider_v1(void)
 {

@@ -1,5 +1,6 @@
 /*
- * end.c - instances.delete, one call for each; the zone is in the id.
+ * end.c - instances.delete, one call for each; the zone is in the id.  And
+ * instances.get, for those that a list lacks.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,4 +43,26 @@ int gce_terminate(void *self, struct davit_call *call, const char *const *ids,
             worst = s;
     }
     return worst;
+}
+
+int gce_find(void *self, struct davit_call *call, const char *const *ids,
+             size_t n_ids, struct davit_sink *sink, davit_put_done *done,
+             struct davit_error *e)
+{
+    struct gce *g = self;
+    for (size_t i = 0; i < n_ids; i++) {
+        char zone[64];
+        const char *slash = strchr(ids[i], '/');
+        if (!slash || (size_t)(slash - ids[i]) >= sizeof zone)
+            continue;
+        snprintf(zone, sizeof zone, "%.*s", (int)(slash - ids[i]), ids[i]);
+        if (!name_plain(zone) || !name_plain(slash + 1))
+            continue;
+        int s = gcp_instance_find(&g->gcp, call, g->url, g->project, zone,
+                                  slash + 1, e);
+        if (s != DAVIT_OK && s != DAVIT_NOT_FOUND)
+            return s; /* so it would be with the others */
+        done(sink, ids[i], s);
+    }
+    return DAVIT_OK;
 }

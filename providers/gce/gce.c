@@ -44,7 +44,8 @@ static struct davit_provider table = {
     .terminate = gce_terminate,
     .offers = gce_offers,
     .places = places,
-    .console = gce_console};
+    .console = gce_console,
+    .find = gce_find};
 
 const struct davit_provider *davit_provider_v1(void)
 {

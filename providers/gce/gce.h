@@ -109,6 +109,9 @@ int gce_launch(void *self, struct davit_call *call,
 int gce_terminate(void *self, struct davit_call *call, const char *const *ids,
                   size_t n_ids, struct davit_sink *sink, davit_put_done *done,
                   struct davit_error *e);
+int gce_find(void *self, struct davit_call *call, const char *const *ids,
+             size_t n_ids, struct davit_sink *sink, davit_put_done *done,
+             struct davit_error *e);
 int gce_offers(void *self, struct davit_call *call, struct davit_sink *sink,
                davit_put_offer *put, struct davit_error *e);
 int gce_console(void *self, struct davit_call *call, const char *id,

@@ -37,6 +37,31 @@ static enum davit_phase phase(const char *status)
     return DAVIT_STOPPING;
 }
 
+/* Maintenance that ends it: what has GPUs, and spot, is not moved (the discovery
+ * document's UpcomingMaintenance; onHostMaintenance).  One in repair is down. */
+static void leaving_read(const json_t *i, struct davit_machine *m, char *text,
+                         size_t size)
+{
+    const json_t *u = kit_json_at(i, "resourceStatus.upcomingMaintenance");
+    const json_t *why = json_array_get(json_object_get(u, "maintenanceReasons"),
+                                       0);
+    const char *status = kit_json_text(u, "maintenanceStatus");
+    bool moves = strcmp(kit_json_text(i, "scheduling.onHostMaintenance"),
+                        "MIGRATE") == 0;
+    text[0] = '\0';
+    if (strcmp(kit_json_text(i, "status"), "REPAIRING") == 0) {
+        snprintf(text, size, "Compute Engine repairs it");
+    } else if (!moves && (strcmp(status, "PENDING") == 0 ||
+                          strcmp(status, "ONGOING") == 0)) {
+        const char *from = kit_json_text(u, "windowStartTime");
+        snprintf(text, size, "Compute Engine's maintenance %s%.40s%s%.40s",
+                 *from != '\0' ? "at " : "", from, why ? ": " : "",
+                 kit_json_string(why));
+        m->leaves_ms = strcmp(status, "PENDING") == 0 ? kit_time_ms(from) : 0;
+    }
+    m->leaving = text;
+}
+
 static void instance_put(const json_t *i, struct davit_sink *sink,
                          davit_put_machine *put)
 {
@@ -45,7 +70,7 @@ static void instance_put(const json_t *i, struct davit_sink *sink,
                                        0);
     const char *status = kit_json_text(i, "status");
     const char *zone = last_part(kit_json_text(i, "zone"));
-    char id[128], type[64], request[64], detail[80];
+    char id[128], type[64], request[64], detail[80], leaving[160];
     snprintf(id, sizeof id, "%.60s/%.63s", zone, kit_json_text(i, "name"));
     label_read(kit_json_string(json_object_get(labels, LABEL_TYPE)), type,
                sizeof type);
@@ -64,6 +89,7 @@ static void instance_put(const json_t *i, struct davit_sink *sink,
                        "SPOT") == 0,
         .failure = DAVIT_RETRY,
         .detail = phase(status) == DAVIT_FAILED ? detail : NULL};
+    leaving_read(i, &m, leaving, sizeof leaving);
     if (kit_json_text(i, "name")[0] != '\0')
         put(sink, &m);
 }
@@ -105,7 +131,8 @@ int gce_list(void *self, struct davit_call *call, struct davit_sink *sink,
 {
     static const char fields[] =
         "items(instances(name,zone,status,labels,networkInterfaces/networkIP,"
-        "scheduling/provisioningModel),warning),nextPageToken,warning";
+        "scheduling(provisioningModel,onHostMaintenance),"
+        "resourceStatus/upcomingMaintenance),warning),nextPageToken,warning";
     struct op op = {self, call, e};
     char label[NAME_SIZE];
     char next[512] = "";

@@ -2,6 +2,9 @@
  * end.c - ends exactly the machines named, by deleteInstances, which lowers
  * the group's target by as many; resize would let Google choose which.
  *
+ * What a list lacks is asked for by instances.get, in the zones of the groups that
+ * its name points to.
+ *
  * An id is looked for in the groups its name points to first, then in the
  * others; one that no group has is gone.
  */
@@ -206,4 +209,39 @@ int gke_terminate(void *self, struct davit_call *call, const char *const *ids,
     members_done(&x.members);
     pools_done(&x.groups);
     return worst;
+}
+
+/* In each zone where it could be; *ret_asked: there is one. */
+static int find_one(struct op *op, const struct groups *gs, const char *id,
+                    bool *ret_asked)
+{
+    int s = DAVIT_NOT_FOUND;
+    *ret_asked = false;
+    for (size_t k = 0; k < gs->n && s == DAVIT_NOT_FOUND; k++) {
+        if (!name_likely(id, gs->v[k].name))
+            continue;
+        *ret_asked = true;
+        s = gcp_instance_find(&op->g->gcp, op->call, op->g->compute_url,
+                              gs->v[k].project, gs->v[k].zone, id, op->e);
+    }
+    return s;
+}
+
+int gke_find(void *self, struct davit_call *call, const char *const *ids,
+             size_t n_ids, struct davit_sink *sink, davit_put_done *done,
+             struct davit_error *e)
+{
+    struct op op = {self, call, e};
+    struct groups gs = {.n = 0};
+    int s = pools_get(&op, POOLS_DEED_MS, &gs);
+    for (size_t i = 0; s == DAVIT_OK && i < n_ids; i++) {
+        bool asked;
+        int one = find_one(&op, &gs, ids[i], &asked);
+        if (asked && (one == DAVIT_OK || one == DAVIT_NOT_FOUND))
+            done(sink, ids[i], one);
+        else if (asked)
+            s = one;
+    }
+    pools_done(&gs);
+    return s;
 }

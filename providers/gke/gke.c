@@ -60,7 +60,8 @@ static struct davit_provider gke = {.size = sizeof gke,
                                     .offers = gke_offers,
                                     .settle_ms = gke_settle_ms,
                                     .places = places,
-                                    .launch_most = LAUNCH_MAX};
+                                    .launch_most = LAUNCH_MAX,
+                                    .find = gke_find};
 
 const struct davit_provider *davit_provider_v1(void)
 {

@@ -148,6 +148,9 @@ int gke_launch(void *self, struct davit_call *call,
 int gke_terminate(void *self, struct davit_call *call, const char *const *ids,
                   size_t n_ids, struct davit_sink *sink, davit_put_done *done,
                   struct davit_error *e);
+int gke_find(void *self, struct davit_call *call, const char *const *ids,
+             size_t n_ids, struct davit_sink *sink, davit_put_done *done,
+             struct davit_error *e);
 int gke_offers(void *self, struct davit_call *call, struct davit_sink *sink,
                davit_put_offer *put, struct davit_error *e);
 

@@ -39,10 +39,10 @@ static const char *text(const json_t *j, const char *key, const char *other)
 
 static struct call *call_of(struct provider *p, const json_t *want)
 {
-    static const char *const names[] = {"list", "launch", "terminate",
-                                        "offers"};
+    static const char *const names[] = {"list", "launch", "terminate", "offers",
+                                        "find"};
     int op = 0;
-    while (op < 3 && strcmp(names[op], text(want, "op", "")) != 0)
+    while (op < 4 && strcmp(names[op], text(want, "op", "")) != 0)
         op++;
     struct call *c = call_new(p, (enum call_op)op, 1);
     json_t *ids = json_object_get(want, "ids");
@@ -74,12 +74,13 @@ static json_t *answer(const struct call *c)
         const struct call_machine *m = &c->machines.v[i];
         json_array_append_new(
             machines,
-            json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b}",
-                      "id", m->id, "request", m->request_id, "type", m->type,
-                      "zone", m->zone, "address", m->address, "phase",
-                      phases[m->phase], "failure", status_name(m->failure),
-                      "detail", m->detail, "held", m->held, "spot",
-                      (int)m->spot));
+            json_pack(
+                "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:b}",
+                "id", m->id, "request", m->request_id, "type", m->type, "zone",
+                m->zone, "address", m->address, "phase", phases[m->phase],
+                "failure", status_name(m->failure), "detail", m->detail, "held",
+                m->held, "leaving", m->leaving, "leaves_ms",
+                (json_int_t)m->leaves_ms, "spot", (int)m->spot));
     }
     for (uint32_t i = 0; i < c->offers.n; i++) {
         const struct call_offer *o = &c->offers.v[i];

@@ -178,18 +178,19 @@ static uint32_t rig_settle(void *self)
 }
 
 static const struct davit_kv rig_options[] = {{0}};
-static const struct davit_provider rig_provider = {.size = sizeof rig_provider,
-                                                   .launch_most = 6,
-                                                   .name = "rig",
-                                                   .version = "1",
-                                                   .caps = DAVIT_CAP_SPOT,
-                                                   .options = rig_options,
-                                                   .open = rig_open,
-                                                   .close = rig_close,
-                                                   .list = rig_list,
-                                                   .launch = rig_launch,
-                                                   .terminate = rig_terminate,
-                                                   .settle_ms = rig_settle};
+/* A test may give it find(). */
+static struct davit_provider rig_provider = {.size = sizeof rig_provider,
+                                             .launch_most = 6,
+                                             .name = "rig",
+                                             .version = "1",
+                                             .caps = DAVIT_CAP_SPOT,
+                                             .options = rig_options,
+                                             .open = rig_open,
+                                             .close = rig_close,
+                                             .list = rig_list,
+                                             .launch = rig_launch,
+                                             .terminate = rig_terminate,
+                                             .settle_ms = rig_settle};
 
 /* ---- demand sources: their jobs are not run either */
 

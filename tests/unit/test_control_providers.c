@@ -186,6 +186,162 @@ static void test_a_wave_is_believed(void **state)
     assert_int_equal(m[5]->state, STATE_READY);
 }
 
+/* ---- a second witness: the cloud, asked for each by its id */
+
+static void find_is_there(bool there)
+{
+    rig_provider.find = there ? rig_terminate : NULL;
+}
+
+static int stop_finding(void **state)
+{
+    find_is_there(false);
+    return stop(state);
+}
+
+static struct call *find_sent(uint32_t n)
+{
+    struct call *c = (struct call *)rig_job();
+
+    assert_int_equal(c->op, CALL_FIND);
+    assert_int_equal(c->n_ids, n);
+    return c;
+}
+
+static void found(struct call *c, enum status each, enum status s)
+{
+    c->done = ARENA_ARRAY(&c->arena, enum status, c->n_ids);
+    for (uint32_t i = 0; i < c->n_ids; i++)
+        c->done[i] = each;
+    c->status = s;
+    providers_fold(&rig.providers, &c->job.mail);
+}
+
+static void machines_of(const char *const *ids, struct machine **m, int n)
+{
+    for (int i = 0; i < n; i++)
+        m[i] = rig_machine(ids[i] + 2, STATE_READY, ids[i]);
+    find_is_there(true);
+    rig_pass(RIG_SETTLE_MS);
+    list(ids, (uint32_t)n);
+    rig_pass(RIG_SETTLE_MS);
+}
+
+/* All of them are gone, by their ids: within two lists, a second apart, and not
+ * in ten minutes. */
+static void test_a_wave_by_ids(void **state)
+{
+    const char *ids[] = {"i-0", "i-1", "i-2", "i-3", "i-4", "i-5"};
+    struct machine *m[6];
+    int64_t at;
+
+    (void)state;
+    machines_of(ids, m, 6);
+    list(ids, 2);
+    assert_false(provider_is_read(rig_site()));
+    found(find_sent(4), ST_NOT_FOUND, ST_OK);
+    assert_true(rig_emitted("list.checked"));
+    at = rig_now_ms;
+    rig_pass(10);
+    listed(list_sent(), ids, 2);
+    assert_true(provider_is_read(rig_site()));
+    rig_pass(1000);
+    listed(list_sent(), ids, 2);
+    assert_int_equal(m[5]->state, STATE_GONE);
+    assert_int_equal(m[1]->state, STATE_READY);
+    assert_true(rig_now_ms - at < 5000);
+    assert_int_equal(rig.n_jobs, 0);
+}
+
+/* They are there, by their ids: however long lists lack them, they are not gone;
+ * each is asked for once a minute. */
+static void test_a_broken_list_by_ids(void **state)
+{
+    const char *ids[] = {"i-0", "i-1", "i-2", "i-3", "i-4", "i-5"};
+    struct machine *m[6];
+
+    (void)state;
+    machines_of(ids, m, 6);
+    for (int i = 0; i < 60; i++) {
+        list(ids, 2);
+        if (i % 2 == 0)
+            found(find_sent(4), ST_OK, ST_OK);
+    }
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(m[i]->state, STATE_READY);
+    assert_int_equal(rig.n_jobs, 0);
+}
+
+/* Whose answer is none, or about something else, says nothing: the list is
+ * doubted for its ten minutes. */
+static void test_no_word_by_ids(void **state)
+{
+    const char *ids[] = {"i-0", "i-1", "i-2", "i-3", "i-4", "i-5"};
+    struct machine *m[6];
+
+    (void)state;
+    machines_of(ids, m, 6);
+    for (int i = 0; i < 10; i++) {
+        list(ids, 2);
+        if (i % 2 == 0)
+            found(find_sent(4), ST_RETRY, ST_NOT_FOUND);
+        assert_false(provider_is_read(rig_site()));
+    }
+    assert_int_equal(m[5]->state, STATE_READY);
+}
+
+/* One that is missing alone is asked for, too: the list is wrong, or else it is
+ * settled at once.  One so new that nobody may know it is not. */
+static void test_one_by_its_id(void **state)
+{
+    const char *ids[] = {"i-0", "i-1", "i-2"};
+    struct machine *m[3], *new;
+
+    (void)state;
+    machines_of(ids, m, 3);
+    list(ids, 2);
+    found(find_sent(1), ST_OK, ST_OK);
+    for (int i = 0; i < 2; i++)
+        list(ids, 2);
+    found(find_sent(1), ST_OK, ST_OK);
+    assert_int_equal(m[2]->state, STATE_READY);
+    list(ids, 2);
+    list(ids, 2);
+    found(find_sent(1), ST_NOT_FOUND, ST_OK);
+    rig_pass(10);
+    listed(list_sent(), ids, 2);
+    rig_pass(1000);
+    listed(list_sent(), ids, 2);
+    assert_int_equal(m[2]->state, STATE_GONE);
+    new = rig_machine("new", STATE_READY, "i-9");
+    list((const char *[]){"i-0", "i-1", "i-9"}, 3);
+    new->created_ms = rig.env.now_ms + 40000 - RIG_SETTLE_MS + 1;
+    list(ids, 2);
+    assert_int_equal(rig.n_jobs, 0);
+}
+
+/* What the cloud says of a machine's end in a list: it leaves, and stays after
+ * all; a demand source that knows nothing of it changes nothing. */
+static void test_leaving_by_the_list(void **state)
+{
+    struct machine *m = rig_machine("m", STATE_READY, "i-1");
+    struct call *c;
+
+    (void)state;
+    rig_pass(40000);
+    c = list_sent();
+    VEC_PUSH(&c->arena, &c->machines, running("i-1"));
+    c->machines.v[0].leaving = "maintenance";
+    c->machines.v[0].leaves_ms = 77;
+    listed(c, NULL, 0);
+    assert_true(m->maybe.leaving && m->maybe.leaves_ms == 77);
+    assert_true(rig_emitted("node.leaving"));
+    assert_true(rig.env.news);
+    list((const char *[]){"i-1"}, 1);
+    assert_false(m->maybe.leaving);
+    assert_true(rig_emitted("node.stays"));
+}
+
 /* A source that was not read since is no witness: it fell silent before. */
 static void test_an_old_view_is_no_witness(void **state)
 {
@@ -424,6 +580,15 @@ int main(void)
         TEST(test_provider_was_renamed),
         TEST(test_short_list),
         TEST(test_a_wave_is_believed),
+        cmocka_unit_test_setup_teardown(test_a_wave_by_ids, start,
+                                        stop_finding),
+        cmocka_unit_test_setup_teardown(test_a_broken_list_by_ids, start,
+                                        stop_finding),
+        cmocka_unit_test_setup_teardown(test_no_word_by_ids, start,
+                                        stop_finding),
+        cmocka_unit_test_setup_teardown(test_one_by_its_id, start,
+                                        stop_finding),
+        TEST(test_leaving_by_the_list),
         TEST(test_an_old_view_is_no_witness),
         TEST(test_lost_after_two_lists),
         TEST(test_failed_list_says_nothing),

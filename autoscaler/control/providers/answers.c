@@ -214,7 +214,8 @@ static void answer(struct providers *p, struct provider_state *s,
 static const char *const op_names[] = {[CALL_LIST] = "list",
                                        [CALL_LAUNCH] = "launch",
                                        [CALL_TERMINATE] = "terminate",
-                                       [CALL_OFFERS] = "offers"};
+                                       [CALL_OFFERS] = "offers",
+                                       [CALL_FIND] = "find"};
 
 static void call_count(struct providers *p, const struct call *call)
 {
@@ -248,6 +249,8 @@ void providers_fold(struct providers *p, struct mail *mail)
         p->env->news = true; /* offers and a good list tell themselves */
     if (call->op == CALL_LAUNCH || call->op == CALL_TERMINATE)
         answer(p, s, call, was.overdue);
+    else if (call->op == CALL_FIND)
+        finds_answered(p, s, call);
     else if (was.overdue)
         ; /* another one was asked since, and tells more */
     else if (s && call->op == CALL_LIST)

@@ -186,7 +186,8 @@ void calls_cancel_reads(struct providers *p)
     for (uint32_t i = 0; i < p->calls.n; i++) {
         struct call *call = p->calls.v[i].call;
 
-        if (call->op == CALL_LIST || call->op == CALL_OFFERS)
+        if (call->op == CALL_LIST || call->op == CALL_OFFERS ||
+            call->op == CALL_FIND)
             atomic_store(&call->cancel, true);
     }
 }

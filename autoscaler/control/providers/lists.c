@@ -165,11 +165,13 @@ static bool is_missing(const struct provider_state *s, const struct machine *m)
     return m->seen_ms != s->told_ms && strcmp(m->provider, s->conf->name) == 0;
 }
 
-/* The demand source, read since, has its node as dead: two witnesses agree. */
+/* Two witnesses agree: the demand source, read since, has its node as dead, or
+ * its cloud, asked for it by its id, says that it is no more. */
 static bool seen_dead(const struct providers *p, const struct provider_state *s,
                       const struct machine *m)
 {
-    return m->maybe.dead && p->ledger->source_read_ms >= s->told_ms - FRESH_MS;
+    return m->maybe.lost || (m->maybe.dead && p->ledger->source_read_ms >=
+                                                  s->told_ms - FRESH_MS);
 }
 
 static bool is_doubtful(const struct providers *p,
@@ -228,18 +230,31 @@ static bool seen_alive(const struct providers *p, const struct machine *m)
            p->env->now_ms - p->ledger->source_read_ms < ALIVE_FRESH_MS;
 }
 
-static void all_missed(struct providers *p, struct provider_state *s,
-                       int64_t list_begun_ms, enum belief belief)
+/* How long it must be missing: not at all when its cloud says by its id that it
+ * is gone; longer than a list may lag when it is seen alive. */
+static int64_t missing_least_ms(const struct providers *p,
+                                const struct provider_state *s,
+                                const struct machine *m)
 {
     int64_t settle = provider_settle_ms(s->provider);
 
+    if (m->maybe.lost)
+        return 0;
+    return seen_alive(p, m) && settle < SHORT_MS ? SHORT_MS : settle;
+}
+
+static void all_missed(struct providers *p, struct provider_state *s,
+                       int64_t list_begun_ms, enum belief belief)
+{
     for (uint32_t i = 0; i < p->ledger->fleet.n; i++) {
         struct machine *m = p->ledger->fleet.v[i];
 
+        /* The cloud's word on the machine itself weighs more than its list;
+         * a person's weighs most. */
+        if (find_has(p, m) && !s->short_believed)
+            continue;
         if (is_missing(s, m) && (belief == BELIEVED || !is_doubtful(p, s, m)))
-            machine_missed(
-                p, m, list_begun_ms,
-                seen_alive(p, m) && settle < SHORT_MS ? SHORT_MS : settle);
+            machine_missed(p, m, list_begun_ms, missing_least_ms(p, s, m));
     }
 }
 
@@ -283,6 +298,7 @@ void provider_listed(struct providers *p, struct provider_state *s,
     all_seen(p, s, call);
     s->machines = call->machines.n;
     s->told_ms = p->env->now_ms;
+    finds_ask(p, s);
     belief = list_judge(p, s);
     if (belief == DOUBTED) {
         err_set(&short_list, ST_RETRY,

@@ -473,6 +473,30 @@ static void held_seen(struct providers *p, struct machine *m,
     fleet_touch(&p->ledger->fleet, m);
 }
 
+/* Its cloud says that it will take, stop or restart it: its work goes elsewhere in
+ * time.  It may take that back as long as nothing was drained. */
+static void leaving_seen(struct providers *p, struct machine *m,
+                         const struct call_machine *cm)
+{
+    bool leaving = cm->leaving && *cm->leaving;
+
+    if (m->maybe.expires || m->state >= STATE_STOPPING)
+        return;
+    if (leaving && m->maybe.noticed)
+        m->maybe.leaves_ms = cm->leaves_ms;
+    if (leaving == m->maybe.noticed || (!leaving && m->drain_accepted))
+        return;
+    m->maybe.noticed = m->maybe.leaving = leaving;
+    m->maybe.leaves_ms = leaving ? cm->leaves_ms : 0;
+    if (!leaving && m->state == STATE_DRAINING && m->why == REASON_END_TAKEN)
+        machine_to(p->ledger, m, STATE_READY);
+    fleet_touch(&p->ledger->fleet, m);
+    p->env->news = true;
+    emit(p->env, leaving ? "node.leaving" : "node.stays", m->id,
+         reason_code(REASON_END_TAKEN), "%s%s%s", m->type,
+         leaving ? ": " : " stays after all", leaving ? cm->leaving : "");
+}
+
 void machine_seen(struct providers *p, const struct provider_state *s,
                   const struct call_machine *cm, bool listed,
                   struct unmatched *rest)
@@ -483,11 +507,14 @@ void machine_seen(struct providers *p, const struct provider_state *s,
         return;
     if (listed)
         m->seen_ms = p->env->now_ms;
-    m->maybe.missing_ms = 0;
+    m->maybe.missing_ms = m->maybe.sought_ms = m->maybe.found_ms = 0;
+    m->maybe.lost = false;
     m->maybe.given_up = m->maybe.doubt = false;
     launch_seen(p, m, cm);
     type_seen(p, m, cm);
     held_seen(p, m, cm);
+    if (listed)
+        leaving_seen(p, m, cm);
     way_seen(p, m, cm);
     /* Also one that is ending already: its launch did work, and it is on the
      * bill until a list lacks it. */

@@ -155,6 +155,15 @@ void provider_listed(struct providers *p, struct provider_state *s,
 void list_hangs(struct providers *p, struct provider_state *s);
 void offers_hang(struct providers *p, struct provider_state *s);
 
+/* ---- finds.c: machines that a list lacks are asked for by their ids */
+/* Those that its last list lacks, and that were not asked for lately. */
+void finds_ask(struct providers *p, struct provider_state *s);
+/* s: NULL for settings that are others now. */
+void finds_answered(struct providers *p, struct provider_state *s,
+                    const struct call *call);
+/* Its cloud has it by its id, of late. */
+bool find_has(const struct providers *p, const struct machine *m);
+
 /* ---- offers.c */
 /* It was opened: a plan without its zones, prices and taints could buy what it
  * would not buy a moment later. */

@@ -230,8 +230,8 @@ static void notice_seen(struct sources *s, struct machine *m,
 {
     bool leaving = n->leaving && *n->leaving;
 
-    if (m->maybe.expires)
-        return; /* it leaves anyway (observe.c) */
+    if (m->maybe.expires || m->maybe.noticed)
+        return; /* it leaves anyway (observe.c, machines.c) */
     if (leaving == m->maybe.leaving || (!leaving && m->drain_accepted))
         return;
     m->maybe.leaving = leaving;

@@ -108,6 +108,11 @@ int aws_json(struct aws_op *op, enum aws_service s, const char *path,
 int aws_json_call(struct aws_op *op, enum aws_service s, const char *target,
                   const json_t *body, json_t **ret);
 
+/* instances.c: EC2's word on each of these; done(): OK, or NOT_FOUND for one that
+ * is not there or has ended.  Those it says nothing of are not reported. */
+int aws_instances_find(struct aws_op *op, const char *const *ids, size_t n_ids,
+                       struct davit_sink *sink, davit_put_done *done);
+
 /* identity.c: a request by which AWS tells whoever sends it who we are, as
  * {"url", "method", "headers": [{"key", "value"}]}; url_form has "{region}" in
  * it, `bound` is a header that the signature covers.  For json_decref(). */

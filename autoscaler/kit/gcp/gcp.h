@@ -50,6 +50,14 @@ int gcp_error_list(const json_t *errors, struct davit_error *e);
 /* Of a container operation that is done. */
 int gcp_error_operation(const json_t *operation, struct davit_error *e);
 
+/* ---- instances.c */
+
+/* Compute Engine's word on one instance: OK, or NOT_FOUND; RETRY for a 404 that
+ * speaks of something else. */
+int gcp_instance_find(struct gcp *g, struct davit_call *call, const char *url,
+                      const char *project, const char *zone, const char *name,
+                      struct davit_error *e);
+
 /* ---- quota.c */
 
 struct gcp_place {

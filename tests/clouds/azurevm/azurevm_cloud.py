@@ -73,6 +73,7 @@ class Cloud:
         self.short = {}                  # zone -> (how many can still be had, its code, "sync" or "later")
         self.quota = None                # how many machines there may be
         self.group_only = False          # the token may not read the subscription
+        self.hidden = []                 # names that the group's list lacks
         self.unseen = []                 # names that the subscription's list lacks
         self.remaining = 800             # lists that the limit still allows
         self.restricted = []             # zones that this subscription may not use
@@ -284,7 +285,7 @@ class Cloud:
             elif "$expand" in query:
                 raise Refused(400, "InvalidParameter", "$expand can only be specified if a valid $filter option is specified")
             elif method == "GET":
-                got = self.paged(host, path, query, [self.view(v) for v in self.vms.values()])
+                got = self.paged(host, path, query, [self.view(v) for v in self.vms.values() if v.name not in self.hidden])
         elif method == "GET" and self.group_only:
             raise Refused(403, "AuthorizationFailed", "The client does not have authorization to perform action "
                           "'Microsoft.Compute/virtualMachines/read' over scope '/subscriptions/...'")

@@ -97,6 +97,12 @@ def test_the_subnet_with_most_addresses(cloud, drives):
     assert cloud.instances()[m["id"]]["subnet"] == a
 
 
+def test_a_part_of_a_card(cloud, drives):
+    """G6f: Count 0, LogicalGpuCount 1, as DescribeInstanceTypes has it."""
+    [o] = drives(types=typed("key: k", ", resources: {CPU: 2, GPU: 1}", "g6f.large")).call("offers")["offers"]
+    assert o["resources"]["GPU"] == 1, o
+
+
 @pytest.mark.parametrize("code, status", [
     ("AuthFailure.ServiceLinkedRoleCreationNotPermitted", "INVALID"), ("AuthFailure", "AUTH"), ("OperationNotPermitted", "INVALID"),
     ("ReservationCapacityExceeded", "STOCKOUT")])

@@ -4,6 +4,7 @@ that AWS itself ended."""
 import base64
 import re
 import time
+import xml.etree.ElementTree as ET
 
 SIGNED = ("X-Amz-", "Signature")
 
@@ -18,6 +19,9 @@ class Runs:
         self.reasons = {}   # id -> (code, text)
         self.protected = set()  # ids
         self.free = {}      # subnet -> addresses left, as DescribeSubnets tells
+        self.hidden = set() # ids that lists lack, though they are there
+        self.events = {}    # id -> (code, description, notBefore), as DescribeInstanceStatus has it
+        self.impaired = set()  # ids whose host fails AWS's check
         self.blocks = {}    # capacity block -> instances left
 
     @staticmethod
@@ -108,7 +112,11 @@ class Runs:
             for i in re.findall(rb"<instanceId>([^<]*)<", out):
                 self.born.setdefault(i.decode(), time.time())
             return status, out
+        if action == "DescribeInstanceStatus":
+            return status, self.statuses(form).encode()
         text = out.decode()
+        if self.hidden and "InstanceId.1" not in form:
+            text = self.shown(text)
         if self.lag:
             def shown(m):
                 i = re.search(r"<instanceId>([^<]*)<", m.group(0))
@@ -119,6 +127,32 @@ class Runs:
             text = re.sub(rf"<stateReason>{apart}</stateReason>({apart}<instanceId>{i}</instanceId>)",
                           rf"<stateReason><code>{code}</code><message>{why}</message></stateReason>\g<1>", text, flags=re.S)
         return status, text.encode()
+
+    def shown(self, text):
+        """A list without those that are hidden."""
+        ns = re.search(r'xmlns="([^"]*)"', text).group(1)
+        ET.register_namespace("", ns)
+        root = ET.fromstring(text)
+        for of in root.iter(f"{{{ns}}}instancesSet"):
+            for i in [i for i in of if i.findtext(f"{{{ns}}}instanceId") in self.hidden]:
+                of.remove(i)
+        return ET.tostring(root, encoding="unicode")
+
+    def statuses(self, form):
+        """DescribeInstanceStatus by the filters that are used here (botocore's model has the shape)."""
+        name = form["Filter.1.Name"]
+        values = {v for k, v in form.items() if k.startswith("Filter.1.Value.")}
+        items = ""
+        for i in sorted(self.billed()):
+            code, text, at = self.events.get(i, ("", "", ""))
+            bad = i in self.impaired
+            if (name == "event.code" and code not in values) or (name == "system-status.status" and not (bad and "impaired" in values)):
+                continue
+            event = code and f"<eventsSet><item><code>{code}</code><description>{text}</description><notBefore>{at}</notBefore></item></eventsSet>"
+            items += (f"<item><instanceId>{i}</instanceId><instanceState><code>16</code><name>running</name></instanceState>{event}"
+                      f"<systemStatus><status>{'impaired' if bad else 'ok'}</status></systemStatus></item>")
+        return ('<DescribeInstanceStatusResponse xmlns="http://ec2.amazonaws.com/doc/2016-11-15/"><requestId>r</requestId>'
+                f"<instanceStatusSet>{items}</instanceStatusSet></DescribeInstanceStatusResponse>")
 
     def billed(self):
         got = {}

@@ -279,6 +279,8 @@ class Cloud:
             text = body.decode()
             for g in self.want:
                 text = re.sub(rf"<AutoScalingGroupName>{re.escape(g)}</AutoScalingGroupName>.*?<DesiredCapacity>\d+<", wanted, text, flags=re.S)
+            for i in self.runs.hidden:
+                text = re.sub(rf"<member>(?:(?!</?member>).)*<InstanceId>{i}</InstanceId>(?:(?!<member>|</Instances>).)*", "", text, flags=re.S)
             for i in self.retained:
                 text = re.sub(rf"<member>((?:(?!</?member>).)*<InstanceId>{i}</InstanceId>(?:(?!</?member>).)*<LifecycleState>)\w+(<)", r"<member>\1Terminating:Retained\2", text, flags=re.S)
                 text = re.sub(rf"<member>((?:(?!</?member>).)*<LifecycleState>)\w+(</LifecycleState>(?:(?!</?member>).)*<InstanceId>{i}<)", r"<member>\1Terminating:Retained\2", text, flags=re.S)
@@ -498,7 +500,7 @@ class Gate(http.server.BaseHTTPRequestHandler):
             status, out, h = 200, CLOUD.runs.known(form), {"Content-Type": "text/xml"}
         else:
             status, out, h = CLOUD.moto.forward(self.command, self.path, headers, body)
-        if action in ("RunInstances", "DescribeInstances", "DescribeSubnets"):
+        if action in ("RunInstances", "DescribeInstances", "DescribeSubnets", "DescribeInstanceStatus"):
             status, out = CLOUD.runs.after(action, form, status, out)
         if action.startswith("AssumeRole") and status == 200:
             CLOUD.learn(out)
@@ -599,6 +601,22 @@ class Gate(http.server.BaseHTTPRequestHandler):
     def ctl_untag_list(self, ids):
         """A list by tag does not show these yet."""
         CLOUD.ec2.delete_tags(Resources=ids, Tags=[{"Key": "davit-cluster"}])
+
+    def ctl_hide(self, ids):
+        """Lists lack these, and no others; asked for by their ids they are there."""
+        CLOUD.runs.hidden = set(ids)
+
+    def ctl_take(self, ids, pool=None):
+        """AWS ends spot instances; a group's target is lowered with them."""
+        for i in ids if pool else ():
+            CLOUD.asg.terminate_instance_in_auto_scaling_group(InstanceId=i, ShouldDecrementDesiredCapacity=True)
+            CLOUD.want.pop(CLOUD.pools[pool], None)
+        CLOUD.ec2.terminate_instances(InstanceIds=ids)
+        for i in ids:
+            CLOUD.runs.reasons[i] = ("Server.SpotInstanceTermination", "Server.SpotInstanceTermination: Spot instance termination")
+
+    def ctl_events(self, of, impaired=()):
+        CLOUD.runs.events, CLOUD.runs.impaired = of, set(impaired)
 
     def ctl_blocks(self, of):
         """Capacity Blocks: {id: instances left}"""

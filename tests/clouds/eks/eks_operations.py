@@ -14,6 +14,7 @@ OPERATIONS = {
     "DeleteTags": [],
     "SetInstanceProtection": [],
     "DescribeInstances": ["ec2_describe_instances_filter"],
+    "DescribeInstanceStatus": [],
     "DescribeInstanceTypes": ["ec2_describe_instance_types"],
     "DescribeSpotPriceHistory": [],
     "GetServiceQuota": [],

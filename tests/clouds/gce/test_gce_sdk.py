@@ -14,7 +14,8 @@ from test_gce import A, NODE_CONFIG, R
 
 API = Api("compute.v1")
 USED = {"compute.instances.insert", "compute.instances.delete", "compute.instances.aggregatedList", "compute.zoneOperations.get",
-        "compute.machineTypes.get", "compute.acceleratorTypes.get", "compute.regions.get", "compute.projects.get", "compute.instances.getSerialPortOutput"}
+        "compute.machineTypes.get", "compute.acceleratorTypes.get", "compute.regions.get", "compute.projects.get", "compute.instances.getSerialPortOutput",
+        "compute.instances.get"}
 
 
 def shape(x):
@@ -55,6 +56,7 @@ def test_as_googles_client_sends_it(cloud, server, drives, template):
     d.launch(1, "davit-00112233445566770001", type="ray.worker_T4", zone=A, spot=True)
     cloud.page = 1
     d.list()
+    assert d.call("find", ids=[m["id"]])["done"] == {m["id"]: "OK"}
     d.call("terminate", ids=[m["id"]], consoles=True)
     cloud.page = 0
     ours = [x for x in cloud.log if "/compute/" in x["target"]]

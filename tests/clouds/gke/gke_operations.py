@@ -14,6 +14,7 @@ OPERATIONS = {
     "compute.instances.list": ["gce_instances_list"],
     "compute.machineTypes.get": ["gce_machine_type_get"],
     # Not recorded: gce/test_gce_sdk.py compares them with Google's client.
+    "compute.instances.get": [],
     "compute.regions.get": [],
     "compute.projects.get": [],
     "compute.acceleratorTypes.list": ["gce_accelerator_types_list"],

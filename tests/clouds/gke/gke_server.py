@@ -64,6 +64,7 @@ class Cloud:
         retry_after=1,      # of a 429
         throttle_until=0.0, # wall clock: everything is 429 until then
         auth_down=None,     # HTTP status of the token endpoints
+        hidden=(),          # names that lists lack, though they are there
         printed="",         # by instances that have no console of their own
         deny=False,         # every API call is 403
         lag=0.0,            # of the aggregated list
@@ -285,7 +286,7 @@ class Cloud:
 
     def compute_instanceGroupManagers_listManagedInstances(self, a, q, body):
         g = self.group(a)
-        items = [self.member_view(g, g["members"][k]) for k in sorted(g["members"])]
+        items = [self.member_view(g, g["members"][k]) for k in sorted(g["members"]) if k not in self.hidden]
         return self.paged(items, q, "managedInstances", 500)
 
     def compute_instances_list(self, a, q, body):
@@ -521,6 +522,23 @@ class Cloud:
             return self.operation("delete", key[0], lambda: self.bare.pop(key, None))
         return self.compute_op(self.once(q, make))
 
+    def compute_instances_get(self, a, q, body):
+        key = a["zone"], a["instance"]
+        pooled = [m for (z, _), g in self.groups.items() if z == key[0] for n, m in g["members"].items() if n == key[1] and m["state"] in ("boot", "up")]
+        if key not in self.bare and not pooled:
+            raise Refusal(404, f"The resource 'projects/{self.project}/zones/{key[0]}/instances/{key[1]}' was not found")
+        r = self.bare_view(*key, self.bare[key], time.monotonic()) if key in self.bare else {"name": key[1], "status": "RUNNING"}
+        return fields(r, q["fields"]) if "fields" in q else r
+
+    def take(self, names):
+        """Spot machines that Google deletes, with their places in a group."""
+        for g in self.groups.values():
+            for n in set(g["members"]) & set(names):
+                del g["members"][n]
+                g["target"] -= 1
+        for key in [k for k in self.bare if k[1] in names]:
+            del self.bare[key]
+
     def compute_instances_getSerialPortOutput(self, a, q, body):
         key = a["zone"], a["instance"]
         if key not in self.bare:
@@ -536,7 +554,7 @@ class Cloud:
             raise Refusal(400, f"Invalid value for field 'filter': '{q['filter']}'.", "invalid")
         now = time.monotonic()
         found = [(z, self.bare_view(z, n, i, now)) for (z, n), i in sorted(self.bare.items())
-                 if i["body"].get("labels", {}).get(key[7:]) == value[1:-1] and now - i["at"] >= self.lag]
+                 if i["body"].get("labels", {}).get(key[7:]) == value[1:-1] and now - i["at"] >= self.lag and n not in self.hidden]
         r = self.paged(found, q, "found", 500)
         items = {f"zones/{z}": {"warning": {"code": "NO_RESULTS_ON_PAGE", "message": "There are no results"}} for z in self.zones}
         for z, view in r.pop("found", ()):
@@ -551,7 +569,8 @@ class Cloud:
         b = i["body"]
         return {"name": n, "id": i["id"], "zone": f"{GOOGLE}projects/{self.project}/zones/{z}", "status": i.get("status") or self.stands(i, now),
                 "labels": b.get("labels", {}), "scheduling": b.get("scheduling", {}), "machineType": b["machineType"],
-                "networkInterfaces": [{"networkIP": i["ip"], "name": "nic0"}]}
+                "networkInterfaces": [{"networkIP": i["ip"], "name": "nic0"}],
+                **({"resourceStatus": {"upcomingMaintenance": i["maintenance"]}} if i.get("maintenance") else {})}
 
     # ---- tokens
 
