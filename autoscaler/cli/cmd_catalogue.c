@@ -73,6 +73,12 @@ static json_t *as_json(const struct cat_machine *m)
                             : json_real((double)m->price_micros_hour / 1e6));
     json_object_set_new(o, "region", json_string(m->region));
     json_object_set_new(o, "as_of", json_string(m->as_of));
+    json_object_set_new(o, "arch", json_string(m->arch));
+    json_object_set_new(o, "network", json_string(m->network));
+    json_object_set_new(o, "sold", json_string(m->sold));
+    json_object_set_new(o, "local_ssd",
+                        json_real(amount_to_double(m->local_ssd)));
+    json_object_set_new(o, "nvlink", json_integer(m->nvlink));
     return o;
 }
 
@@ -80,8 +86,8 @@ static void each(void *arg, const struct cat_machine *m)
 {
     struct search *s = arg;
     struct arena *a = &s->arena;
-    const char *all = arena_printf(a, "%s %s %s", m->name, m->accelerator,
-                                   devices_of(a, m));
+    const char *all = arena_printf(a, "%s %s %s %s %s", m->name, m->accelerator,
+                                   devices_of(a, m), m->arch, m->sold);
     char memory[32];
 
     if (*args.cloud && strcmp(args.cloud, m->cloud) != 0)
@@ -109,6 +115,115 @@ static void each(void *arg, const struct cat_machine *m)
             m->region, m->as_of});
 }
 
+/* ---- diff */
+
+/* What is said of a machine, one fact after the other. */
+enum { FACTS = 10 };
+struct facts {
+    const char *name, *v[FACTS];
+};
+static const char *const fact_names[FACTS] = {
+    "cpu",  "memory",  "devices",   "accelerator", "price",
+    "arch", "network", "local_ssd", "nvlink",      "sold"};
+
+struct all { /* of one catalogue */
+    struct arena *arena;
+    VEC(struct facts) machines;
+};
+
+static void facts_take(void *arg, const struct cat_machine *m)
+{
+    struct all *all = arg;
+    struct arena *a = all->arena;
+    char memory[32], ssd[32];
+    const struct facts f = {
+        arena_strdup(a, m->name),
+        {arena_printf(a, "%.6g", amount_to_double(amount_of(m, "CPU"))),
+         arena_strdup(a, amount_pretty("memory", amount_of(m, "memory"), memory,
+                                       sizeof memory)),
+         devices_of(a, m), m->accelerator,
+         m->price_micros_hour < 0
+             ? "none"
+             : arena_printf(a, "%.8g", (double)m->price_micros_hour / 1e6),
+         m->arch, m->network,
+         arena_strdup(a,
+                      amount_pretty("memory", m->local_ssd, ssd, sizeof ssd)),
+         arena_printf(a, "%u", m->nvlink), m->sold}};
+
+    VEC_PUSH(a, &all->machines, f);
+}
+
+static const struct facts *facts_find(const struct all *all, const char *name)
+{
+    for (uint32_t i = 0; i < all->machines.n; i++)
+        if (strcmp(all->machines.v[i].name, name) == 0)
+            return &all->machines.v[i];
+    return NULL;
+}
+
+/* "~ p5.48xlarge: price 55.04 -> 50, sold (nothing) -> spot"; true: it is another
+ * one with the file. */
+static bool facts_differ(const struct facts *was, const struct facts *now)
+{
+    const char *between = was ? "~ " : "+ ";
+    bool any = false;
+
+    for (size_t i = 0; i < FACTS; i++) {
+        const char *before = was ? was->v[i] : "";
+
+        if (strcmp(before, now->v[i]) == 0)
+            continue;
+        printf("%s%s%s%s ", between, any ? "" : now->name, any ? "" : ": ",
+               fact_names[i]);
+        if (was)
+            printf("%s -> ", *before ? before : "(nothing)");
+        printf("%s", *now->v[i] ? now->v[i] : "(nothing)");
+        between = ", ";
+        any = true;
+    }
+    if (any)
+        putchar('\n');
+    return any;
+}
+
+static bool all_take(struct all *ret, const char *file)
+{
+    struct catalogue *c;
+    struct buf errors;
+    bool good;
+
+    buf_init(&errors, 1 << 20);
+    good = catalogue_load(ret->arena, file, &c, &errors) == ST_OK;
+    if (good)
+        catalogue_each(c, ret->arena, facts_take, ret);
+    else
+        fputs(errors.s, stderr);
+    buf_done(&errors);
+    return good;
+}
+
+/* What a file of one's own changes of the catalogue in this program. */
+static int diff(const char *file)
+{
+    struct arena arena = {0};
+    struct all was = {.arena = &arena}, now = {.arena = &arena};
+    uint32_t others = 0, news = 0;
+    bool good = all_take(&was, "") && all_take(&now, file);
+
+    for (uint32_t i = 0; good && i < now.machines.n; i++) {
+        const struct facts *f = &now.machines.v[i];
+        const struct facts *before = facts_find(&was, f->name);
+
+        if (facts_differ(before, f))
+            ++*(before ? &others : &news);
+    }
+    if (good)
+        printf("%u new, %u changed, %u as before\n", news, others,
+               now.machines.n - news - others);
+    arena_done(&arena);
+    return good ? EXIT_OK : EXIT_INPUT;
+}
+
 static int run(void)
 {
     static const char *const columns[] = {
@@ -118,6 +233,8 @@ static int run(void)
     struct catalogue *c;
     struct buf errors;
 
+    if (args.words.n == 2 && strcmp(args.words.v[0], "diff") == 0)
+        return diff(args.words.v[1]);
     buf_init(&errors, 1 << 20);
     if (catalogue_load(&s.arena, args.file, &c, &errors) != ST_OK) {
         fputs(errors.s, stderr);
@@ -164,4 +281,6 @@ const struct cli_command cli_catalogue = {
     .run = run,
     .examples = (const struct cli_example[]){
         {"davit catalogue --cloud aws A100", "machines of AWS with an A100"},
+        {"davit catalogue diff mine.yaml",
+         "what mine.yaml adds and changes, fact by fact"},
         {0}}};

@@ -15,6 +15,12 @@ struct catalogue; /* immutable, lives in the arena it was read into */
 
 struct cat_machine {
     const char *name, *cloud, *accelerator, *region, *as_of; /* "" if none */
+    const char *arch;    /* "amd64", "arm64", "" not said */
+    const char *network; /* "3200 Gigabit EFA", "" */
+    /* How it can be had when not on demand and as spot: "reserved, spot"; "" */
+    const char *sold;
+    int64_t local_ssd;         /* an amount of bytes, 0: none, or not said */
+    uint32_t nvlink;           /* GPUs of its NVLink domain, 0: not said */
     struct qtys resources;     /* CPU, memory, GPU or other devices */
     int64_t price_micros_hour; /* -1: not listed */
     int64_t spot_micros_hour;  /* -1: not listed */

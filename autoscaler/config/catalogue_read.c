@@ -41,9 +41,13 @@ struct loading {
 };
 
 static const char *const machine_keys[] = {
-    "cloud", "cpu",    "memory", "gpu",         "neuron_cores",
-    "HPU",   "TPU",    "NPU",    "accelerator", "price",
-    "spot",  "region", "as_of",  "attach"};
+    "cloud", "cpu",     "memory",    "gpu",         "neuron_cores",
+    "HPU",   "TPU",     "NPU",       "accelerator", "price",
+    "spot",  "region",  "as_of",     "attach",      "arch",
+    "sold",  "network", "local_ssd", "nvlink"};
+static const char *const arches[] = {"amd64", "arm64"};
+static const char *const markets[] = {"on-demand", "spot", "reserved",
+                                      "flex-start"};
 static const char *const attachment_keys[] = {
     "cloud", "accelerator", "aliases", "price",
     "spot",  "counts",      "region",  "as_of"};
@@ -142,6 +146,67 @@ static void attach_read(struct loading *l, const struct ynode *v,
                  ynode_shown(l->arena, v));
 }
 
+static bool is_among(const char *const *names, size_t n, const char *s)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(names[i], s) == 0)
+            return true;
+    return false;
+}
+
+static const char *arch_take(struct loading *l, const struct ynode *v,
+                             const char *entry)
+{
+    if (v->kind == YNODE_TEXT && is_among(arches, COUNT(arches), v->text))
+        return v->text;
+    diag_add(l->diag, v, "%s: arch must be %s, got %s", entry,
+             grammar_or(l->arena, arches, COUNT(arches)),
+             ynode_shown(l->arena, v));
+    return "";
+}
+
+/* [reserved, spot]: as one text. */
+static const char *sold_take(struct loading *l, const struct ynode *v,
+                             const char *entry)
+{
+    const char *all = "";
+
+    for (uint32_t i = 0; v->kind == YNODE_LIST && i < v->n; i++) {
+        const struct ynode *x = v->items[i];
+
+        if (x->kind != YNODE_TEXT ||
+            !is_among(markets, COUNT(markets), x->text)) {
+            all = "";
+            break;
+        }
+        all = arena_printf(l->arena, "%s%s%s", all, *all ? ", " : "", x->text);
+    }
+    if (!*all)
+        diag_add(l->diag, v, "%s: sold must be a list of %s, got %s", entry,
+                 grammar_or(l->arena, markets, COUNT(markets)),
+                 ynode_shown(l->arena, v));
+    return all;
+}
+
+/* What is no resource that Ray knows. */
+static bool fact_read(struct loading *l, const char *k, const struct ynode *v,
+                      const char *entry, struct cat_machine *m)
+{
+    if (strcmp(k, "arch") == 0)
+        m->arch = arch_take(l, v, entry);
+    else if (strcmp(k, "sold") == 0)
+        m->sold = sold_take(l, v, entry);
+    else if (strcmp(k, "network") == 0)
+        m->network = text_take(l, v, entry, k);
+    else if (strcmp(k, "local_ssd") == 0)
+        m->local_ssd = amount_take(l, v, entry, "memory");
+    else if (strcmp(k, "nvlink") == 0)
+        m->nvlink = (uint32_t)(amount_take(l, v, entry, k) / AMOUNT_ONE);
+    else
+        return false;
+    return true;
+}
+
 static void machine_value_read(struct loading *l, const struct ynode *key,
                                const struct ynode *v, const char *entry,
                                struct machine *m)
@@ -162,7 +227,7 @@ static void machine_value_read(struct loading *l, const struct ynode *key,
         m->m.as_of = region_take(l, v, entry, k);
     else if (strcmp(k, "attach") == 0)
         attach_read(l, v, entry, m);
-    else
+    else if (!fact_read(l, k, v, entry, &m->m))
         key_refuse(l, key, entry, machine_keys, COUNT(machine_keys));
 }
 
@@ -179,6 +244,9 @@ static void machine_read(struct loading *l, const struct ynode *name,
                                 .accelerator = "",
                                 .region = "",
                                 .as_of = "",
+                                .arch = "",
+                                .network = "",
+                                .sold = "",
                                 .price_micros_hour = -1,
                                 .spot_micros_hour = -1};
     if (map->kind != YNODE_MAP) {

@@ -162,6 +162,7 @@ static struct cat_machine machine_find(struct raw *d, struct raw_type *t,
 {
     struct cat_machine m = {.name = "",
                             .accelerator = "",
+                            .sold = "",
                             .price_micros_hour = -1,
                             .spot_micros_hour = -1};
     const struct ynode *at = t->machine_at ? t->machine_at
@@ -183,6 +184,32 @@ static struct cat_machine machine_find(struct raw *d, struct raw_type *t,
     else
         diag_add(d->r.diag, at, "%s.machine: %s", t->where, err.text);
     return m;
+}
+
+/* Is it bought on demand, as far as the file says?  A pool, and a request of the
+ * user's own making, may have another market. */
+static bool on_demand(const struct raw_type *t)
+{
+    bool wanted = !t->n_markets && !t->market_reserved && !*t->pool;
+
+    for (uint32_t i = 0; i < t->n_markets; i++)
+        wanted = wanted || t->markets[i] == MARKET_ON_DEMAND;
+    for (uint32_t i = 0; i < t->n_options; i++)
+        wanted = wanted && strncmp(t->options[i].key, "pools", 5) != 0 &&
+                 !strstr(t->options[i].key, "provisioningModel") &&
+                 !strstr(t->options[i].key, "MarketType") &&
+                 !strcasestr(t->options[i].key, "reservation");
+    return wanted;
+}
+
+static void sold_check(struct raw *d, const struct raw_type *t,
+                       const struct cat_machine *m)
+{
+    if (*m->sold && !strstr(m->sold, "on-demand") && on_demand(t))
+        diag_warn(d->r.diag, raw_at(t, "machine"),
+                  "%s.machine: %s is not sold on demand (%s), says the "
+                  "catalogue: nothing of it may ever come",
+                  t->where, m->name, m->sold);
 }
 
 /* What is given goes over what the machine has, key by key. */
@@ -338,6 +365,7 @@ static void type_finish(struct raw *d, struct raw_type *t,
     f->taints = t->taints;
     ret->startup = t->startup;
     f->labels = labels_settle(d, t, &m, f->resources);
+    sold_check(d, t, &m);
     offers_make(d, t, &m, f);
     if (t->min > t->max)
         diag_add(d->r.diag, min_at(t), "%s: min %u is above max %u", t->where,

@@ -2,6 +2,8 @@
 import json
 import subprocess
 
+import pytest
+
 from lib import DAVIT
 
 
@@ -27,3 +29,37 @@ def test_search():
     assert davit("no-such-machine").returncode == 1
     assert davit("--file", "/nowhere.yaml").returncode == 3
     assert davit("--nope").returncode == 2
+
+
+def test_diff(tmp_path):
+    """What a file adds and changes, fact by fact; what it repeats is no change."""
+    f = tmp_path / "mine.yaml"
+    f.write_text("""schema: davit-catalogue/1
+machines:
+  p5.48xlarge: {cloud: aws, cpu: 192, memory: 2048Gi, gpu: 8, accelerator: H100, price: 50, region: us-east-1, as_of: 2026-07-20, local_ssd: 30400G, network: 3200 Gigabit EFA}
+  p2.xlarge: {cloud: aws, cpu: 4, memory: 61Gi, gpu: 1, accelerator: K80, price: 0.90, region: us-east-1, as_of: 2026-07-20}
+  box: {cloud: ours, cpu: 8, memory: 32Gi, arch: arm64, sold: [reserved, spot], nvlink: 4}
+""")
+    p = davit("diff", f)
+    lines = p.stdout.splitlines()
+    assert p.returncode == 0 and len(lines) == 3, p.stdout
+    assert "~ p5.48xlarge: price 55.04 -> 50" in lines
+    assert any(x.startswith("+ box: ") and "arch arm64" in x and "sold reserved, spot" in x and "nvlink 4" in x for x in lines)
+    assert lines[-1].startswith("1 new, 1 changed, ")
+    f.write_text("schema: davit-catalogue/1\nmachines:\n  box: {cpu: 8, memory: 32Gi, arch: ppc}\n")
+    p = davit("diff", f)
+    assert p.returncode == 3 and ":3:" in p.stderr and "arch must be amd64 or arm64" in p.stderr, p.stderr
+
+
+@pytest.mark.parametrize("more, told", [("", True), (", market: spot", False), (", market: [spot, on-demand]", True),
+                                        (", options: {node_config: {scheduling: {provisioningModel: FLEX_START}}}", False)])
+def test_what_is_not_sold_on_demand_is_told(tmp_path, more, told):
+    f = tmp_path / "davit.yaml"
+    f.write_text(f"""cluster: c
+providers: {{gce: {{project: p, image: projects/p/global/images/i}}}}
+node_types:
+  x: {{provider: gce, machine: a3-highgpu-1g, zones: [us-central1-a]{more}}}
+""")
+    p = subprocess.run([DAVIT, "validate", f], capture_output=True, text=True, timeout=20)
+    assert p.returncode == 0, p.stderr
+    assert ("a3-highgpu-1g is not sold on demand (flex-start, spot)" in p.stdout + p.stderr) == told, p.stdout + p.stderr

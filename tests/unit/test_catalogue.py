@@ -9,7 +9,8 @@ import yaml
 PATH = pathlib.Path(__file__).resolve().parents[2] / "configs" / "catalogue.yaml"
 DEVICES = ("gpu", "neuron_cores", "HPU", "TPU", "NPU")
 CLOUDS = ("aws", "gcp", "azure")
-MACHINE_KEYS = {"cloud", "cpu", "memory", "accelerator", "price", "spot", "region", "as_of", "attach", *DEVICES}
+FACT_KEYS = {"arch", "sold", "network", "local_ssd", "nvlink"}
+MACHINE_KEYS = {*FACT_KEYS, "cloud", "cpu", "memory", "accelerator", "price", "spot", "region", "as_of", "attach", *DEVICES}
 ACCELERATOR_KEYS = {"cloud", "accelerator", "aliases", "price", "spot", "counts", "region", "as_of"}
 # Accelerators that Ray has no constant for.
 NOT_IN_RAY = {"A10", "M60", "P40", "T4G", "RTX-PRO-4500",
@@ -89,6 +90,7 @@ def test_machines(machines):
         for d in devices:
             assert type(m[d]) is int and m[d] > 0, name
         assert m.get("attach", True) is True, name
+        assert m.get("arch", "arm64") == "arm64" and set(m.get("sold", ["spot"])) <= {"spot", "reserved", "flex-start"}, name
         assert not (devices and "attach" in m), name
         if "price" in m:
             check_price(name, m)
