@@ -69,6 +69,7 @@ static void drain(struct env *env, struct ledger *l, struct machine *m,
                      : "its end is not asked for any more, by %s",
              asker(cmd));
     m->asked_to_end = cmd->on;
+    m->maybe.unasked = false;
     if (cmd->on)
         m->hold_until_ms = 0; /* a refused drain is asked again at once */
     else if (m->why == REASON_END_ASKED)

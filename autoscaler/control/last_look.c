@@ -22,10 +22,11 @@ static bool is_still_that(const struct last_look *l, const struct machine *m)
 {
     const struct provider_state *p = provider_find(l->providers, m->provider);
 
-    if (!p || (!m->maybe.end_sent && m->why != REASON_END_FAILED))
-        return true; /* nobody has ended it */
+    if (!p)
+        return true; /* no call for its end can leave */
     return !launch_under_way(l->providers, p) &&
-           p->list_begun_ms >= p->launched_ms && m->seen_ms >= p->listed_ms;
+           p->list_begun_ms >= launches_over_ms(l->providers, p) &&
+           m->seen_ms >= p->listed_ms;
 }
 
 static bool work_is_known(const struct last_look *l, const struct machine *m)
@@ -41,6 +42,8 @@ static bool no_work_came(const struct last_look *l, const struct machine *m)
     return sources_seen_since(l->sources, m->since_ms) &&
            source_drains_still(l->sources, m);
 }
+
+/* ---- the table */
 
 static const struct {
     const char *else_waits;
@@ -64,4 +67,15 @@ const char *last_look(const struct last_look *l, const struct machine *m)
         if (!rules[i].so(l, m))
             return rules[i].else_waits;
     return NULL;
+}
+
+bool last_look_waits_for_launches(const struct last_look *l,
+                                  const struct machine *m)
+{
+    const struct provider_state *p = provider_find(l->providers, m->provider);
+
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (rules[i].so != is_still_that && !rules[i].so(l, m))
+            return false;
+    return p && m->seen_ms >= p->listed_ms && !is_still_that(l, m);
 }

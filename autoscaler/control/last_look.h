@@ -8,9 +8,11 @@
  *
  *   what must be so                          where that is looked up
  *   its id is no other machine's, too        the ledger
- *   asked for before, or failed: its cloud   a good list that was begun since the
- *   has it still                             last launch there, which may have
- *                                            been given its id
+ *   its cloud has it still                   a good list that was begun since the
+ *                                            last launch there, which may have
+ *                                            been given its id: none is under
+ *                                            way, and of one whose answer was
+ *                                            lost a minute has passed
  *   whoever knows its work can be asked      a view that is recent
  *   no work can have come since              that view, begun since it was to end:
  *                                            it has no living node, or its node
@@ -32,5 +34,9 @@ struct last_look {
 
 /* NULL: its end may leave now; else what it waits for, for a person. */
 const char *last_look(const struct last_look *l, const struct machine *m);
+/* Only for a list without a launch beside it, which may never be where one launch
+ * follows the other: send.c. */
+bool last_look_waits_for_launches(const struct last_look *l,
+                                  const struct machine *m);
 
 #endif

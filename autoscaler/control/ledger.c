@@ -54,6 +54,8 @@ static void machine_loaded(struct machine *m, int64_t now_ms)
         m->maybe.end_doubt_ms = now_ms;
         m->maybe.end_sent = true; /* for all we know */
     }
+    m->maybe.unasked = m->asked_to_end && m->ready_ms &&
+                       m->state == STATE_STARTING && !*m->ray_id;
     m->progress_ms = m->needed_ms = now_ms;
     if (m->created_ms > now_ms)
         m->created_ms = now_ms;

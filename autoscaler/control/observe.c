@@ -221,20 +221,22 @@ static void unanswered_late(struct observe *o, struct machine *m)
 
 /* An intent that could not even be sent for a while (its offer backs off, its
  * provider cannot be read) would look like a node to come for as long: it is
- * given up, and the next plan looks elsewhere.  While it cannot be written down
- * no launch may leave, whichever: its time begins after that. */
+ * given up, and the next plan looks elsewhere.  While it cannot be written down, or
+ * ends go first, no launch may leave, whichever: its time begins after that. */
 static void intent_late(struct observe *o, struct machine *m)
 {
+    const struct provider_state *p = provider_find(o->providers, m->provider);
     int64_t until = m->progress_ms + UNSENT_MS;
 
     if (standing_of(m) == STANDING_ASKED)
         unanswered_late(o, m);
     if (standing_of(m) != STANDING_PLANNED)
         return;
-    if (!provider_find(o->providers, m->provider)) {
+    if (!p) {
         machine_fail(o->ledger, m, ST_INVALID,
                      "its provider is no longer configured");
-    } else if (!o->ledger->journal_ok || machine_waits(o->ledger, m)) {
+    } else if (!o->ledger->journal_ok || machine_waits(o->ledger, m) ||
+               p->ends_first) {
         m->progress_ms = o->env->now_ms;
         return;
     } else if (until <= o->env->now_ms) {

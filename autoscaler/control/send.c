@@ -10,7 +10,11 @@
 #include "rare.h"
 #include "settle.h"
 
-enum { CALL_TIMEOUT_MS = 120000, TERMINATE_BATCH = 500 };
+enum {
+    CALL_TIMEOUT_MS = 120000,
+    TERMINATE_BATCH = 500,
+    ENDS_FIRST_MS = 20000 /* launches may keep ends waiting for so long */
+};
 
 /* ---- launches */
 
@@ -96,7 +100,8 @@ static void launch_send(struct send *s, const struct machine *first)
 
     /* Truth first: its machines may be there already, or no longer needed; and
      * what cannot be seen is not bought. */
-    if (!provider_is_read(p) || !calls_room(s->providers, p, CALL_LAUNCH) ||
+    if (!provider_is_read(p) || p->ends_first ||
+        !calls_room(s->providers, p, CALL_LAUNCH) ||
         launch_waits(s, first->request_id) || backs_off(s, first) ||
         (first->maybe.doubt && !is_needed(s, first)))
         return;
@@ -136,6 +141,25 @@ static bool console_wanted(const struct machine *m)
 {
     return m->why == REASON_END_FAILED && !*m->ray_id && !m->ready_ms &&
            !m->maybe.end_sent && !m->tries;
+}
+
+/* Does the end of one of its machines wait for a list that launches leave no room
+ * for?  Then they wait, until the calls under way are back and a list is there. */
+static bool ends_go_first(const struct send *s, const struct provider_state *p)
+{
+    struct last_look l = {s->ledger, s->providers, s->sources};
+
+    for (uint32_t i = 0; i < s->ledger->fleet.n; i++) {
+        const struct machine *m = s->ledger->fleet.v[i];
+        int64_t since = m->since_ms > m->retry_ms ? m->since_ms : m->retry_ms;
+
+        if (machine_end_due(s->ledger, m) &&
+            s->env->now_ms - since >= ENDS_FIRST_MS &&
+            strcmp(m->provider, p->conf->name) == 0 &&
+            last_look_waits_for_launches(&l, m))
+            return true;
+    }
+    return false;
 }
 
 struct batch { /* of ends that leave together */
@@ -323,12 +347,15 @@ static void all_send(struct send *s)
 {
     if (!ledger_leads(s->ledger) || ours_stands(s->ledger))
         return;
+    for (uint32_t i = 0; i < s->providers->all.n; i++) {
+        terminates_send(s, s->providers->all.v[i]); /* before a launch leaves */
+        s->providers->all.v[i]->ends_first = ends_go_first(
+            s, s->providers->all.v[i]);
+    }
     for (uint32_t i = 0; i < s->ledger->fleet.n; i++)
         machine_send(s, s->ledger->fleet.v[i]);
     sources_cordon(s->sources);
     sources_clean_up(s->sources);
-    for (uint32_t i = 0; i < s->providers->all.n; i++)
-        terminates_send(s, s->providers->all.v[i]);
 }
 
 /* What this step decided leaves in a later one, which looks first: the disk may take

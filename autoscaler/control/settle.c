@@ -47,6 +47,15 @@ static int64_t sent_last(const struct machine *m)
     return m->maybe.sent_ms > m->created_ms ? m->maybe.sent_ms : m->created_ms;
 }
 
+int64_t settle_comes_ms(const struct machine *m, int64_t started_ms)
+{
+    int64_t since = m->maybe.sent_ms;
+
+    if (standing_of(m) != STANDING_ASKED)
+        return 0;
+    return (since > started_ms ? since : started_ms) + LAUNCH_COMES_MS;
+}
+
 /* Could the list have it already?  One that was never listed may be newer than
  * what the list knows. */
 static bool list_could_know(const struct machine *m, int64_t list_begun_ms,

@@ -55,6 +55,9 @@ bool standing_lost_sight(const struct machine *m);
  * and it may be used again.  Of machines that no demand source was asked to
  * drain; now_ms is wall. */
 bool settle_end_void(const struct machine *m, int64_t now_ms);
+/* A launch that nobody answered has come in by then, wall, or never will; an earlier
+ * process may have sent it until this one began.  0: nothing of it is to come. */
+int64_t settle_comes_ms(const struct machine *m, int64_t started_ms);
 /* A good list that was begun then lacks the machine.  True: it is not there.
  * Remembers when it was missed first (m->maybe.missing_ms), and that lists do
  * not have what its launch may have led to (m->maybe.unlisted). */

@@ -55,8 +55,11 @@ struct maybe {
     bool lost;         /* and has it no more: a witness that it is gone */
     bool dead;         /* it has it as dead or not ready, or lost it: a witness
                         * that the machine is gone */
-    bool claimed;      /* several nodes say that they are it ... */
-    bool contested;    /* ... and nothing decides between them */
+    bool lived;        /* the last view that had its node had it alive */
+    bool unasked;   /* its end was asked for before it was missing: that is no
+                   * word on what nobody knows of now */
+    bool claimed;   /* several nodes say that they are it ... */
+    bool contested; /* ... and nothing decides between them */
     unsigned known_by; /* what stood for the node that it is known as: 1 + enum
                         * claim; 0: not known */
     uint64_t shown_by; /* who showed its join token first, by hash; 0: that is
@@ -134,6 +137,12 @@ struct machine {
     uint32_t held_node;
     uint64_t placed_hash; /* of what `previous` says; 0: not compared yet */
 };
+
+/* A person wants it to end, as it is now. */
+static inline bool machine_asked(const struct machine *m)
+{
+    return m->asked_to_end && !m->maybe.unasked;
+}
 
 /* It may be somebody else's: it counts, and is not ended. */
 static inline bool machine_held(const struct machine *m)

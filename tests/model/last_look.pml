@@ -5,7 +5,7 @@
 #define O(m) (1 - (m))
 
 #define id_is_its_own(m) (!(st[O(m)] != GONE && cid[O(m)] == cid[m]))
-#define is_still_that(m) ((!sent_end[m] && !fails[m]) || (!LAUNCH_UNDER_WAY && list_since_launch && in_list[m]))
+#define is_still_that(m) (!LAUNCH_UNDER_WAY && list_since_launch && !MAY_COME && in_list[m])
 #define work_is_known(m) (sources_know_work)
 #define no_work_came(m) (NO_HEAD || taken[m] || (sources_seen_since(m) && source_drains_still(m)))
 

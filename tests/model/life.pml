@@ -136,6 +136,9 @@ bool looked[2];
 #define ANOTHER_DEAD(r) ((DIES(0, r) && !IS_KNOWN(r, 0)) || (DIES(1, r) && !IS_KNOWN(r, 1)))
 
 #define LAUNCH_UNDER_WAY (launching[0] || launching[1])
+/* nobody answered it, and it may come in still */
+#define UNANSWERED(q) (st[q] == INTENDED && doubt[q] && !aged[q])
+#define MAY_COME (UNANSWERED(0) || UNANSWERED(1))
 #include "last_look.pml"
 
 /* ---- what the ledger makes of it */
@@ -331,6 +334,8 @@ inline joins(r)
         :: st[r] == DRAINING && !accepted[r] && ray[r] == 0 -> fails[r] = false; to(r, STARTING)
         :: else
         fi
+    :: st[r] == STOPPING && was_ready[r] && ray[r] != 0 && !sent_end[r] && !taken[r] && !CONTESTED(r) && !LIVE(r) && !KNOWN_DEAD(r) ->
+        machine_unknown(r)
     :: st[r] == STOPPING && LIVE(r) && !taken[r] && !(SAME_NODE(r) && (DRAINED_NOW(r) || !agreed_since[r])) ->
         if
         :: !sent_end[r] -> joined(r)
@@ -531,7 +536,8 @@ inline cloud(q)
     :: d_step { TAKES && vm[q] && !going[q] -> going[q] = true } /* it is taken back */
     :: d_step { TAKES && vm[q] && !broken[q] && node[q] == NO && !going[q] -> broken[q] = true } /* it never comes up */
     /* the settle time is over: what was sent has come in, or never will */
-    :: d_step { st[q] != GONE && !aged[q] && !pending[q] && !launching[q] -> aged[q] = true }
+    :: d_step { st[q] != GONE && !aged[q] && !pending[q] && !launching[q] ->
+        list_since_launch = list_since_launch && !UNANSWERED(q); list_began = list_began && !UNANSWERED(q); aged[q] = true }
     fi
 }
 

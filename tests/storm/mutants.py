@@ -44,10 +44,13 @@ MUTANTS = [
     (5, "answer_has_the_last_word", C + "providers/machines.c", "(m->state < STATE_READY || !m->seen_ms) &&", "m->state < STATE_READY &&"),
     # what was agreed is looked up
     (1, "drain_remembered", C + "sources/joins.c", "    if (n->status == SOURCE_DRAINING || n->status == SOURCE_UNREADY ||\n", "    if (n->status == SOURCE_DRAINING || h->view ||\n"),
+    (1, "vanished_is_without_work", C + "sources/joins.c", "    return !n && m->maybe.lived &&", "    return !n && !*m->id &&"),
     (1, "drain_remembered_to_the_end", C + "sources/nodes.c", ("n->status == SOURCE_UNREADY) &&", "    if (c.contested)\n        return false;\n"),
      ("n->status != SOURCE_DEAD) &&", "")),
-    (1, "unlisted_launch_overlooked", C + "last_look.c", ("    if (!p || (!m->maybe.end_sent", "            return false;\n"),
-     ("    if (l->ledger || (!m->maybe.end_sent", "            return true;\n")),
+    (1, "unlisted_launch_overlooked", C + "last_look.c", ("    if (!p)\n", "            return false;\n    return true;\n}\n\nstatic bool is_still_that"),
+     ("    if (l->ledger)\n", "            return true;\n    return true;\n}\n\nstatic bool is_still_that")),
+    (1, "first_end_is_not_looked_at", C + "last_look.c", "    if (!p)\n", "    if (!p || (!m->maybe.end_sent && m->why != REASON_END_FAILED))\n"),
+    (7, "launches_go_first", C + "send.c", "ENDS_FIRST_MS = 20000", "ENDS_FIRST_MS = 2000000000"),
     # one reading is not final
     (5, "one_word_is_enough", C + "providers/machines.c", "m->maybe.said == phase && m->maybe.said_ms < p->env->now_ms;", "m->maybe.said <= phase + 99;"),
     (6, "no_way_back", C + "providers/machines.c", "        if (again)\n", "        if (again && !*m->id)\n"),

@@ -112,9 +112,12 @@ struct daemon *first(struct world *w);
     X(55, host_given_again_with_ray) \
     X(55, host_given_again_after_a_death) \
     X(55, host_given_again_while_a_launch_hangs) \
+    X(55, host_given_again_before_a_first_end) \
+    X(62, ends_among_launches) \
     X(56, head_forgets_idle_drain) \
     X(56, head_forgets_drain) \
     X(56, head_forgets_at_the_last_moment) \
+    X(56, head_forgets_and_the_name_vanishes) \
     X(57, failed_once) \
     X(57, failed_once_with_ray) \
     X(57, stopping_once) \

@@ -324,6 +324,78 @@ const char *host_given_again_while_a_launch_hangs(void)
                        w->launched);
 }
 
+/* So many more are asked for, one launch after the other, each of which takes longer
+ * than the next one waits. */
+static void launch_all_the_time(struct world *w, uint32_t first, uint32_t n)
+{
+    char text[120];
+
+    weather(w, 0, (struct cloud_weather){.hangs = 1000, .hang_ms = 5 * SECOND});
+    for (uint32_t i = first; i < first + n && !w->law; i++) {
+        snprintf(text, sizeof text,
+                 "{\"bundles\": [{\"resources\": {\"GPU\": 1}, \"count\": "
+                 "%u}]}",
+                 1 + i / 6);
+        world_ask(w, 1 + i % 6, text);
+        world_run(w, 2 * SECOND);
+    }
+}
+
+static const char two_types[] = CLUSTER LIMITS("400", "1m") ONE_CLOUD
+    "node_types:\n"
+    "  t4: {provider: a, resources: {CPU: 1, GPU: 1}, price: 1, max: 400}\n"
+    "  cpu: {provider: a, resources: {CPU: 16}, price: 1, max: 1}\n";
+
+/* 62.  An end was refused, and is to be asked for again, while the provider launches all
+ * the time: whether its id was given again is known from a list without a launch beside
+ * it, for which launches leave room. */
+const char *ends_among_launches(void)
+{
+    struct world *w = at_once(two_types);
+    uint32_t before;
+
+    world_ask(w, 0, "{\"num_cpus\": 16}");
+    world_run(w, MINUTE);
+    world_ask(w, 0, "{\"bundles\": []}");
+    weather(w, 0, (struct cloud_weather){.auth_ends = true});
+    world_run(w, 61 * SECOND);
+    if (alive(w) != 1 || w->ended)
+        return wrong("%u machines, %u ended: the test tests nothing", alive(w),
+                     w->ended);
+    launch_all_the_time(w, 0, 90);
+    before = w->launched;
+    launch_all_the_time(w, 90, 60);
+    if (w->launched < before + 10)
+        return wrong("%u launches in two minutes", w->launched - before);
+    return w->ended == 1 ? NULL : wrong("%u machines were ended", w->ended);
+}
+
+/* 55.  A host dies two seconds before its machine is to end, which no list has told yet,
+ * and its name is given to a launch that is under way.  The first end does not leave
+ * before a list tells whose it is. */
+const char *host_given_again_before_a_first_end(void)
+{
+    struct world *w = world_of(two_types, false, false, 1);
+    struct cloud *c;
+
+    world_ask(w, 0, GPUS(1));
+    world_run(w, 2 * MINUTE);
+    world_ask(w, 0, "{\"bundles\": []}");
+    world_run(w, 58 * SECOND);
+    weather(w, 0,
+            (struct cloud_weather){.hangs = 1000, .hang_ms = 30 * SECOND});
+    cloud_kill(w->clouds[0], world_machine(w, 0, &c));
+    world_ask(w, 1, "{\"bundles\": [{\"resources\": {\"CPU\": 16}}]}");
+    world_run(w, 25 * SECOND);
+    if (w->launched != 2)
+        return wrong("%u launches: the test tests nothing", w->launched);
+    weather(w, 0, (struct cloud_weather){0});
+    world_run(w, 20 * MINUTE);
+    return !w->ended && alive(w) == 1
+               ? NULL
+               : wrong("%u ends, %u machines, not 0 and 1", w->ended, alive(w));
+}
+
 /* ---- what was agreed is looked up */
 
 static bool until_agreed(struct world *w, struct head_node *n)
@@ -379,9 +451,9 @@ const char *head_forgets_drain(void)
     return NULL; /* the observer sees what is ended */
 }
 
-/* 56.  The same, a second before the time that its work was given is over, and five
- * minutes: until then the node stays as long as its work does. */
-const char *head_forgets_at_the_last_moment(void)
+/* A second before the time that its work was given is over, and five minutes: until then
+ * the node stays as long as its work does.  It may be in no view from then on. */
+static const char *forgets_at_the_last_moment(bool vanishes)
 {
     struct world *w = busy(false, 1);
     struct cloud *c;
@@ -396,8 +468,23 @@ const char *head_forgets_at_the_last_moment(void)
         return wrong("%u ended, %u tasks: the test tests nothing", w->ended,
                      head_running(w->head));
     head_forget_drains(w->head, 0);
+    if (vanishes)
+        head_names(w->head, world_machine(w, 0, &c)->id, NAMES_NONE,
+                   10 * MINUTE);
     world_run(w, 30 * MINUTE);
     return work_goes_on(w, 1);
+}
+
+/* 56.  The head forgets what it agreed to, as late as can be. */
+const char *head_forgets_at_the_last_moment(void)
+{
+    return forgets_at_the_last_moment(false);
+}
+
+/* 56.  And the node's name vanishes at once: what is in no view any more may work. */
+const char *head_forgets_and_the_name_vanishes(void)
+{
+    return forgets_at_the_last_moment(true);
 }
 
 /* ---- one reading is not final */

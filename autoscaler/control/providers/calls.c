@@ -8,7 +8,10 @@
  * never return would be the last ones; what hangs has a limit of its own, at
  * which only a restart helps (report/stops.c).
  */
+#include <string.h>
+
 #include "../rare.h"
+#include "../settle.h"
 #include "providers.h"
 
 /* Of those that do not hang, of all kinds together; of all kinds but lists,
@@ -146,6 +149,21 @@ bool launch_under_way(const struct providers *p, const struct provider_state *s)
             return true;
     }
     return false;
+}
+
+int64_t launches_over_ms(const struct providers *p,
+                         const struct provider_state *s)
+{
+    int64_t over = s->launched_ms;
+
+    for (uint32_t i = 0; i < p->ledger->fleet.n; i++) {
+        const struct machine *m = p->ledger->fleet.v[i];
+        int64_t at = settle_comes_ms(m, p->env->started_ms);
+
+        if (at > over && strcmp(m->provider, s->conf->name) == 0)
+            over = at;
+    }
+    return over;
 }
 
 void call_send(struct providers *p, struct provider_state *s, struct call *call,

@@ -56,9 +56,10 @@ struct provider_state {
     bool short_believed;    /* a person said that they are gone */
     int64_t told_ms;        /* wall, its last list that came, believed or not */
     bool elsewhere;         /* not where its machines are: it is not asked */
-    uint32_t list_failures; /* in a row */
-    char problem[256];      /* "" when all is well */
-    struct arena offered;   /* what known_offers of it point to, and */
+    bool ends_first; /* no launch leaves: ends wait for a list without one */
+    uint32_t list_failures;     /* in a row */
+    char problem[256];          /* "" when all is well */
+    struct arena offered;       /* what known_offers of it point to, and */
     struct known_quota *quotas; /* of its offers */
     uint32_t n_quotas;
     uint64_t differs; /* hash of the differences reported last */
@@ -243,6 +244,10 @@ void machine_missed(struct providers *p, struct machine *m,
 /* Is a launch under way there that does not hang? */
 bool launch_under_way(const struct providers *p,
                       const struct provider_state *s);
+/* Wall: what its launches so far may make is made by then; one that nobody answered
+ * may come in for a minute. */
+int64_t launches_over_ms(const struct providers *p,
+                         const struct provider_state *s);
 void call_send(struct providers *p, struct provider_state *s, struct call *call,
                int64_t timeout_ms);
 /* It is none of them any more; what it was. */

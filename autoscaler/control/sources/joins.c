@@ -20,7 +20,7 @@ static void machine_joined(struct sources *s, struct machine *m,
     if (m->state == STATE_DRAINING || m->why == REASON_END_FAILED)
         m->why = REASON_NONE; /* late, and well after all */
     m->failure = ST_OK;
-    m->maybe.lacks = m->maybe.let_go = false;
+    m->maybe.lacks = m->maybe.let_go = m->maybe.unasked = false;
     if (m->state < STATE_STARTING)
         machine_to(s->ledger, m, STATE_STARTING);
     machine_to(s->ledger, m, STATE_READY);
@@ -40,11 +40,12 @@ static void machine_rejoined(struct sources *s, struct machine *m,
  * (unjoined.c).  Taking that for death would end a whole fleet at once. */
 static void machine_unknown(struct sources *s, struct machine *m)
 {
-    if (m->state == STATE_DRAINING)
+    if (m->state > STATE_READY)
         machine_to(s->ledger, m, STATE_READY);
     m->ray_id[0] = '\0';
-    m->drain_accepted = false;
+    m->drain_accepted = m->maybe.lived = false;
     m->busy = false; /* a question about that node is not waited for */
+    m->maybe.unasked = m->asked_to_end && m->ready_ms;
     m->why = REASON_NONE;
     machine_to(s->ledger, m, STATE_STARTING);
 }
@@ -266,6 +267,17 @@ static void present_seen(struct sources *s, const struct source *h,
     }
 }
 
+/* It was to end as its node was drained, and the node is in the view no more, dead or
+ * alive: the head may have forgotten the drain.  An API server's Node object is deleted
+ * by who has asked the cloud. */
+static bool vanished(const struct sources *s, const struct source *h,
+                     const struct machine *m, const struct source_node *n)
+{
+    return !n && m->maybe.lived && m->ready_ms && !m->maybe.end_sent &&
+           !m->maybe.taken && !h->ops->by_address &&
+           !source_claims(s, m).contested;
+}
+
 /* Its raylet had died, and there is another one, or its node is not drained any
  * more: it may have work, so it goes the way of all others.  When its end was asked
  * for already it has to go, and the source is asked before its cloud is asked again.
@@ -332,7 +344,11 @@ void source_joins(struct sources *s, struct source *h, bool restarted)
         }
         if (m->maybe.alive && m->state < STATE_STOPPING)
             notice_seen(s, m, n);
-        if (m->state == STATE_STOPPING)
+        if (n)
+            m->maybe.lived = n->status != SOURCE_DEAD;
+        if (m->state == STATE_STOPPING && vanished(s, h, m, n))
+            machine_unknown(s, m);
+        else if (m->state == STATE_STOPPING)
             revived(s, h, m, n);
         else if (m->state <= STATE_STARTING ||
                  (m->state == STATE_DRAINING && !*m->ray_id))

@@ -71,7 +71,7 @@ enum unjoined machine_unjoined(const struct sources *s, const struct machine *m)
 {
     const struct source *h = source_of_machines(s);
 
-    if (!h || m->state > STATE_STARTING || !*m->cloud_id || m->asked_to_end ||
+    if (!h || m->state > STATE_STARTING || !*m->cloud_id || machine_asked(m) ||
         machine_leaves(m) || m->maybe.failed)
         return UNJOINED_NOT;
     if (m->ready_ms)
