@@ -101,6 +101,22 @@ worker_start_ray_commands:
   - ulimit -n 65536; test -n "$WAS_SET_UP" && ray start --address=$RAY_HEAD_IP:6379 --object-manager-port=8076 --object-store-memory=80000000
 """
 
+# What is sold in 2026.  A G2 brings its GPU: no guestAccelerators, and on demand it must be terminated at maintenance.
+G2 = GCP[:GCP.index("      guestAccelerators")].replace("machineType: n1-standard-8\n      disks", "machineType: g2-standard-8\n      disks") \
+    + GCP[GCP.index("head_node_type"):]
+# An A3 of a dense reservation.
+A3 = G2.replace("g2-standard-8", "a3-highgpu-8g").replace("resources: {CPU: 8, GPU: 1}", "resources: {CPU: 2, GPU: 8}").replace("head_node_type", """\
+      scheduling: {provisioningModel: RESERVATION_BOUND}
+      reservationAffinity: {consumeReservationType: SPECIFIC_RESERVATION, key: compute.googleapis.com/reservation-name, values: [block-1]}
+head_node_type""")
+# A Capacity Block, and an on-demand reservation (ODCR).
+BLOCK = AWS.replace("InstanceType: g4dn.xlarge", """InstanceType: p5.48xlarge
+      InstanceMarketOptions: {MarketType: capacity-block}
+      CapacityReservationSpecification: {CapacityReservationTarget: {CapacityReservationId: cr-0123}}""").replace(
+    "resources: {}", "resources: {CPU: 2, GPU: 8}")
+ODCR = AWS.replace("InstanceType: g4dn.xlarge", """InstanceType: g4dn.xlarge
+      CapacityReservationSpecification: {CapacityReservationTarget: {CapacityReservationId: cr-0456}}""")
+
 # But for the last line, which names the test's own server, as `ray up` takes it.
 AZURE = """
 cluster_name: two-t4
@@ -141,7 +157,7 @@ davit: {providers: {azurevm: {endpoint: "%s"}}}
 ACTORS = """
 import ray, sys
 ray.init(address="auto", log_to_driver=False)
-@ray.remote(num_gpus=1, accelerator_type="T4")
+@ray.remote(num_gpus=int(sys.argv[1]), accelerator_type=sys.argv[2])
 class A:
     def where(self):
         import os
@@ -174,7 +190,7 @@ class Head(raycluster.RayCluster):
 
 class Aws:
     """moto behind the signature gate."""
-    yaml, type = AWS, "ray.worker.t4"
+    yaml, type, actor = AWS, "ray.worker.t4", ("1", "T4")
 
     def __init__(self, tmp):
         self.cloud = eks_rig.Cloud()
@@ -192,9 +208,33 @@ class Aws:
         return {v for x in ends for k, v in x["form"] if k.startswith("InstanceId")}
 
 
+class Block(Aws):
+    """A Capacity Block of two, which no request gets that does not say so."""
+    yaml, actor = BLOCK, ("8", "H100")
+
+    def __init__(self, tmp):
+        super().__init__(tmp)
+        self.cloud.blocks(of={"cr-0123": 2})
+
+    def types(self):
+        runs = [dict(x["form"]) for x in self.cloud.log(since=0) if x["action"] == "RunInstances"]
+        assert runs and all(r["InstanceMarketOptions.MarketType"] == "capacity-block" for r in runs)
+        return super().types()
+
+
+class Odcr(Aws):
+    yaml = ODCR
+
+    def types(self):
+        runs = [dict(x["form"]) for x in self.cloud.log(since=0) if x["action"] == "RunInstances"]
+        key = "CapacityReservationSpecification.CapacityReservationTarget.CapacityReservationId"
+        assert runs and all(r[key] == "cr-0456" and "InstanceMarketOptions.MarketType" not in r for r in runs)
+        return super().types()
+
+
 class Gcp:
     """The server that refuses what Google's discovery documents refuse."""
-    yaml, type = GCP, "ray_worker_t4"
+    yaml, type, actor, market = GCP, "ray_worker_t4", ("1", "T4"), "SPOT"
 
     def __init__(self, tmp):
         self.server = gke_server.Server().__enter__()
@@ -214,7 +254,7 @@ class Gcp:
         return next(x["value"] for x in instance["body"]["metadata"]["items"] if x["key"] == "startup-script")
 
     def types(self):
-        assert all(i["body"]["scheduling"]["provisioningModel"] == "SPOT" for i in self.cloud.bare.values())
+        assert all(i["body"]["scheduling"].get("provisioningModel") == self.market for i in self.cloud.bare.values())
         return {i["body"]["labels"]["davit-type"].replace("_5f", "_") for i in self.cloud.bare.values()}
 
     def bought(self):
@@ -231,9 +271,23 @@ class Gcp:
         self.server.__exit__()
 
 
+class G2(Gcp):
+    """On demand: the server refuses what would be moved at maintenance."""
+    yaml, actor, market = G2, ("1", "L4"), None
+
+
+class A3(Gcp):
+    """A reservation of two, which only RESERVATION_BOUND gets."""
+    yaml, actor, market = A3, ("8", "H100"), "RESERVATION_BOUND"
+
+    def __init__(self, tmp):
+        super().__init__(tmp)
+        self.cloud.reservations = {"us-central1-a": {"block-1": 2}}
+
+
 class Azure:
     """The server that refuses what the models of Azure's SDK refuse."""
-    type = "ray.worker.t4"
+    type, actor = "ray.worker.t4", ("1", "T4")
 
     def __init__(self, tmp):
         self.cloud = azurevm_cloud.Cloud(op_s=0.3)
@@ -269,7 +323,7 @@ class Azure:
         self.server.__exit__()
 
 
-@pytest.mark.parametrize("cloud", [Aws, Gcp, Azure])
+@pytest.mark.parametrize("cloud", [Aws, Gcp, Azure, G2, A3, Block, Odcr])
 def test_two_actors(tmp_path, cloud):
     cloud = cloud(tmp_path)
     (tmp_path / "cluster.yaml").write_text(cloud.yaml)
@@ -283,7 +337,7 @@ def test_two_actors(tmp_path, cloud):
             d = subprocess.Popen([BUILD / "davit", "run", "--config", "cluster.yaml"],
                                  cwd=tmp_path, env=cloud.environment, stdout=log, stderr=log)
             try:
-                actors = subprocess.Popen([f"{ray_path}/python", "-c", ACTORS], env=ray.environment(), stdin=subprocess.PIPE,
+                actors = subprocess.Popen([f"{ray_path}/python", "-c", ACTORS, *cloud.actor], env=ray.environment(), stdin=subprocess.PIPE,
                                           stdout=subprocess.PIPE, text=True)
                 line = actors.stdout.readline() if select.select([actors.stdout], [], [], 120)[0] else "nothing"
                 assert line.startswith("AT "), (line, (tmp_path / "hosts.log").read_text()[-4000:], (tmp_path / "davit.log").read_text()[-3000:])
