@@ -248,7 +248,8 @@ const struct kit_option gce_options[] = {
      KIT_TEXT, AT(gcp.credentials)},
     {"endpoint", "instead of Google's: http://127.0.0.1:8080", KIT_URL, AT(url),
      .env = "CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE",
-     .fallback = "https://compute.googleapis.com"},
+     .fallback = "https://compute." GCP_UNIVERSE_USUAL},
+    GCP_UNIVERSE(struct gce, gcp),
     {"head_ip",
      "the Ray head's address as the machines see it; else that of head.ray, and "
      "for loopback the address of the instance that Davit runs on",
@@ -394,6 +395,8 @@ int options_read(struct gce *g, const struct davit_setup *s,
                          "fit 63 bytes");
     int st = kit_options_read(gce_options, s->options, s->n_options, NULL, g,
                               &g->keep, e);
+    if (st == DAVIT_OK)
+        gcp_universe_url(&g->gcp, &g->keep, "compute", &g->url);
     g->types = kit_keep(&g->keep, (s->n_types + 1) * sizeof *g->types);
     for (size_t i = 0; i < s->n_types && st == DAVIT_OK; i++)
         st = type_read(g, s->types[i], e);

@@ -155,9 +155,8 @@ static bool batch(struct end *x, const struct group *g, size_t *at,
             x->members.v[json_integer_value(m)].group != g)
             continue;
         snprintf(url, sizeof url,
-                 "https://www.googleapis.com/compute/v1/"
-                 "projects/%s/zones/%s/instances/%s",
-                 g->project, g->zone, x->ids[*at]);
+                 "https://www.%s/compute/v1/projects/%s/zones/%s/instances/%s",
+                 x->op.g->gcp.universe, g->project, g->zone, x->ids[*at]);
         json_array_append_new(urls, json_string(url));
         ids[n++] = *at;
     }

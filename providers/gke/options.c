@@ -11,8 +11,9 @@
 #define AT(field) KIT_AT(struct gke, field)
 #define NAME(field) KIT_NAME, AT(field), .allowed = "a-z 0-9 - . :", .max = 63
 #define API(name) \
-    KIT_URL, AT(name##_url), .instead = "endpoint", \
-                             .fallback = "https://" #name ".googleapis.com"
+    KIT_URL, AT(name##_url), \
+        .instead = "endpoint", \
+        .fallback = "https://" #name "." GCP_UNIVERSE_USUAL
 const struct kit_option gke_options[] = {
     {"project", "the Google Cloud project's id", NAME(project), .needed = true},
     {"location", "the cluster's region or zone: us-central1, us-central1-c",
@@ -30,6 +31,7 @@ const struct kit_option gke_options[] = {
      API(container)},
     {"compute_endpoint", "the same for compute.googleapis.com alone",
      API(compute)},
+    GCP_UNIVERSE(struct gke, gcp),
     {"types.spot_pool", "the node pool of a type's spot machines", KIT_NAME,
      KIT_AT(struct gke_type, spot_pool), .allowed = "a-z 0-9 - . :", .max = 63},
     {0}};
@@ -101,6 +103,10 @@ int options_read(struct gke *g, const struct davit_setup *setup,
 {
     int s = kit_options_read(gke_options, setup->options, setup->n_options,
                              NULL, g, &g->keep, e);
+    if (s == DAVIT_OK)
+        gcp_universe_url(&g->gcp, &g->keep, "compute", &g->compute_url);
+    if (s == DAVIT_OK)
+        gcp_universe_url(&g->gcp, &g->keep, "container", &g->container_url);
     g->types = kit_keep(&g->keep, (setup->n_types + 1) * sizeof *g->types);
     for (size_t i = 0; i < setup->n_types && s == DAVIT_OK; i++)
         s = type_read(g, setup->types[i], e);

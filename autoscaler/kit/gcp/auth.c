@@ -126,24 +126,52 @@ static int from_metadata(struct at *op, char **ret, int64_t *lives)
     return s == DAVIT_OK ? gcp_token_out(op, reply, ret, lives) : s;
 }
 
-static int from_key(struct at *op, const json_t *key, char **ret,
-                    int64_t *lives)
+/* A key belongs to one universe; its secret goes to no other. */
+static int universe_check(struct at *op, const json_t *file)
+{
+    const char *own = gcp_text_or(file, "universe_domain", GCP_UNIVERSE_USUAL);
+    if (strcmp(own, op->g->universe) == 0)
+        return DAVIT_OK;
+    return kit_error(op->e, DAVIT_AUTH, "universe_domain",
+                     "the credentials are of %.60s, universe_domain says %.60s",
+                     own, op->g->universe);
+}
+
+static bool is_usual(const struct gcp *g)
+{
+    return strcmp(g->universe, GCP_UNIVERSE_USUAL) == 0;
+}
+
+/* Other universes take what a key has signed as the token itself
+ * (google.aip.dev/auth/4111): there is no token endpoint. */
+static int key_signed(struct at *op, const json_t *header, const json_t *key,
+                      char **ret, int64_t *lives)
+{
+    json_int_t now = op->g->host->wall_ms() / 1000;
+    const char *who = kit_json_text(key, "client_email");
+    json_t *claims = json_pack("{s:s, s:s, s:I, s:I, s:s}", "iss", who, "sub",
+                               who, "iat", now, "exp", now + LIFE_S, "scope",
+                               op->scope);
+    int s = kit_jwt_rs256(header, claims, kit_json_text(key, "private_key"),
+                          ret, op->e);
+    *lives = LIFE_S * INT64_C(1000);
+    json_decref(claims);
+    return s;
+}
+
+static int key_exchanged(struct at *op, const json_t *header, const json_t *key,
+                         char **ret, int64_t *lives)
 {
     json_int_t now = op->g->host->wall_ms() / 1000;
     char *jwt;
     json_t *reply;
-    const char *id = kit_json_text(key, "private_key_id");
-    json_t *header = json_pack("{s:s, s:s}", "typ", "JWT", "alg", "RS256");
     /* The audience is Google's whatever endpoint the file names. */
     json_t *claims = json_pack("{s:I, s:I, s:s, s:s, s:s}", "iat", now, "exp",
                                now + LIFE_S, "iss",
                                kit_json_text(key, "client_email"), "aud",
                                TOKEN_URL, "scope", op->scope);
-    if (*id != '\0')
-        json_object_set_new(header, "kid", json_string(id));
     int s = kit_jwt_rs256(header, claims, kit_json_text(key, "private_key"),
                           &jwt, op->e);
-    json_decref(header);
     json_decref(claims);
     if (s != DAVIT_OK)
         return s;
@@ -154,6 +182,21 @@ static int from_key(struct at *op, const json_t *key, char **ret,
                      "the token endpoint", &reply);
     kit_wipe(jwt);
     return s == DAVIT_OK ? gcp_token_out(op, reply, ret, lives) : s;
+}
+
+static int from_key(struct at *op, const json_t *key, char **ret,
+                    int64_t *lives)
+{
+    const char *id = kit_json_text(key, "private_key_id");
+    json_t *header = json_pack("{s:s, s:s}", "typ", "JWT", "alg", "RS256");
+    if (*id != '\0')
+        json_object_set_new(header, "kid", json_string(id));
+    int s = universe_check(op, key);
+    if (s == DAVIT_OK)
+        s = is_usual(op->g) ? key_exchanged(op, header, key, ret, lives)
+                            : key_signed(op, header, key, ret, lives);
+    json_decref(header);
+    return s;
 }
 
 static int from_refresh(struct at *op, const json_t *file, char **ret,

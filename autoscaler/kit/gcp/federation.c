@@ -266,10 +266,10 @@ int gcp_from_federation(struct at *op, const json_t *file, char **ret,
          "urn:ietf:params:oauth:token-type:access_token"},
         {"subject_token", subject},
         {"subject_token_type", kit_json_text(file, "subject_token_type")}};
-    s = gcp_ask_form(
-        op,
-        gcp_text_or(file, "token_url", "https://sts.googleapis.com/v1/token"),
-        form, 6, "the token exchange", &reply);
+    char *sts = kit_print("https://sts.%s/v1/token", op->g->universe);
+    s = gcp_ask_form(op, gcp_text_or(file, "token_url", sts), form, 6,
+                     "the token exchange", &reply);
+    free(sts);
     kit_wipe(subject);
     if (s != DAVIT_OK)
         return s;

@@ -19,9 +19,27 @@ struct gcp {
     const struct davit_host *host;
     char *credentials;  /* a file; NULL: as Google's own libraries */
     char *metadata_url; /* without a slash at the end */
+    char *universe; /* "googleapis.com"; another one is a cloud of its own */
     struct kit_token token;
     atomic_bool quotas_told; /* that they cannot be read */
 };
+
+/* Of the settings, for a plug-in's table; `member` is its struct gcp.  As
+ * Google's own libraries have it (google.aip.dev/auth/4111). */
+#define GCP_UNIVERSE(type, member) \
+    { \
+        "universe_domain", \
+            "of a cloud that Google runs for others: s3nsapis.fr", KIT_NAME, \
+            KIT_AT(type, member.universe), \
+            .allowed = "a-z 0-9 - .", .max = 100, \
+            .env = "GOOGLE_CLOUD_UNIVERSE_DOMAIN", \
+            .fallback = GCP_UNIVERSE_USUAL \
+    }
+#define GCP_UNIVERSE_USUAL "googleapis.com"
+/* "https://compute.googleapis.com" of another universe, when *url is Google's
+ * own: its settings say no other one. */
+void gcp_universe_url(const struct gcp *g, struct kit_keep *keep,
+                      const char *service, char **url);
 
 /* keep: where what is read of the environment lives. */
 void gcp_init(struct gcp *g, const struct davit_host *host,

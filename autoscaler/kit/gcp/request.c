@@ -6,7 +6,9 @@
 #include <openssl/sha.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "../str.h"
 #include "gcp.h"
 
 /* As Google's libraries find it: an emulator or a sidecar may stand in. */
@@ -26,6 +28,15 @@ void gcp_init(struct gcp *g, const struct davit_host *host,
     g->host = host;
     g->metadata_url = metadata_url(keep);
     kit_token_init(&g->token);
+}
+
+void gcp_universe_url(const struct gcp *g, struct kit_keep *keep,
+                      const char *service, char **url)
+{
+    char *own = kit_print("https://%s." GCP_UNIVERSE_USUAL, service);
+    if (strcmp(*url, own) == 0)
+        *url = kit_keep_print(keep, "https://%s.%s", service, g->universe);
+    free(own);
 }
 
 void gcp_done(struct gcp *g)

@@ -14,6 +14,11 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from google.auth import crypt, jwt
+from google.oauth2 import service_account
+
+from gke_rig import config, environment
+from lib.drive import Drive as drive_of
 
 GOLDEN = pathlib.Path(__file__).resolve().parent / "golden"
 SECRETS = []
@@ -70,6 +75,46 @@ def test_service_account_key(drive, server, tmp_path, how):
     assert {k: v for k, v in claims.items() if k not in ("iat", "exp")} == \
         {k: v for k, v in wanted.items() if k not in ("iat", "exp")}
     silent(d, server)
+
+
+def test_a_key_of_another_universe(drive, server, tmp_path):
+    """What the key has signed is the token itself, as by Google's own library: no token endpoint is asked."""
+    path = key_file(tmp_path / "key.json", server, universe_domain="s3nsapis.fr")
+    heard = []
+    server.cloud.check_token = lambda header: heard.append(header.removeprefix("Bearer "))
+    d = drive(options=f'credentials: "{path}", universe_domain: s3nsapis.fr')
+    assert d.list() == [] and d.list() == []
+    assert len(set(heard)) == 1 and not getattr(server.cloud, "grants", []), "one token for both lists"
+    theirs = service_account.Credentials.from_service_account_file(
+        path, scopes=["https://www.googleapis.com/auth/cloud-platform"]).with_always_use_jwt_access(True)
+    assert theirs.universe_domain == "s3nsapis.fr"
+    theirs._create_self_signed_jwt(None)
+    theirs.refresh(None)
+    ours, want = [jwt.decode(t, certs=server.cloud.public_key.encode(), verify=False) for t in (heard[0], theirs.token)]
+    assert abs(ours.pop("iat") - want.pop("iat")) < 60 and abs(ours.pop("exp") - want.pop("exp")) < 60
+    assert ours == want
+    jwt._unverified_decode(heard[0])
+    crypt.RSAVerifier.from_string(server.cloud.public_key).verify(
+        heard[0].rsplit(".", 1)[0].encode(), base64.urlsafe_b64decode(heard[0].rsplit(".", 1)[1] + "=="))
+    assert heard[0] not in d.text()
+
+
+@pytest.mark.parametrize("universe, of_key", [("s3nsapis.fr", None), ("googleapis.com", "s3nsapis.fr")])
+def test_a_key_goes_to_its_own_universe_alone(drive, server, tmp_path, universe, of_key):
+    path = key_file(tmp_path / "key.json", server, **({"universe_domain": of_key} if of_key else {}))
+    r = drive(options=f'credentials: "{path}", universe_domain: {universe}').call("list")
+    assert r["status"] == "AUTH" and f"of {of_key or 'googleapis.com'}, universe_domain says {universe}" in r["text"], r
+    assert not server.cloud.log or not [x for x in server.cloud.log if "Authorization" in x["headers"]]
+
+
+@pytest.mark.parametrize("how", ["option", "environment"])
+def test_the_hosts_of_another_universe(server, tmp_path, how):
+    """Without an endpoint of the settings, they are of its domain."""
+    text = config(server, "universe_domain: universe.invalid" if how == "option" else "").replace(f', endpoint: "{server.url}"', "")
+    env = environment(server, **({"GOOGLE_CLOUD_UNIVERSE_DOMAIN": "universe.invalid"} if how == "environment" else {}))
+    with drive_of(tmp_path, text, "gke", env) as d:
+        r = d.call("list")
+        assert r["status"] == "RETRY" and "container.universe.invalid" in r["text"], r
 
 
 @pytest.mark.parametrize("source", ["file", "json", "url"])
