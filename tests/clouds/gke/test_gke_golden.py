@@ -66,6 +66,7 @@ def sent(driver, tmp_path_factory):
         d.call("offers")
         d.running(1)
         d.launch(1, zone=A)
+        assert d.call("find", ids=["gke-c1-gpu-0a1b2c3d-x1y2"])["done"] == {"gke-c1-gpu-0a1b2c3d-x1y2": "OK"}
         d.end("gke-c1-gpu-0a1b2c3d-x1y2")
         d.close()
     assert cloud.rejected == []
