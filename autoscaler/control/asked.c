@@ -18,10 +18,7 @@
 enum {
     OWNERS_MAX = 20000,
     BUNDLES_MAX = 5000000,
-    LINES_MAX = 20000,   /* about 2 KiB each in a plan, twice */
-    SHAPES_MAX = 5000,   /* each is tried on every offer: time */
-    VALUES_MAX = 200000, /* compared with each label of each offer */
-    NAMES_MAX = 256,     /* a column each: with so many shapes 10 MiB */
+    NAMES_MAX = 256, /* a column each: with so many shapes 10 MiB */
     BYTES_MAX = 8 << 20,
     SMALL_PART = 8 /* over that, for those within their shares: one of so many */
 };
@@ -250,13 +247,13 @@ enum status asked_check(const struct asked *a, const char *share,
          "owners with a request", "clear some"},
         {ST_INVALID, before->bundles, now.bundles, his.bundles, BUNDLES_MAX,
          "bundles", "ask for less at once"},
-        {ST_QUOTA, before->lines, now.lines, his.lines, LINES_MAX,
+        {ST_QUOTA, before->lines, now.lines, his.lines, ASKED_LINES_MAX,
          "entries, each alternative of an any_of one",
          "write identical bundles once, with a count"},
-        {ST_QUOTA, before->values, now.values, his.values, VALUES_MAX,
+        {ST_QUOTA, before->values, now.values, his.values, ASKED_VALUES_MAX,
          "values of conditions and tolerations",
          "name nodes by fewer labels, or exclude the few that do not fit"},
-        {ST_QUOTA, before->shapes, now.shapes, his.shapes, SHAPES_MAX,
+        {ST_QUOTA, before->shapes, now.shapes, his.shapes, ASKED_SHAPES_MAX,
          "different shapes of bundles",
          "round quantities up, so that more bundles are alike"},
         {ST_QUOTA, before->names, now.names, his.names, NAMES_MAX,

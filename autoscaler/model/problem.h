@@ -244,6 +244,15 @@ static inline const int64_t *pb_row(const struct problem *s, uint32_t row)
  * plan for anybody. */
 #define PROBLEM_AMOUNTS_MAX (UINT64_C(1) << 27)
 
+/* Of all that is asked for together, so that there is a plan in time: each door
+ * (control/asked.c, wire/pods/share.c) shares them among those who ask there. */
+enum {
+    ASKED_LINES_MAX =
+        20000, /* alternatives: about 2 KiB each in a plan, twice */
+    ASKED_SHAPES_MAX = 5000,  /* each is tried on every offer: time */
+    ASKED_VALUES_MAX = 200000 /* compared with each label of each offer */
+};
+
 /* Turns a snapshot into arrays.  Pure.  What is free of a node is taken to be
  * whole devices, and the rest to be on one: the head reports sums only.  Types,
  * nodes and demands are put in a total order that does not depend on the order

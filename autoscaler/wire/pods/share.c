@@ -2,19 +2,17 @@
  * share.c - who of the pods that wait is looked at, when there are too many of
  * them, or too many different ones.  See inside.h.
  *
- * Who has asked for least comes first: of each namespace the kind of pod with the
- * fewest conditions, then the next, each with what its namespace has by then.  What no
- * node type could ever hold comes last, behind all others.  So what one namespace asks
- * for takes no room that another one needs, however much it is: the rest of it waits
- * until there is room, and is told.
+ * Who has asked for least comes first.  Of each namespace that is the kind of pod with
+ * the fewest conditions, then the next, each with what its namespace has by then.  What
+ * no node type could ever hold comes behind all others.  So one namespace takes no room
+ * that another one needs, however much it asks for: the rest of it waits, and is told.
  */
 #include "inside.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* As for requests (control/asked.c): both together have a plan. */
-enum { SHAPES_MAX = 5000, LINES_MAX = 20000, VALUES_MAX = 200000 };
+#include "../../model/problem.h"
 
 /* Equal pods of one namespace. */
 struct kind {
@@ -151,8 +149,9 @@ uint32_t pods_share(struct builder *m, struct pod **v, uint32_t n)
     for (uint32_t i = 0; i < kinds; i++) {
         const struct kind *k = &all[i];
 
-        if (shapes + 1 > SHAPES_MAX || lines + k->lines > LINES_MAX ||
-            values + k->values > VALUES_MAX) {
+        if (shapes + 1 > ASKED_SHAPES_MAX ||
+            lines + k->lines > ASKED_LINES_MAX ||
+            values + k->values > ASKED_VALUES_MAX) {
             leave_out(m, k);
             continue;
         }

@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../model/problem.h"
 #include "inside.h"
 
 enum {
-    LINES_MAX = 20000, /* alternatives that wait; as of all requests (api.md) */
-    NAMES_LEAST = 256, /* always: likewise */
+    NAMES_LEAST = 256,    /* always: likewise */
     AMOUNTS_MAX = 1 << 23 /* names times rows: 64 MiB */
 };
 
@@ -143,7 +143,7 @@ static bool bundle_keep(struct crowd *c, struct snap_bundle *b)
             v[n++] = v[i];
     if (c->dropped)
         b->n_alts = n;
-    if (!b->n_alts || c->lines + b->n_alts > LINES_MAX)
+    if (!b->n_alts || c->lines + b->n_alts > ASKED_LINES_MAX)
         return false;
     c->lines += b->n_alts;
     return true;

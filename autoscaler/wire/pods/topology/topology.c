@@ -2,10 +2,10 @@
  * topology.c - conditions of pods by domains (zone, rack, market ...) once it
  * is known what there may be.  See topology.h, and pods.h.
  *
- * What is bought decides which domains there are, so the demand of a view is
- * settled when node types are: each group of equal pods with such rules is
- * tried (trial.c) on nodes and offers, and becomes a bundle for each domain
- * it goes to, bound to it by a label.
+ * What is bought decides which domains there are.  So the demand of a view is
+ * settled when node types are known.  Each group of equal pods with such rules
+ * is tried on nodes and offers (trial.c).  It becomes a bundle for each domain
+ * that it goes to, and a label binds that bundle to the domain.
  */
 #include "topology.h"
 
