@@ -147,6 +147,25 @@ class Play:
         if idle:
             raise Broken("empty", f"{', '.join(idle)} bought for nothing")
 
+    def followed(self, node):
+        """The DaemonSets' pods for the node are there, or the scheduler has said that they cannot be."""
+        labels = node["metadata"]["labels"]
+        for d in self.world["daemons"]:
+            own = [p for p in self.pods() if p["metadata"]["labels"].get("app") == d["name"] and node["metadata"]["name"] in json.dumps(
+                [p["spec"].get("nodeName"), p["spec"]["affinity"].get("nodeAffinity")])]
+            if d["selector"].items() <= labels.items() and not any(
+                    c["type"] == "PodScheduled" for p in own for c in p["status"].get("conditions", [])):
+                return False
+        return True
+
+    def empty_node(self, node):
+        """A node that pods may use once its DaemonSets' pods are there, as of a kubelet that takes its time to be Ready."""
+        node["spec"]["unschedulable"] = True
+        self.c.post("/api/v1/nodes", node)
+        until(lambda: self.ready("empty"), 30, "the node is not ready")
+        until(lambda: self.followed(node), 30, "the DaemonSets' pods did not follow")
+        self.c.patch("/api/v1/nodes/empty", {"spec": {"unschedulable": None}})
+
     def impossible(self, d):
         """An empty node of each type and zone that may still be bought, one after the other."""
         waiting = {p["metadata"]["name"] for p in self.unbound()}
@@ -156,8 +175,7 @@ class Play:
         have = d.machines()
         for name, t in self.world["types"].items():
             for zone in t["zones"] if have[name] < t["max"] else []:
-                self.c.post("/api/v1/nodes", worlds.node("empty", zone, t["cpu"], t["labels"], t["taints"]))
-                until(lambda: self.ready("empty"), 30, "the node is not ready")
+                self.empty_node(worlds.node("empty", zone, t["cpu"], t["labels"], t["taints"]))
                 time.sleep(2.5)  # wait: it tries again at once, and after a second
                 got = [p["metadata"]["name"] for p in self.loads() if p["spec"].get("nodeName") == "empty"]
                 if got:
