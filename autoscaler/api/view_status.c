@@ -78,6 +78,8 @@ uint32_t problems_write(struct out *o, const char *key, struct view *v)
                 "the API server's certificate is not checked "
                 "(insecure-skip-tls-verify in the kubeconfig): whoever is in "
                 "between reads the token and answers in its place");
+    for (uint32_t i = 0; i < p->n_exposed && ++n; i++)
+        out_str(o, NULL, p->exposed[i]);
     for (uint32_t i = 0; i < v->n_more; i++)
         out_str(o, NULL, v->more[i]);
     out_close(o);

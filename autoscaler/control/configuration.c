@@ -8,6 +8,8 @@
 
 #include "../base/alloc.h"
 #include "../base/clock.h"
+#include "../base/exposed.h"
+#include "../cloud/secrets.h"
 
 enum { SOURCE_MS = 5000, SOURCE_TIMEOUT_MS = 20000, FAILURES_EMITTED = 3 };
 
@@ -22,6 +24,8 @@ void configuration_open(struct configuration *c, struct env *env,
                                 .loaded_ms = env->now_ms,
                                 .problem = mem_strdup(""),
                                 .read_due_ms = env->mono_ms + SOURCE_MS};
+    if (!source)
+        configuration_exposed(conf);
 }
 
 void configuration_close(struct configuration *c)
@@ -83,9 +87,37 @@ enum status configuration_read(const struct configuration *c,
         return o->config(o->arg, c->path, ret, errors);
     s = c->source ? config_source_parse(c->source, ret, errors)
                   : config_load(c->path, ret, errors);
+    if (s == ST_OK && !c->source)
+        configuration_exposed(*ret);
     if (s == ST_OK && c->env->shadow)
         shadow_config(c->env->shadow, *ret);
     return s;
+}
+
+/* A secret itself, and not where it lies. */
+static bool holds_secret(const struct conf_pair *v, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        size_t len = strlen(v[i].key);
+
+        if (*v[i].value && secret_name(v[i].key, len) &&
+            !(len > 5 && strcmp(v[i].key + len - 5, "_file") == 0))
+            return true;
+    }
+    return false;
+}
+
+void configuration_exposed(const struct config *c)
+{
+    bool secret = false;
+
+    for (uint32_t i = 0; i < c->n_providers; i++)
+        secret = secret || holds_secret(c->providers[i].options,
+                                        c->providers[i].n_options);
+    for (uint32_t i = 0; i < c->n_types; i++)
+        secret = secret ||
+                 holds_secret(c->types[i].options, c->types[i].n_options);
+    exposed_look(c->path, "the configuration", secret);
 }
 
 static void stay(struct configuration *c, const char *why, bool held)

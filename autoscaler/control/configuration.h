@@ -43,6 +43,9 @@ void configuration_close(struct configuration *c);
 /* The type of this name, or NULL. */
 const struct conf_type *type_find(const struct config *conf, const char *name);
 
+/* Looks whether others may read the secrets of its file, or write it. */
+void configuration_exposed(const struct config *c);
+
 /* The next step reads it again: a person asks for it. */
 void configuration_ask(struct configuration *c);
 /* The next step reads it again, not before settle_ms from now. */

@@ -147,6 +147,7 @@ static void ray_show(const struct sources *s, struct status_page *p)
     p->ray_address = s->conf->now->ray_address;
     p->ray_session = view ? view->session : "";
     p->insecure = kube_access_was_insecure();
+    p->n_exposed = exposed_list(&p->arena, p->exposed);
     p->ray_problem = arena_strdup(&p->arena, h ? h->problem : "");
     p->ray_ok = !h || source_is_fresh(s, h);
     p->ray_read_ms = h ? h->read_ms : 0;

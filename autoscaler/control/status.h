@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "../base/exposed.h"
 #include "../base/shared.h"
 #include "../cloud/traffic.h"
 #include "../model/plan.h"
@@ -108,6 +109,8 @@ struct status_page {
     uint32_t n_displaced;
     bool shadow;   /* nothing of it is real: shadow/shadow.h */
     bool insecure; /* an API server's certificate is not checked */
+    const char *exposed[EXPOSED_MAX]; /* files that others may read or write */
+    uint32_t n_exposed;
     const char *config_path, *config_problem; /* a reload that was refused */
     bool config_held;                         /* it waits for `davit apply` */
     const char *config_ends; /* machines that it would end, a blank between */

@@ -4,11 +4,13 @@ import json
 import os
 import pathlib
 import signal
+import subprocess
 import sys
 import urllib.request
 
+import pytest
 from hardening.rig import Cluster
-from lib import PATIENCE, until
+from lib import DAVIT, PATIENCE, until
 from lib.daemon import Daemon
 
 CANARY = "canary-5b1e77c0"
@@ -85,3 +87,49 @@ def test_nothing_of_a_kubeconfig_is_on_disk_after_kill(tmp_path):
         c.close()
     assert not list(c.tmp.rglob("*")), "left in the temporary folder"
     assert not holds(tmp_path, token, but=["kubeconfig"])
+
+
+SHARED = """cluster: c
+state: {dir}/state.db
+api: {listen: "127.0.0.1:{port}"}
+head: {kubernetes: {kubeconfig: "{dir}/kubeconfig"}}
+providers: {mine: {plugin: exec, command: [%s, "{dir}/program.py", "{dir}/seen"], options: {client_secret: canary}}}
+node_types: {t: {provider: mine, resources: {CPU: 1}, max: 1}}
+"""
+RAY = """cluster: c
+state: {dir}/state.db
+api: {listen: "127.0.0.1:{port}"}
+head: {ray: {address: "127.0.0.1:9", token_file: "{dir}/ray-token"}}
+node_types: {t: {resources: {CPU: 1}, max: 1}}
+"""
+
+
+@pytest.mark.parametrize("name, what, text, open_mode", [
+    ("kubeconfig", "the kubeconfig", SHARED, 0o666), ("davit.yaml", "the configuration", SHARED, 0o644), ("ray-token", "Ray's token", RAY, 0o666)])
+def test_secrets_that_others_may_read_are_told(tmp_path, name, what, text, open_mode):
+    """By the daemon (log, status, readyz) and by doctor, until the file is for us alone; they are no secret in the words."""
+    (tmp_path / "program.py").write_text(PROGRAM)
+    (tmp_path / "ray-token").write_text("a" * 40)
+    c = Cluster(tmp_path)
+    d = Daemon(tmp_path, text % sys.executable if "%s" in text else text, start=False)
+    for file in ("kubeconfig", "davit.yaml", "ray-token"):
+        (tmp_path / file).chmod(0o600)
+
+    def told():
+        d.start(wait="/healthz")
+        d.until(lambda: d.get("/v1/status")[0] == 200)
+        found = [p for p in d.get("/v1/status")[1]["problems"] if "every user of this machine" in p]
+        assert found == [p for p in d.get("/readyz")[1]["problems"] if "every user of this machine" in p]
+        d.kill()
+        doctor = subprocess.run([DAVIT, "doctor", str(d.path)], cwd=tmp_path, env=d.env, capture_output=True, text=True, timeout=PATIENCE).stdout
+        assert ("every user of this machine" in doctor) == bool(found), (found, doctor)
+        return found
+    try:
+        assert told() == []
+        (tmp_path / name).chmod(open_mode)
+        found, = told()
+        assert found.startswith(f"{what} {tmp_path / name} may be ") and f"mode {open_mode:04o}" in found and "chmod o-rwx" in found, found
+        assert ("read and written" in found) == (open_mode == 0o666)
+        assert found in d.text() and "canary" not in found
+    finally:
+        c.close()

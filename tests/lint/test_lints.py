@@ -210,6 +210,19 @@ def test_a_source_without_an_object_is_told(tree):
         assert code == 1 and "zz.o: `make all` first" in out
 
 
+def test_a_document_names_no_test_that_is_not_there(tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests/test_it.py").write_text("def test_that_is_there():\n    pass\n")
+    said = {}
+    for name in ("test_that_is_there", "test_it", "test_it.py", "tests/test_it.py", "test_that_is_none", "test_none.c", "hostile/test_it.py"):
+        (tmp_path / "README.md").write_text(f"`{name}`, in tests/test_it.py\n")
+        p = subprocess.run([sys.executable, ROOT / "tests/lint/docs.py", tmp_path], capture_output=True, text=True)
+        said[name] = p.returncode
+        assert (p.returncode == 1) == (f"there is no test {name}" in p.stdout), p
+    assert [n for n, code in said.items() if code] == ["test_that_is_none", "test_none.c", "hostile/test_it.py"], said
+
+
 @pytest.mark.parametrize("path", sorted({path for path, _ in version.SAYERS}))
 def test_another_version_is_found(tmp_path, path):
     for name in {"Makefile", *(p for p, _ in version.SAYERS)}:

@@ -14,8 +14,10 @@
 #include <unistd.h>
 
 #include "../../base/clock.h"
+#include "../../base/exposed.h"
 #include "../../base/outfile.h"
 #include "../../cloud/offer_check.h"
+#include "../../control/configuration.h"
 #include "../../wire/ray/ray.h"
 #include "../ask.h"
 #include "../cli.h"
@@ -306,6 +308,21 @@ static struct config *raycluster_load(struct checkup *c,
     return NULL;
 }
 
+/* What the checks before it have read. */
+static void exposed_check(struct checkup *c)
+{
+    const char *texts[EXPOSED_MAX];
+    struct arena a = {0};
+    uint32_t n;
+
+    if (!args.kuberay)
+        configuration_exposed(c->conf);
+    n = exposed_list(&a, texts);
+    for (uint32_t i = 0; i < n; i++)
+        finding_add(c, FINDING_WARN, "secrets", "%s", texts[i]);
+    arena_done(&a);
+}
+
 static void checks(struct checkup *c)
 {
     config_check(c);
@@ -316,6 +333,7 @@ static void checks(struct checkup *c)
     doctor_kube(c);
     for (uint32_t i = 0; i < c->conf->n_providers; i++)
         provider_check(c, &c->conf->providers[i]);
+    exposed_check(c);
 }
 
 static int run(void)

@@ -15,6 +15,7 @@
 #include <yaml.h>
 
 #include "../../base/alloc.h"
+#include "../../base/exposed.h"
 
 struct file {
     yaml_document_t doc;
@@ -164,7 +165,12 @@ static enum status user_read(struct file *f, const char *name)
         return ST_INVALID;
     a->token_file = path_of(f, text(f, m, "tokenFile"));
     token = text(f, m, "token");
+    exposed_look(f->path, "the kubeconfig",
+                 a->tls.key.n || (token && !a->token_file));
+    if (a->key_file)
+        exposed_look(a->key_file, "the client's key", true);
     if (a->token_file) {
+        exposed_look(a->token_file, "the token", true);
         if (!kube_token_read(a, f->err))
             return err_prefix(f->err, "%s", f->path);
         return ST_OK;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../../base/alloc.h"
+#include "../../base/exposed.h"
 #include "inside.h"
 
 #define MAX_TOKEN 16384u
@@ -61,6 +62,7 @@ static bool take_file(struct ray_token *t, const char *path, bool quiet)
     size_t n = fread(buf, 1, sizeof buf - 1, f);
     bool bad = ferror(f) != 0;
     fclose(f);
+    exposed_look(path, "Ray's token", true);
     buf[n] = '\0';
     bool found = false;
     if (bad)

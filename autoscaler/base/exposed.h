@@ -1,0 +1,25 @@
+/*
+ * exposed.h - files that hold secrets, or tell where they go, and that other users of
+ * this machine may read or write.
+ *
+ * They are told, and used all the same: other programs made them, with the mode that
+ * they think is right.  (What Davit alone reads is refused: api/door/secret.h.)
+ * Whoever reads such a file says so here each time.  Thread: any.
+ */
+#ifndef BASE_EXPOSED_H
+#define BASE_EXPOSED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arena.h"
+
+enum { EXPOSED_MAX = 8 };
+
+/* secret: there is one in it; else only who may write it counts.  what: for people,
+ * "the kubeconfig", which outlives all. */
+void exposed_look(const char *path, const char *what, bool secret);
+/* One sentence for each file that is so by the last look. */
+uint32_t exposed_list(struct arena *a, const char *ret[EXPOSED_MAX]);
+
+#endif
