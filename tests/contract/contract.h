@@ -93,6 +93,7 @@ struct law {
     void (*run)(struct bench *b);
 };
 void law_console(struct bench *b); /* console.c */
+void law_find(struct bench *b);    /* find.c */
 extern const struct law laws[];    /* ends with {0} */
 #define LAWS_BASE 2 /* while one of the first is broken no other tells much */
 

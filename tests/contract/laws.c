@@ -580,6 +580,7 @@ const struct law laws[] = {
      "a list that could not be read is an error, not a shorter "
      "list",
      law_lost_lists},
+    {"find", "find() says what is there, whatever goes wrong", law_find},
     {"partial",
      "what exists of a launch that got some is told, and no more "
      "comes of it",
