@@ -97,6 +97,14 @@ bool accel_is_device(const char *resource)
     return accel_of(resource);
 }
 
+bool accel_is_slice_head(const char *resource)
+{
+    size_t n = strlen(resource);
+
+    return n > 9 && strncmp(resource, "TPU-", 4) == 0 &&
+           strcmp(resource + n - 5, "-head") == 0;
+}
+
 bool accel_fractions(const char *resource)
 {
     const struct accel *a = accel_of(resource);

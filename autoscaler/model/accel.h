@@ -23,6 +23,9 @@ const struct accel *accel_table(unsigned *ret_n);
 
 /* Is this Ray resource made of whole devices (a fraction is of one device)? */
 bool accel_is_device(const char *resource);
+/* By which a TPU slice of several hosts is asked for ("TPU-v4-16-head"): the first
+ * of its hosts has it. */
+bool accel_is_slice_head(const char *resource);
 /* Devices whose use is whole only: neuron_cores, TPU, HPU. */
 bool accel_fractions(const char *resource);
 

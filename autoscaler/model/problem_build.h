@@ -9,6 +9,7 @@
 #ifndef MODEL_PROBLEM_BUILD_H
 #define MODEL_PROBLEM_BUILD_H
 
+#include "../base/hash.h"
 #include "intern.h"
 #include "problem.h"
 
@@ -36,6 +37,7 @@ struct builder {
     struct intern label_sets; /* those in labels, each once */
     VEC(uint32_t) set_first;  /* of each: into labels */
     VEC(struct pb_device) devices;
+    struct hash slices; /* struct slice, by host group */
     VEC(struct pb_takes) takes;
     VEC(struct label_claim) claims; /* scratch: of one offer or node */
     VEC(uint32_t) words;            /* scratch: a selector being built */

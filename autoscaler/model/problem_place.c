@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/hash.h"
+#include "accel.h"
 #include "amount.h"
 #include "price.h"
 #include "problem_build.h"
@@ -260,6 +262,75 @@ static void cordon(struct builder *m, struct pb_node *n)
     n->template_room = false;
 }
 
+/* ---- the first host of a slice */
+
+struct slice {
+    const char *name;
+    bool has_head; /* one of its hosts shows it, or is to have it */
+};
+
+static bool has_head(const struct qtys *q)
+{
+    for (uint32_t i = 0; i < q->n; i++)
+        if (q->v[i].amount > 0 && accel_is_slice_head(q->v[i].name))
+            return true;
+    return false;
+}
+
+static struct slice *slice_of(struct builder *m, const struct snap_node *f)
+{
+    uint64_t h = hash_text(HASH_SEED, f->host_group);
+    struct slice *x;
+
+    for (uint32_t at = 0; (x = hash_next(&m->slices, h, &at));)
+        if (strcmp(x->name, f->host_group) == 0)
+            return x;
+    x = ARENA_NEW(m->arena, struct slice);
+    x->name = f->host_group;
+    hash_add(&m->slices, h, x);
+    return x;
+}
+
+static bool is_of_slice(const struct builder *m, const struct snap_node *f)
+{
+    uint32_t type = builder_type(m, f->type);
+
+    return type != NONE && f->host_group && *f->host_group && !f->unmanaged &&
+           m->types[type]->hosts > 1 && has_head(&m->types[type]->resources);
+}
+
+/* What joined shows whether it is the first. */
+static void slices_begin(struct builder *m)
+{
+    hash_init(&m->slices, m->arena, 16);
+    for (uint32_t i = 0; i < m->snapshot->n_nodes; i++)
+        if (has_head(&m->nodes[i]->total) && is_of_slice(m, m->nodes[i]))
+            slice_of(m, m->nodes[i])->has_head = true;
+}
+
+/* What a host that has not joined will have: of a slice one has the head. */
+static const struct qtys *template_of(struct builder *m,
+                                      const struct snap_node *f, uint32_t type)
+{
+    const struct qtys *all = &m->types[type]->resources;
+    struct slice *x = is_of_slice(m, f) ? slice_of(m, f) : NULL;
+    struct qtys *q;
+    struct qty *v;
+
+    if (!x || !x->has_head) {
+        if (x)
+            x->has_head = true;
+        return all;
+    }
+    q = ARENA_NEW(m->arena, struct qtys);
+    v = ARENA_ARRAY(m->arena, struct qty, all->n);
+    q->v = v;
+    for (uint32_t i = 0; i < all->n; i++)
+        if (!accel_is_slice_head(all->v[i].name))
+            v[q->n++] = all->v[i];
+    return q;
+}
+
 static void make_node(struct builder *m, const struct snap_node *f,
                       struct pb_node *n)
 {
@@ -291,8 +362,7 @@ static void make_node(struct builder *m, const struct snap_node *f,
                                                     : f->since_ms,
         .idle_timeout_ms = m->snapshot->limits.idle_timeout_ms};
     if (n->template_room)
-        total = available = type == NONE ? &nothing
-                                         : &m->types[type]->resources;
+        total = available = type == NONE ? &nothing : template_of(m, f, type);
     n->total = builder_row(m, total, false);
     n->available = row_within(m, builder_row(m, available, false), n->total);
     if (f->cordoned)
@@ -321,6 +391,7 @@ void builder_nodes(struct builder *m)
     const uint32_t n = m->snapshot->n_nodes;
     struct pb_node *nodes = ARENA_ARRAY(m->arena, struct pb_node, n);
 
+    slices_begin(m);
     for (uint32_t i = 0; i < n; i++)
         make_node(m, m->nodes[i], &nodes[i]);
     m->s->nodes = nodes;

@@ -418,6 +418,52 @@ static void bundles_carry_tolerations_everywhere(void **state)
     json_decref(v);
 }
 
+static int64_t amount_of(const struct problem *s, uint32_t node,
+                         const char *name)
+{
+    for (uint32_t c = 0; c < s->n_columns; c++)
+        if (strcmp(s->str[s->columns[c].name], name) == 0)
+            return pb_row(s, s->nodes[node].total)[c];
+    fail_msg("no column %s", name);
+    return 0;
+}
+
+/* Of a TPU slice one host is the head: two jobs that ask for one each need two
+ * slices. */
+static void a_slice_has_one_head(void **state)
+{
+    static const char world[] =
+        "{\"schema\":\"davit-snapshot/1\",\"now_ms\":1000000,"
+        "\"node_types\":[{\"name\":\"v4\",\"provider\":\"p\",\"hosts\":2,"
+        "\"resources\":{\"CPU\":8,\"TPU\":4,\"TPU-v4-16-head\":1},"
+        "\"price\":1}],\"nodes\":["
+        "{\"id\":\"a0\",\"type\":\"v4\",\"host_group\":\"a\",\"state\":"
+        "\"starting\"},"
+        "{\"id\":\"a1\",\"type\":\"v4\",\"host_group\":\"a\",\"state\":"
+        "\"starting\"},"
+        "{\"id\":\"b0\",\"type\":\"v4\",\"host_group\":\"b\",\"state\":"
+        "\"starting\"},"
+        "{\"id\":\"b1\",\"type\":\"v4\",\"host_group\":\"b\",\"state\":"
+        "\"ready\",\"total\":{\"CPU\":8,\"TPU\":4,\"TPU-v4-16-head\":1}},"
+        "{\"id\":\"c0\",\"type\":\"v4\",\"host_group\":\"c\",\"state\":"
+        "\"starting\"},"
+        "{\"id\":\"c1\",\"type\":\"v4\",\"host_group\":\"c\",\"state\":"
+        "\"ready\",\"total\":{\"CPU\":8,\"TPU\":4}}],"
+        "\"demands\":[{\"source\":\"task\",\"owner\":\"ray\",\"bundles\":[{"
+        "\"resources\":{\"TPU-v4-16-head\":1},\"count\":3}]}]}";
+    static const int64_t heads[] = {1, 0, 0, 1, 1, 0};
+    const struct problem *s;
+
+    (void)state;
+    s = make(world);
+    assert_int_equal(s->n_nodes, 6);
+    for (uint32_t i = 0; i < 6; i++) {
+        assert_int_equal(amount_of(s, i, "TPU-v4-16-head"),
+                         heads[i] * AMOUNT_ONE);
+        assert_int_equal(amount_of(s, i, "TPU"), 4 * AMOUNT_ONE);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -431,6 +477,7 @@ int main(void)
         cmocka_unit_test_setup(owners_are_patterns, fresh),
         cmocka_unit_test_setup(mistakes_say_where, fresh),
         cmocka_unit_test_setup(bundles_carry_tolerations_everywhere, fresh),
+        cmocka_unit_test_setup(a_slice_has_one_head, fresh),
     };
     int failed = cmocka_run_group_tests_name("model_places", tests, NULL, NULL);
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../model/accel.h"
 #include "../../model/amount.h"
 #include "../report/interrupted.h"
 #include "inside.h"
@@ -156,12 +157,9 @@ static void machine_registered(struct sources *s, struct machine *m,
  * TPU slice of several hosts the first one shows its head's marker. */
 static bool ray_shows(const struct conf_type *t, const char *name)
 {
-    size_t n = strlen(name);
-
     if (strchr(name, '/'))
         return false;
-    return t->fact.hosts < 2 || strncmp(name, "TPU-", 4) != 0 || n < 9 ||
-           strcmp(name + n - 5, "-head") != 0;
+    return t->fact.hosts < 2 || !accel_is_slice_head(name);
 }
 
 /* Ready is what was promised: the first of its type's devices and resources of
