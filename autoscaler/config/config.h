@@ -47,6 +47,7 @@ struct conf_type {
     uint32_t n_options;
     struct conf_reserved reserved;
     struct names startup; /* taints of its nodes' start; "prefix*" */
+    struct qtys kept;     /* by its kubelet from pods; n == 0: not said */
     uint32_t line, column;
 };
 

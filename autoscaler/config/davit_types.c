@@ -113,6 +113,15 @@ static void startup_key_read(struct reader *r, const struct ynode *v,
     t->startup = startup_list_read(r, v, where);
 }
 
+static void kept_read(struct reader *r, const struct ynode *v,
+                      const char *where, void *target)
+{
+    struct raw_type *t = target, kept = {.where = where};
+
+    dialect_resources(r, v, where, &kept);
+    t->kept = (struct qtys){kept.resources.v, kept.resources.n};
+}
+
 #define AT(member) .offset = offsetof(struct raw_type, member)
 
 const struct key type_keys[] = {
@@ -131,6 +140,8 @@ const struct key type_keys[] = {
      .help = "who does not tolerate them is kept away"},
     {"startup_taints", KEY_CUSTOM, .read = startup_key_read,
      .help = "taints that its nodes carry until all of them is up"},
+    {"kubelet_reserved", KEY_CUSTOM, .read = kept_read,
+     .help = "what its kubelet keeps from pods: CPU, memory, ..."},
     {"shares", KEY_CUSTOM, .read = shares_read,
      .help = "into what each GPU is cut: MIG profiles, time_slicing, mps"},
     {"min", KEY_COUNT, AT(min), .max = 100000,

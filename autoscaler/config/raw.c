@@ -364,6 +364,7 @@ static void type_finish(struct raw *d, struct raw_type *t,
     f->resources = shares_apply(d, t, resources_merge(d, t, &m));
     f->taints = t->taints;
     ret->startup = t->startup;
+    ret->kept = t->kept;
     f->labels = labels_settle(d, t, &m, f->resources);
     sold_check(d, t, &m);
     offers_make(d, t, &m, f);

@@ -27,6 +27,7 @@ struct raw_type {
     VEC(struct pair) labels;
     struct taints taints;
     struct names startup;
+    struct qtys kept;       /* by its kubelet from pods */
     VEC(struct qty) shares; /* into what each GPU is cut */
     VEC(const char *) zones;
     enum raw_market markets[2];

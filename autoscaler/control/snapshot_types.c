@@ -143,7 +143,8 @@ static struct qtys cloud_resources(const struct taking *t,
 }
 
 /* What a node of the type leaves to pods, learned from a few of its kind. */
-static void pods_take(const struct taking *t, struct snap_type *type)
+static void pods_take(const struct taking *t, struct qtys kept,
+                      struct snap_type *type)
 {
     enum { LIKE = 4 };
     const struct source_node *like[LIKE];
@@ -165,10 +166,10 @@ static void pods_take(const struct taking *t, struct snap_type *type)
         if (x && !x->settling && x->status != SOURCE_UNREADY)
             like[n++] = x;
     }
-    pods_type_fit(
-        h->view, like, n,
-        (struct pods_cloud){cloud_labels(t, type), cloud_resources(t, type)},
-        t->arena, type);
+    pods_type_fit(h->view, like, n,
+                  (struct pods_cloud){cloud_labels(t, type),
+                                      cloud_resources(t, type), kept},
+                  t->arena, type);
 }
 
 /* Taints known from the offer only; nobody but Kubernetes goes by them. */
@@ -336,7 +337,7 @@ static void type_take(const struct taking *t, const struct conf_type *conf,
                 &t->k->ledger->fleet, conf, &offers.all.v[i]);
     ret->offers = offers.all.v;
     ret->n_offers = offers.all.n;
-    pods_take(t, ret);
+    pods_take(t, conf->kept, ret);
     ret->taints = unhelped_taints(t->k->ledger, t->k->env->now_ms, ret->name,
                                   ret->taints, t->arena);
 }

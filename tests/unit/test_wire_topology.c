@@ -762,6 +762,32 @@ static void test_the_cloud_tells_what_a_kubelet_leaves(void **state)
     world_end(&w);
 }
 
+/* A machine of one's own: who has set up its kubelet knows what it keeps. */
+static void test_the_file_tells_what_a_kubelet_keeps(void **state)
+{
+    static const struct qty kept[] = {{"CPU", AMOUNT_ONE / 10},
+                                      {"memory", AMOUNT_ONE << 30}};
+    const struct pods_cloud said = {.kept = {kept, 2}};
+    struct snap_type *x;
+    WORLD;
+    w.reserve = true;
+    node(&w, "n", "3", "z-a", "", "");
+    view(&w);
+    x = type(&t, "t", 4, 0.2, "z-a");
+    pods_type_fit(w.view, NULL, 0, (struct pods_cloud){.labels = {0}},
+                  &w.view->arena, x);
+    assert_true(amount(x->resources, "CPU") < 3.93); /* GKE's rule */
+    x = type(&t, "u", 4, 0.2, "z-a");
+    pods_type_fit(w.view, NULL, 0, said, &w.view->arena, x);
+    assert_true(amount(x->resources, "CPU") == 3.9);
+    /* what a living node shows goes over it */
+    const struct source_node *like = node_of(w.view, "n");
+    x = type(&t, "v", 4, 0.2, "z-a");
+    pods_type_fit(w.view, &like, 1, said, &w.view->arena, x);
+    assert_true(amount(x->resources, "CPU") == 3);
+    world_end(&w);
+}
+
 /* ---- 14 of the field: static pods */
 
 static void test_static_pods_of_its_like(void **state)
@@ -972,6 +998,7 @@ int main(void)
         cmocka_unit_test(test_taints_of_a_types_start),
         cmocka_unit_test(test_static_pods_of_its_like),
         cmocka_unit_test(test_the_cloud_tells_what_a_kubelet_leaves),
+        cmocka_unit_test(test_the_file_tells_what_a_kubelet_keeps),
         cmocka_unit_test(test_resized),
         cmocka_unit_test(test_volcano),
         cmocka_unit_test(test_volcanos_queues),

@@ -44,6 +44,9 @@ static const struct {
     {"node_types.NAME.startup_taints",
      "node_types: {t4: {resources: {CPU: 4}, startup_taints: "
      "[example.com/driver-missing]}}"},
+    {"node_types.NAME.kubelet_reserved",
+     "node_types: {t4: {resources: {CPU: 4, memory: 16Gi}, "
+     "kubelet_reserved: {CPU: 0.1, memory: 1Gi}}}"},
     {"node_types.NAME.reserved.id",
      "providers: {ec2: {region: us-east-1, image: ami-0a1b2c3d4e5f60718}}\n"
      "node_types: {h200: {provider: ec2, machine: p5en.48xlarge, max: 4, market: reserved, reserved: {id: cr-0a1b2c3d4e5f60718, count: 4}}}"},

@@ -59,10 +59,12 @@ const struct snap_demand *pods_demands_settle(const struct source_view *view,
                                               struct arena *arena,
                                               const struct snapshot *s);
 
-/* What its provider tells of all offers of a type. */
+/* What its provider tells of all offers of a type, and the configuration. */
 struct pods_cloud {
     struct pairs labels;
     struct qtys resources; /* the least of each */
+    struct qtys kept; /* of the configuration: by its kubelet from pods; n == 0:
+                       * by GKE's rule, if it is not switched off */
 };
 /* Is the key one of these taints of a start ("prefix*")? */
 bool pods_taint_listed(struct names startup, const char *key);

@@ -130,6 +130,17 @@ static void reserve(struct fit *f)
         *c -= kept_of(*c, cpu, 4);
 }
 
+/* As its owner has set up the kubelet. */
+static void kept_take(struct fit *f, const struct qtys *kept)
+{
+    for (uint32_t i = 0; i < kept->n; i++) {
+        int64_t *has = amount_of(f, kept->v[i].name);
+
+        if (has)
+            *has -= kept->v[i].amount < *has ? kept->v[i].amount : *has;
+    }
+}
+
 /* ---- what living nodes of the type show */
 
 static bool is_column(const struct fit *f, const char *name)
@@ -495,6 +506,8 @@ void pods_type_fit(const struct source_view *view,
         set_amount(&f, cloud.resources.v[i].name, cloud.resources.v[i].amount);
         origin(&f, cloud.resources.v[i].name, OF_CLOUD);
     }
+    if (!n_like)
+        kept_take(&f, &cloud.kept);
     labels_begin(&f, cloud.labels);
     amount_usual(&f, "pods", DEFAULT_PODS);
     amount_usual(&f, "ephemeral-storage", DEFAULT_DISK);
@@ -502,7 +515,7 @@ void pods_type_fit(const struct source_view *view,
         learn_resources(&f);
         learn_labels(&f);
         fixed_take(&f);
-    } else if (view->pods->reserve) {
+    } else if (view->pods->reserve && !cloud.kept.n) {
         reserve(&f);
     }
     probes_answer(&f);
