@@ -21,6 +21,7 @@
 struct gke_type {
     char *name;
     char *pool, *spot_pool; /* NULL: none of this market */
+    char *reservation;      /* that its pool is to consume; NULL: not said */
     char **zones;           /* as configured; none: the pool's */
     size_t n_zones;
     int64_t cpu, gpus; /* as configured, -1: not given */

@@ -212,6 +212,28 @@ static bool enough(struct op *op, const struct group *g, const struct facts *f)
     return usable;
 }
 
+/* Does its pool take of the reservation that its type names?  What else it made
+ * would be paid for twice. */
+static bool consumes(const struct group *g, char *note, size_t size)
+{
+    const json_t *all = kit_json_at(g->pool,
+                                    "config.reservationAffinity.values");
+    const char *want = g->type->reservation ? g->type->reservation : "";
+    const char *bare = strrchr(want, '/') ? strrchr(want, '/') + 1 : want;
+    bool found = *want == '\0';
+    size_t i;
+    json_t *v;
+    json_array_foreach(all, i, v) {
+        const char *name = kit_json_string(v), *slash = strrchr(name, '/');
+        found = found || strcmp(slash ? slash + 1 : name, bare) == 0;
+    }
+    if (!found)
+        snprintf(note, size,
+                 "node pool %.60s does not consume reservation %.80s",
+                 kit_json_text(g->pool, "name"), want);
+    return found;
+}
+
 /* What the quotas allow; where nothing, the note says why. */
 static int room_read(struct op *op, const struct group *g,
                      const struct facts *f, json_t *quotas,
@@ -243,6 +265,7 @@ static int offer_group(struct op *op, const struct group *g, json_t *quotas,
         s = room_read(op, g, &f, quotas, &room, note, sizeof note);
     if (s != DAVIT_OK)
         return s;
+    bool taken = consumes(g, note, sizeof note);
     if (g->held)
         group_work(g, note, sizeof note);
     labels_read(g, &f, &o);
@@ -251,13 +274,13 @@ static int offer_group(struct op *op, const struct group *g, json_t *quotas,
     if (f.gpus > 0)
         kit_fact_number(&o, &o.resources, "GPU", f.gpus);
     kubelet_take(g, &o);
-    struct davit_offer offer = {
-        .name = g->type->name,
-        .zone = g->zone,
-        .price_micros_hour = -1,
-        .spot = g->spot,
-        .note = note,
-        .available = pool_usable(g) && !g->leaving && enough(op, g, &f)};
+    struct davit_offer offer = {.name = g->type->name,
+                                .zone = g->zone,
+                                .price_micros_hour = -1,
+                                .spot = g->spot,
+                                .note = note,
+                                .available = taken && pool_usable(g) &&
+                                             !g->leaving && enough(op, g, &f)};
     kit_quotas_set(&room, &offer);
     kit_offer_put(&o, &offer, sink, put);
     kit_keep_done(&o.keep);

@@ -32,6 +32,10 @@ const struct kit_option gke_options[] = {
     {"compute_endpoint", "the same for compute.googleapis.com alone",
      API(compute)},
     GCP_UNIVERSE(struct gke, gcp),
+    {"types.reservation",
+     "the reservation that its pool consumes: its name, or "
+     "projects/P/reservations/NAME",
+     KIT_TEXT, KIT_AT(struct gke_type, reservation)},
     {"types.spot_pool", "the node pool of a type's spot machines", KIT_NAME,
      KIT_AT(struct gke_type, spot_pool), .allowed = "a-z 0-9 - . :", .max = 63},
     {0}};

@@ -361,6 +361,21 @@ def test_shared_and_cut_gpus(drive, cloud, partition, clients, gpus):
         assert o["available"] == there and o["quotas"] == {"us-central1 NVIDIA_A100_GPUS": [16, 2]}, o
 
 
+def test_a_pool_of_a_reservation(drive, cloud):
+    """The pool says which reservation it takes of; of another one, or of none, nothing is bought for a reserved type."""
+    t4 = f"zones: [{A}], market: reserved, reserved: {{id: projects/p/reservations/block-1, count: 2}}"
+
+    def offer():
+        [o] = [o for o in drive(t4=t4).call("offers")["offers"] if o["type"] == "t4"]
+        return o["available"], o["note"]
+    assert offer() == (False, "node pool gpu does not consume reservation projects/p/reservations/block-1")
+    affinity = {"consumeReservationType": "SPECIFIC_RESERVATION", "key": "compute.googleapis.com/reservation-name", "values": ["block-2"]}
+    cloud.pools["gpu"]["config"]["reservationAffinity"] = affinity
+    assert offer()[0] is False
+    affinity["values"] = ["projects/p/reservations/block-1"]
+    assert offer() == (True, "")
+
+
 def test_one_thousand_machines_under_50_ms(drive, cloud):
     cloud.boot = 0
     d = drive()
