@@ -54,6 +54,7 @@ struct command {
     const char *share; /* PUT: whose share of what may be asked for it takes */
     /* the control's, until it is answered: */
     uint64_t batch;           /* of the journal, that its effect is in */
+    bool reads;               /* what becomes of the file is its answer */
     bool changed;             /* it took effect; how it was before: */
     struct request *before;   /* PUT, DROP; owned, NULL: nothing stood */
     struct command_mark mark; /* PROTECT, CORDON, DRAIN */

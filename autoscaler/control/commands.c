@@ -155,10 +155,13 @@ static void apply(struct commands *c, struct command *cmd)
     still = elsewhere_first(c->providers);
     if (still)
         cmd->status = err_set(&cmd->err, ST_INVALID, "%s", still->problem);
-    if (elsewhere || c->conf->held)
+    if (elsewhere || c->conf->held || c->conf->in_force)
         emit(c->env, "config.approved", c->conf->path, "", "by %s", asker(cmd));
+    cmd->reads = c->conf->held;
     if (c->conf->held)
         configuration_approve(c->conf);
+    else if (c->conf->in_force)
+        ends_approve(c->ends);
     else if (sources_another(c->sources))
         sources_approve(c->sources, asker(cmd));
     else if (!elsewhere)
@@ -260,7 +263,7 @@ void commands_fold(struct commands *c, struct mail *mail)
 
     cmd->status = ST_OK;
     cmd->seen = NULL;
-    cmd->changed = false;
+    cmd->changed = cmd->reads = false;
     cmd->before = NULL;
     cmd->batch = c->ledger->batch;
     switch (cmd->kind) {
@@ -272,6 +275,7 @@ void commands_fold(struct commands *c, struct mail *mail)
     case COMMAND_RELOAD:
         emit(c->env, "config.asked", "", "", "a reload, by %s", asker(cmd));
         configuration_ask(c->conf);
+        cmd->reads = true;
         break;
     case COMMAND_APPLY: apply(c, cmd); break;
     case COMMAND_ADOPT: adopt(c, cmd); break;
@@ -341,8 +345,7 @@ static enum status journal_refuses(const struct commands *c,
 static enum status outcome(const struct commands *c, const struct command *cmd,
                            bool planned, struct err *err)
 {
-    if ((cmd->kind == COMMAND_RELOAD || cmd->kind == COMMAND_APPLY) &&
-        *c->conf->problem)
+    if (cmd->reads && *c->conf->problem)
         return err_set(err, ST_INVALID, "%s", c->conf->problem);
     if (!c->ledger->journal_ok)
         return journal_refuses(c, cmd, err);

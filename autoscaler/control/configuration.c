@@ -122,10 +122,17 @@ void configuration_exposed(const struct config *c)
 
 static void stay(struct configuration *c, const char *why, bool held)
 {
+    static const char waits[] = "; what the file in force would end waits for "
+                                "`davit apply` all the same";
     size_t n = strlen(why);
+    struct buf text;
 
+    n -= n && why[n - 1] == '\n' ? 1 : 0;
+    buf_init(&text, n + sizeof waits);
+    buf_printf(&text, "%.*s%s", (int)n, why, c->in_force && !held ? waits : "");
     free(c->problem);
-    c->problem = mem_strndup(why, n && why[n - 1] == '\n' ? n - 1 : n);
+    c->problem = mem_strdup(text.s);
+    buf_done(&text);
     c->held = held;
     c->approved = c->asked = false;
     atomic_fetch_add(&c->env->metrics.reload_failures, 1);
@@ -156,11 +163,18 @@ void configuration_hold_ends(struct configuration *c, const char *why,
 
 void configuration_ends_over(struct configuration *c)
 {
-    free(c->problem);
-    c->problem = mem_strdup("");
+    if (c->held) { /* else a later file was refused */
+        free(c->problem);
+        c->problem = mem_strdup("");
+    }
     c->held = c->in_force = false;
     emit(c->env, "config.approved", c->path, "",
          "it wants no machine's end any more that nobody agreed to");
+}
+
+void configuration_ends_approved(struct configuration *c)
+{
+    c->in_force = false;
 }
 
 bool configuration_approved(const struct configuration *c,

@@ -65,6 +65,8 @@ void configuration_hold_ends(struct configuration *c, const char *why,
                              const char *ends);
 /* They are wanted no more. */
 void configuration_ends_over(struct configuration *c);
+/* A person has agreed to what it ends; a later file is refused still. */
+void configuration_ends_approved(struct configuration *c);
 /* It is read again and, if it is what was held, taken over whatever it would
  * end. */
 void configuration_approve(struct configuration *c);

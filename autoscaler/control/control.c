@@ -231,6 +231,8 @@ static bool problem_now(struct control *c, struct status_page *page,
         if (s == ST_OK)
             return true;
         log_error("no snapshot: %s", err.text);
+        if (c->ledger.ha)
+            ha_pulse(c->ledger.ha); /* it goes round, though slowly */
         if (s != ST_CANCELLED || i + 1 == LEAVE_OUT)
             return false;
         requests_set_aside(&c->requests, &taken->snapshot->demands[slowest],

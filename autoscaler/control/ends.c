@@ -112,17 +112,29 @@ void ends_allow(struct ends *e, uint32_t n)
     e->allowed_ms = e->env->now_ms;
 }
 
-static bool brake_lets(struct ends *e)
+static bool is_the_files(enum reason why)
+{
+    return why == REASON_END_MAX_TYPE || why == REASON_END_MAX_NODES ||
+           why == REASON_END_OUTDATED || why == REASON_END_BUDGET;
+}
+
+/* What a file wants that is held waits for `davit apply`, and for nothing else. */
+static bool brake_lets(struct ends *e, enum reason why)
 {
     uint32_t recent = recent_count(e);
 
+    if (e->conf->in_force && is_the_files(why)) {
+        e->by_file++;
+        return false;
+    }
     if (e->allowed) {
         e->allowed--;
         return true;
     }
-    if (e->shut || e->conf->in_force ||
-        recent >= most_of(e, e->conf->now, recent))
+    if (e->shut || recent >= most_of(e, e->conf->now, recent)) {
+        e->held++;
         return false;
+    }
     recent_add(e);
     return true;
 }
@@ -181,10 +193,9 @@ bool machine_end(struct ends *e, struct machine *m, enum reason why)
         }
         return true;
     }
-    if (s != STANDING_PLANNED && !is_confirmed(e, m, why) && !brake_lets(e)) {
-        e->held++;
+    if (s != STANDING_PLANNED && !is_confirmed(e, m, why) &&
+        !brake_lets(e, why))
         return false;
-    }
     m->why = why;
     if (s == STANDING_PLANNED) {
         machine_to(e->ledger, m, STATE_GONE);
@@ -243,9 +254,7 @@ void ends_due(struct ends *e)
 /* Is it the file that wants this end? */
 static bool is_by_file(const struct plan_node *n)
 {
-    return n->action == NODE_END &&
-           (n->why == REASON_END_MAX_TYPE || n->why == REASON_END_MAX_NODES ||
-            n->why == REASON_END_OUTDATED || n->why == REASON_END_BUDGET);
+    return n->action == NODE_END && is_the_files(n->why);
 }
 
 static int64_t price_of(const struct problem *s, const struct pb_node *n)
@@ -345,7 +354,8 @@ void ends_begin(struct ends *e, const struct problem *now,
                 const struct plan *plan)
 {
     e->held_last = e->held;
-    e->held = e->risen = 0;
+    e->by_file_last = e->by_file;
+    e->held = e->risen = e->by_file = 0;
     file_look(e, now, plan);
 }
 
@@ -367,7 +377,7 @@ static void risen_tell(struct ends *e)
 
 void ends_finish(struct ends *e)
 {
-    if (e->held && !e->shut && !e->conf->in_force) {
+    if (e->held && !e->shut) {
         emit(e->env, "ends.held", e->conf->now->cluster,
              reason_code(REASON_KEEP_BRAKE),
              "%u machines would be ended, more than limits.max_ends lets go at "
@@ -384,6 +394,16 @@ void ends_finish(struct ends *e)
         e->allowed = 0;
     if (e->unwritten)
         recent_write(e);
+}
+
+void ends_approve(struct ends *e)
+{
+    uint32_t n = e->by_file > e->by_file_last ? e->by_file : e->by_file_last;
+
+    configuration_ends_approved(e->conf);
+    ledger_file_is(e->ledger, e->conf->now->digest);
+    if (n > 0)
+        ends_allow(e, n);
 }
 
 void ends_release(struct ends *e, const char *by)

@@ -37,12 +37,13 @@ struct ends {
     struct ledger *ledger;
     struct configuration *conf; /* a start's may be held here */
     const struct sources *sources;
-    VEC(struct ends_then) recent; /* in the journal, too; heap */
-    bool unwritten;               /* it is not, as it is now */
-    uint32_t allowed;             /* a person let so many go on, */
-    int64_t allowed_ms;           /* wall: then */
-    uint32_t held;                /* in this step: wanted, and not allowed */
-    uint32_t held_last;           /* in the step before */
+    VEC(struct ends_then) recent;   /* in the journal, too; heap */
+    bool unwritten;                 /* it is not, as it is now */
+    uint32_t allowed;               /* a person let so many go on, */
+    int64_t allowed_ms;             /* wall: then */
+    uint32_t held;                  /* in this step: wanted, and not allowed */
+    uint32_t held_last;             /* in the step before */
+    uint32_t by_file, by_file_last; /* likewise: of a file that is held */
     uint32_t risen; /* in this step: over the budget by a price that
                                    * rose, and kept; not the brake's */
     bool rose;      /* there were such in the step before */
@@ -85,7 +86,10 @@ void ends_finish(struct ends *e);
 uint32_t ends_most(const struct ends *e, const struct config *conf);
 /* So many of the next that are not confirmed go all the same. */
 void ends_allow(struct ends *e, uint32_t n);
-/* A person says: those that are held may go, also those that a price that rose
+/* A person says: what the file in force wants to be ended may go, whatever was saved
+ * since, and could not be read. */
+void ends_approve(struct ends *e);
+/* A person says: those that the brake holds may go, also those that a price that rose
  * would have ended. */
 void ends_release(struct ends *e, const char *by);
 

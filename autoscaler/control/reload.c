@@ -5,13 +5,15 @@
 
 #include <string.h>
 
+#include "../base/clock.h"
+#include "../base/log.h"
 #include "../plan/planner.h"
 #include "ours.h"
 #include "prices/agreed.h"
 #include "report/changes.h"
 #include "type_names.h"
 
-enum { ERRORS_MAX = 64 * 1024 };
+enum { ERRORS_MAX = 64 * 1024, FIRST_PLAN_MS = 5000 };
 
 static bool names_equal(const struct names *a, const struct names *b)
 {
@@ -117,27 +119,31 @@ static void places_compare(const struct reloading *r, const struct config *conf,
 }
 
 /* What the first plan under it would end that nobody would be asked about; its names
- * lie in the arena. */
-static struct ends_by_file ends_of(const struct reloading *r,
-                                   struct config *conf, struct arena *a)
+ * lie in the arena.  A plan that cannot be made in time may end anything. */
+static enum status ends_of(const struct reloading *r, struct config *conf,
+                           struct arena *a, struct ends_by_file *ret,
+                           struct err *err)
 {
     struct configuration with = *r->conf;
     struct known known = *r->known;
     struct status_page *page = status_new();
     struct plan *plan = ARENA_NEW(&page->arena, struct plan);
-    struct ends_by_file x = {.names = arena_strdup(a, "")};
     struct problem *now;
-    struct err err;
+    uint32_t slowest;
+    enum status s;
 
     with.now = conf;
     known.conf = &with;
-    if (problem_make(snapshot_take(&known, page).snapshot, &page->arena, &now,
-                     &err) == ST_OK) {
+    *ret = (struct ends_by_file){.names = arena_strdup(a, "")};
+    s = problem_make_by(snapshot_take(&known, page).snapshot,
+                        clock_mono_ms() + FIRST_PLAN_MS, &page->arena, &now,
+                        &slowest, err);
+    if (s == ST_OK) {
         planner_run(now, PLANNER_AT_ONCE, &page->arena, plan);
-        x = ends_by_file(now, plan, a);
+        *ret = ends_by_file(now, plan, a);
     }
     status_unref(page);
-    return x;
+    return s;
 }
 
 /* Launches that are not answered are in the earlier place, if anywhere: to forget
@@ -167,6 +173,7 @@ static const char *difference(const struct reloading *r, struct config *conf,
                               struct arena *a)
 {
     struct ends_by_file ends;
+    struct err err;
 
     if (r->ends->env->shadow)
         return "";
@@ -174,8 +181,9 @@ static const char *difference(const struct reloading *r, struct config *conf,
     if (ret->n || configuration_approved(r->conf, conf))
         return "";
     places_compare(r, conf, set, ret);
-    ends = ends_of(r, conf, a);
-    if (ends.n > ends_most(r->ends, conf))
+    if (ends_of(r, conf, a, &ends, &err) != ST_OK)
+        buf_printf(ret, "what it would end is not known (%s); ", err.text);
+    else if (ends.n > ends_most(r->ends, conf))
         buf_printf(ret, "its first plan %s; ", ends_by_file_text(&ends, a));
     if (ret->n)
         changes_write(r->conf->now, conf, ret);
@@ -201,9 +209,12 @@ static void take_over(const struct reloading *r, struct config *conf,
                       struct provider_set *set)
 {
     bool approved = configuration_approved(r->conf, conf);
+    struct ends_by_file ends = {0};
     struct arena a = {0};
-    uint32_t ends = approved ? ends_of(r, conf, &a).n : 0;
+    struct err err;
 
+    if (approved && ends_of(r, conf, &a, &ends, &err) != ST_OK)
+        log_error("what the configuration ends is not known: %s", err.text);
     arena_done(&a);
     providers_replace(r->providers, set, forgets(r->conf, conf));
     /* Retired plug-ins copied what they need at open(): see provider.h. */
@@ -214,8 +225,8 @@ static void take_over(const struct reloading *r, struct config *conf,
     prices_settle(r->providers);
     agreed_file(r->providers->ledger, conf);
     ledger_file_is(r->providers->ledger, conf->digest);
-    if (ends > 0) /* else what a person has let go stays so */
-        ends_allow(r->ends, ends);
+    if (ends.n > 0) /* else what a person has let go stays so */
+        ends_allow(r->ends, ends.n);
 }
 
 void reload_if_due(const struct reloading *r)

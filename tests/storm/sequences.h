@@ -108,6 +108,9 @@ struct daemon *first(struct world *w);
     X(54, head_begins_anew) \
     X(54, raylets_die_at_once) \
     X(54, raylet_dies) \
+    X(63, held_at_a_start) \
+    X(63, held_at_a_start_and_a_slip) \
+    X(63, head_approved_and_a_slip) \
     X(55, host_given_again) \
     X(55, host_given_again_with_ray) \
     X(55, host_given_again_after_a_death) \

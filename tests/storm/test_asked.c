@@ -52,6 +52,8 @@ static struct world *busy(bool addressed, uint32_t n)
     return w;
 }
 
+static struct world *needed(uint32_t n);
+
 static const char *work_goes_on(const struct world *w, uint32_t n)
 {
     if (w->ended || head_running(w->head) != n)
@@ -210,6 +212,75 @@ const char *raylets_die_at_once(void)
     world_run(w, 2 * MINUTE);
     return w->ended == 5 ? NULL
                          : wrong("%u were ended, not all five", w->ended);
+}
+
+#define AT_MOST(n) CLUSTER HEAD LIMITS("6", "10m") ONE_CLOUD T4("a", n)
+
+/* 63.  Six machines work when a start finds a file that allows none.  What that wants waits
+ * for `davit apply` alone: what died meanwhile passes the brake, and `davit release` lets
+ * that go on, and no more. */
+const char *held_at_a_start(void)
+{
+    struct world *w = busy(false, 6);
+
+    daemon_stop(first(w));
+    daemon_reload(first(w), AT_MOST("0"));
+    if (!daemon_start(first(w)))
+        return "it does not start";
+    world_run(w, MINUTE);
+    if (w->ended || head_running(w->head) != 6)
+        return wrong("%u were ended of a file that is held", w->ended);
+    die(w, 5);
+    world_run(w, 2 * MINUTE);
+    if (w->ended != 1)
+        return wrong("%u of 5 dead were ended, not 1", w->ended);
+    world_person(w, COMMAND_RELEASE);
+    world_run(w, 9 * MINUTE);
+    if (w->ended != 5 || head_running(w->head) != 1)
+        return wrong("%u were ended, not the 5 dead; %u tasks run", w->ended,
+                     head_running(w->head));
+    return NULL;
+}
+
+/* 63.  The same, and a file is saved that cannot be read: what is held can be approved
+ * all the same. */
+const char *held_at_a_start_and_a_slip(void)
+{
+    struct world *w = needed(6);
+
+    daemon_stop(first(w));
+    daemon_reload(first(w), CLUSTER LIMITS("6", "1m") ONE_CLOUD T4("a", "2"));
+    if (!daemon_start(first(w)))
+        return "it does not start";
+    world_run(w, MINUTE);
+    daemon_reload(first(w), "cluster: played\nlimits: {max_nodes: many}\n");
+    world_run(w, MINUTE);
+    if (w->ended)
+        return wrong("%u were ended of a file that is held", w->ended);
+    world_person(w, COMMAND_APPLY);
+    world_run(w, 5 * MINUTE);
+    return alive(w) == 2 && w->said == ST_OK
+               ? NULL
+               : wrong("%u machines stay, not 2; answered %s", alive(w),
+                       status_name(w->said));
+}
+
+/* 63.  Another head answers, and a file was saved that cannot be read: that is no answer
+ * to who says that the head is ours. */
+const char *head_approved_and_a_slip(void)
+{
+    struct world *w = busy(false, 2);
+
+    head_trouble(w->head, HEAD_OTHER);
+    daemon_reload(first(w), "cluster: played\nlimits: {max_nodes: many}\n");
+    world_run(w, 5 * MINUTE);
+    if (!is_stopped(w, "another_head"))
+        return "no stop another_head says so";
+    world_person(w, COMMAND_APPLY);
+    world_run(w, 10 * SECOND);
+    return w->said == ST_OK && !is_stopped(w, "another_head")
+               ? NULL
+               : wrong("answered %s", status_name(w->said));
 }
 
 /* 54.  Three die: each is ended, and its work has another machine. */

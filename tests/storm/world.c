@@ -520,6 +520,7 @@ static void person_done(struct command *cmd)
 {
     struct world *w = cmd->arg;
 
+    w->said = cmd->status;
     if (cmd->kind == COMMAND_RELEASE && cmd->status != ST_NOT_FOUND)
         w->released = true;
     status_unref(cmd->seen);

@@ -139,6 +139,7 @@ struct world {
     uint32_t adopters;     /* daemons whose person adopted all: bits */
     int64_t lost_ms;       /* a daemon told last that a machine goes, or went */
     bool released;         /* a person let ends go on that were held */
+    enum status said;      /* what he was answered last */
     bool unknown;          /* law 4: some machine is */
     int64_t ills_ms;       /* head or disk were not well then, at a look */
     int64_t slept_ms;  /* the computer woke up then, or the leader that stood

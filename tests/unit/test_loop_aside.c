@@ -298,11 +298,50 @@ static void test_who_takes_too_long_is_set_aside(void **state)
     assert_int_equal(machines(), before + 3);
 }
 
+static const char another_file[] =
+    "cluster: played\n"
+    "state: /played/davit.db\n"
+    "limits: {max_nodes: 40, idle_timeout: 3h}\n"
+    "queues: {q: {node_types: [t4], quota: {gpus: 40}}}\n"
+    "providers: {played: {}}\n"
+    "node_types:\n"
+    "  t4: {provider: played, resources: {CPU: 4, GPU: 1}, max: 9}\n";
+
+static bool is_held(const char *why)
+{
+    struct status_page *page = status_get(control_board(control));
+    bool held = page->config_held && strstr(page->config_problem, why);
+
+    status_unref(page);
+    return held;
+}
+
+/* What nobody could look at in time may end anything. */
+static void test_a_file_is_held_when_its_ends_are_not_known(void **state)
+{
+    (void)state;
+    run(MINUTE);
+    for (uint32_t i = 0; i < LARGES; i++)
+        post_large(larges[i]);
+    run(MINUTE);
+    slow_down(LARGES * LOOK_S * INT64_C(1000000) / look_us());
+    settings = another_file;
+    control_reload(control, 0);
+    run(5 * MINUTE);
+    assert_true(is_held("what it would end is not known"));
+    slow_down(0);
+    control_reload(control, 0);
+    run(5 * MINUTE);
+    assert_false(is_held(""));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_who_takes_too_long_is_set_aside,
                                         start, stop),
+        cmocka_unit_test_setup_teardown(
+            test_a_file_is_held_when_its_ends_are_not_known, start, stop),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
