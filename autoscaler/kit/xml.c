@@ -13,6 +13,12 @@
 
 #include "alloc.h"
 
+#ifdef XML_ATTR_DEPRECATED /* expat 2.9, of Debian 13's security updates */
+#define line_number XML_GetCurrentLineNumber64
+#else
+#define line_number XML_GetCurrentLineNumber
+#endif
+
 #define BLOCK ((size_t)64 << 10)
 
 struct block {
@@ -193,8 +199,7 @@ const struct xml *xml_parse_without(const char *text, size_t n,
         d->problem = XML_ErrorString(XML_GetErrorCode(d->parser));
     if (d->problem) {
         snprintf(why, why_size, "line %lu: %s",
-                 (unsigned long)XML_GetCurrentLineNumber(d->parser),
-                 d->problem);
+                 (unsigned long)line_number(d->parser), d->problem);
         d->root = NULL;
     }
     XML_ParserFree(d->parser);

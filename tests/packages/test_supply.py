@@ -1,6 +1,7 @@
 """What goes out: the gate of the image and `make outdated`, with an apt and a network of the test's own."""
 import json
 import os
+import re
 import subprocess
 
 import pytest
@@ -82,7 +83,8 @@ def test_the_image_goes_through_the_gate(tmp_path):
     said = subprocess.run(["make", "-n", "image"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert said.index("rootfs.sh") < said.index("unpatched.sh") < said.index("image.py"), said
     docker = (ROOT / "configs/kubernetes/Dockerfile").read_text()
-    assert "ARG BASE=debian:13-slim" in docker and "apt-get upgrade -y" in docker
+    assert re.search(r"^ARG BASE=debian:13-slim@sha256:[0-9a-f]{64}$", docker, re.M), "the base is not named by its digest"
+    assert re.findall(r"^FROM (\S+)", docker, re.M) == ["$BASE", "scratch"] and "apt-get upgrade -y" in docker
     assert docker.index("rootfs.sh") < docker.index("unpatched.sh /rootfs") < docker.index("FROM scratch")
 
 
