@@ -143,7 +143,9 @@ static const char *value_meant(struct view *v, const struct pb_term *t)
         for (uint32_t k = 0; k < n; k++)
             if (strcmp(there[k], wanted) == 0)
                 return "";
-        right = right ? right : suggest(wanted, there, n);
+        /* An H100 is no misspelt V100. */
+        if (!right && !accel_type_known(wanted))
+            right = suggest(wanted, there, n);
     }
     return right ? arena_printf(&v->arena, "; did you mean %s?", right) : "";
 }

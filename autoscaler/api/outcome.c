@@ -33,16 +33,16 @@ static bool holds_any(const struct view *v, uint32_t first, uint32_t n,
     return false;
 }
 
-/* Milliseconds until a node on its way should be ready; -1 not known. */
-static int64_t time_left(const struct view *v, uint32_t node)
+/* Milliseconds until a node on its way is usually ready; -1 not known, also of one
+ * that takes longer than usual. */
+static int64_t time_left(const struct view *v, uint32_t node, bool *ret_late)
 {
     const struct pb_node *n = &v->s->nodes[node];
     int64_t boot = n->type < v->s->n_types ? v->s->types[n->type].boot_ms : -1;
     int64_t age = n->created_ms > 0 ? v->s->now_ms - n->created_ms : 0;
 
-    if (boot < 0)
-        return -1;
-    return boot > age ? boot - age : 0;
+    *ret_late = *ret_late || (boot >= 0 && boot <= age);
+    return boot > age ? boot - age : -1;
 }
 
 static void wait_for(struct outcome *x, bool *known, int64_t ms)
@@ -72,7 +72,7 @@ void outcome_of(struct view *v, const char *owner, struct outcome *ret)
             !holds_any(v, n->first_placement, n->n_placements, mine))
             continue;
         ready = false;
-        wait_for(&x, &known, time_left(v, i));
+        wait_for(&x, &known, time_left(v, i, &x.late));
     }
     for (uint32_t i = 0; x.found && i < p->n_launches; i++) {
         const struct plan_launch *l = &p->launches[i];
@@ -135,7 +135,10 @@ static const char *launches_text(struct view *v, const bool *mine)
     return view_take(v, &b);
 }
 
-enum { SINCE_MS = 60000 }; /* sooner it is just now */
+enum {
+    SINCE_MS = 60000,   /* sooner it is just now */
+    LIST_OLD_MS = 90000 /* longer than usual: how old it is is said */
+};
 
 /* " since 14:20:01 UTC": the bundle that waits longest; "". */
 static const char *since_text(struct view *v, const bool *mine, bool infeasible)
@@ -197,6 +200,42 @@ static bool any_improving(const struct view *v, const bool *mine)
     return false;
 }
 
+/* Does a list of theirs, or the head, tell of nodes that hold this one's bundles?  If it
+ * cannot be read, what is said is of its last answer. */
+static const char *known_text(struct view *v, const bool *mine)
+{
+    const struct status_page *p = v->page;
+
+    for (uint32_t i = 0; p && i < v->s->n_nodes; i++) {
+        const struct snap_node *n = &v->snapshot->nodes[v->s->nodes[i].from];
+        const struct plan_node *q = &v->plan->nodes[i];
+
+        if (!holds_any(v, q->first_placement, q->n_placements, mine))
+            continue;
+        if (n->ray_id && *n->ray_id && !p->ray_ok)
+            return arena_printf(&v->arena,
+                                ", by what the Ray head told at %s: it cannot "
+                                "be read now",
+                                view_time(v, p->ray_began_ms));
+        for (uint32_t k = 0; k < p->n_providers; k++)
+            if (strcmp(p->providers[k].name, n->provider) == 0 &&
+                (!p->providers[k].ready ||
+                 v->s->now_ms - p->providers[k].listed_ms > LIST_OLD_MS))
+                return arena_printf(
+                    &v->arena, ", by the last list of provider %s at %s%s",
+                    n->provider, view_time(v, p->providers[k].listed_ms),
+                    p->providers[k].ready ? "" : ": it is not ready");
+        for (uint32_t k = 0; k < p->n_stops; k++)
+            if (strcmp(p->stops[k].kind, "list_short") == 0 &&
+                strcmp(p->stops[k].subject, n->provider) == 0)
+                return arena_printf(&v->arena,
+                                    ", if the newest list of provider %s, "
+                                    "which lacks many machines, is wrong",
+                                    n->provider);
+    }
+    return "";
+}
+
 const char *outcome_text(struct view *v, const char *owner,
                          const struct outcome *x)
 {
@@ -208,11 +247,11 @@ const char *outcome_text(struct view *v, const char *owner,
         return arena_printf(&v->arena, "%s asks for nothing", owner);
     if (x->satisfied)
         return arena_printf(
-            &v->arena, "satisfied: %s place on nodes that are ready%s",
+            &v->arena, "satisfied: %s place on nodes that are ready%s%s",
             all == 1
                 ? "the bundle has its"
                 : arena_printf(&v->arena, "all %llu bundles have their", all),
-            view_displaces_text(v, mine));
+            known_text(v, mine), view_displaces_text(v, mine));
     buf_init(&b, 8192);
     if (x->sum.placed)
         buf_printf(
@@ -229,7 +268,9 @@ const char *outcome_text(struct view *v, const char *owner,
         buf_printf(&b, ", %s until %s at most", reason_text(REASON_IMPROVING),
                    view_time(v, v->page->thinking_until_ms));
     if (x->eta_ms >= 0)
-        buf_printf(&b, ", ready in about %s", view_span(v, x->eta_ms));
+        buf_printf(&b, ", usually ready in about %s", view_span(v, x->eta_ms));
+    else if (x->late)
+        buf_str(&b, ", some of them later than usual");
     unplaced_text(&b, v, mine, x->sum.waiting, all, false);
     unplaced_text(&b, v, mine, x->sum.infeasible, all, true);
     buf_str(&b, view_displaces_text(v, mine));

@@ -149,7 +149,8 @@ const char *view_label_name(const char *key);
 struct outcome { /* the state of an owner's request */
     struct tally sum;
     bool found, feasible, satisfied;
-    int64_t eta_ms;           /* -1: not known, or never */
+    bool late;                /* a node on its way takes longer than usual */
+    int64_t eta_ms;           /* -1: not known, or never; a guess */
     int64_t cost_micros_hour; /* of the launches it takes part in */
     uint32_t n_launches;      /* nodes */
 };

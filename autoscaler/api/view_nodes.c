@@ -64,6 +64,17 @@ static const uint32_t *staying_of(struct view *v)
     return n;
 }
 
+/* How old what a Ray head told of the node is: it has been idle for so much longer. */
+static int64_t told_ago(const struct view *v, const struct pb_node *n)
+{
+    const struct snap_node *x = &v->snapshot->nodes[n->from];
+    int64_t told_ms = v->page ? v->page->ray_began_ms : 0;
+
+    return x->ray_id && *x->ray_id && told_ms > 0 && told_ms < v->s->now_ms
+               ? v->s->now_ms - told_ms
+               : 0;
+}
+
 int64_t view_goes_ms(struct view *v, uint32_t node, enum reason *ret_why)
 {
     const struct pb_node *n = &v->s->nodes[node];
@@ -77,6 +88,9 @@ int64_t view_goes_ms(struct view *v, uint32_t node, enum reason *ret_why)
         *ret_why = REASON_KEEP_MIN;
         return 0;
     }
+    /* One that is over already waits for the head's next answer. */
+    at_ms -= told_ago(v, n);
+    at_ms = at_ms < v->s->now_ms ? v->s->now_ms : at_ms;
     if (n->hold == REASON_NONE || n->hold == REASON_KEEP_STALE ||
         n->hold == REASON_KEEP_UNKNOWN)
         return at_ms;

@@ -39,6 +39,10 @@ static void reply_print(const json_t *r, struct arena *a)
                     text_of(v, "why")});
         table_print(&t, stdout, 2);
     }
+    if (json_array_size(json_object_get(r, "infeasible")) +
+            json_array_size(json_object_get(r, "waiting_for")) <
+        2)
+        return; /* the first line has it */
     json_array_foreach(json_object_get(r, "infeasible"), i, v)
         printf("%sinfeasible%s %s\n", colour(RED), colour(PLAIN),
                text_of(v, "text"));

@@ -151,6 +151,7 @@ static void ray_show(const struct sources *s, struct status_page *p)
     p->ray_problem = arena_strdup(&p->arena, h ? h->problem : "");
     p->ray_ok = !h || source_is_fresh(s, h);
     p->ray_read_ms = h ? h->read_ms : 0;
+    p->ray_began_ms = h ? h->began_ms : 0;
     p->ray_version = view ? view->version : 0;
 }
 

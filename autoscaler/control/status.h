@@ -87,6 +87,7 @@ struct status_page {
     const char *ray_address, *ray_session, *ray_problem;
     bool ray_ok;
     int64_t ray_read_ms, ray_version;
+    int64_t ray_began_ms; /* what it told last is of then, or later */
     const struct status_request *requests;
     uint32_t n_requests;
     const struct status_provider *providers;

@@ -209,13 +209,20 @@ static void plain_of(const char *name, char ret[64])
     ret[n] = '\0';
 }
 
+bool accel_type_known(const char *name)
+{
+    for (size_t i = 0; i < COUNT(aliases); i++)
+        if (strcmp(aliases[i].type, name) == 0)
+            return true;
+    return false;
+}
+
 const char *accel_type_meant(const char *name)
 {
     char wanted[64], there[64];
 
-    for (size_t i = 0; i < COUNT(aliases); i++)
-        if (strcmp(aliases[i].type, name) == 0)
-            return NULL;
+    if (accel_type_known(name))
+        return NULL;
     plain_of(name, wanted);
     for (size_t i = 0; i < COUNT(aliases); i++) {
         plain_of(aliases[i].name, there);

@@ -42,6 +42,8 @@ const char *accel_type_of_resource(const char *name);
 /* One name for one product: "nvidia-tesla-t4", "t4", "Tesla-T4" -> "T4"; a
  * name that is not in the table is returned as it is. */
 const char *accel_type_canonical(const char *name);
+/* Is it the name of a product, as accel_type_canonical() has them? */
+bool accel_type_known(const char *name);
 /* "T4" for "T-4": a name that has the letters of a product's and is none, or NULL. */
 const char *accel_type_meant(const char *name);
 

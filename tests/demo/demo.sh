@@ -12,6 +12,7 @@ say "1. A daemon on a small simulated cloud (configs/sim.yaml)"
 show validate "$work/davit.yaml" || fail "the configuration is wrong"
 daemon_start davit.yaml
 show status
+echo "The same as a page: $DAVIT_URL/"
 
 say "2. Two T4s and 24 CPUs: the CPUs that T4 machines bring count, the rest is bought without GPUs"
 began=$(now)
@@ -46,3 +47,15 @@ echo "  launched $launched, ended $ended; the last one was gone $(seconds "$gone
 [ "$launched" -eq "$came" ] || fail "$launched machines were launched for $came nodes"
 [ "$launched" -eq "$ended" ] || fail "something was left running"
 echo "  nothing is left running"
+
+# make demo KEEP=1: a minute in which something happens, for who looks at the page.
+if [ -n "${KEEP:-}" ]; then
+    say "The page, for a minute (^C ends it): $DAVIT_URL/"
+    end=$((SECONDS + 60)) turn=0
+    while [ $SECONDS -lt "$end" ]; do
+        turn=$((turn + 1))
+        "$davit" request --owner train --ttl 12s "GPU=1,accelerator_type=T4*$((turn % 2 + 1))" >/dev/null
+        "$davit" request --owner eval --ttl 9s --num-cpus $((turn % 3 * 8 + 4)) >/dev/null
+        sleep 8 # wait: somebody looks
+    done
+fi

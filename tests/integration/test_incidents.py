@@ -184,6 +184,8 @@ def test_a_wrong_accelerator_name(tmp_path):
         ask(d, "train", 1, {"GPU": 1, "accelerator_type": "T44"})
         for command in (["why", "train"], ["status"]):
             says(first(d, *command), "can never be placed", "did you mean T4?")
+        ask(d, "eval", 1, {"GPU": 1, "accelerator_type": "H100"})  # a product of its own
+        assert "did you mean" not in d.cli("why", "eval")
     (tmp_path / "typo.yaml").write_text((tmp_path / "davit.yaml").read_text().replace("accelerator_type: T4", "accelerator_type: T-4"))
     p = subprocess.run([DAVIT, "validate", tmp_path / "typo.yaml"], capture_output=True, text=True)
     says("\n".join((p.stderr + p.stdout).splitlines()[:3]), "accelerator_type T-4", "did you mean T4?")

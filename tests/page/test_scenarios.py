@@ -13,11 +13,11 @@ TAB, ESCAPE, ENTER = 9, 27, 13
 
 def test_a_request_appears_and_goes(daemon, look):
     page = look(daemon).shown()
-    assert "Nothing waits" in page.text("#waits") and "Nothing is asked for" in page.text("#now")
+    assert "Nothing is asked for yet" in page.text("#waits") and "Nothing is asked for" in page.text("#now")
     daemon.post({"owner": "zoe", "bundles": [{"GPU": 16}]})
     page.until("/zoe/.test(document.querySelector('#waits').innerText)")
     daemon.post({"owner": "zoe", "bundles": []})
-    page.until("/Nothing waits/.test(document.querySelector('#waits').innerText)")
+    page.until("/Nothing is asked for yet/.test(document.querySelector('#waits').innerText)")
 
 
 def test_why_is_answered(settled, look):
@@ -228,3 +228,35 @@ def test_keyboard_reaches_everything(settled, look):
         assert page.eval("getComputedStyle(document.activeElement).outlineStyle") != "none", at
     for what in ("Skip to what waits", "davit why carol", "1 day", "t4", "nodes-q", "nodes-group", "wi-type", "wi-bundle", "Plan it"):
         assert what in seen, (what, seen)
+
+
+def test_an_empty_cluster_says_what_to_do_first(daemon, look):
+    page = look(daemon).shown()
+    page.until("/davit request GPU=1/.test(document.querySelector('#waits').innerText)")
+
+
+def test_nothing_is_shown_before_the_token(daemon_of, look, config):
+    """No empty boxes beside the question."""
+    d = daemon_of(config=config, api=", tokens: {dir}/tokens")
+    out = subprocess.run([DAVIT, "token", "new", "eve", "read", "--file", d.dir / "tokens"], capture_output=True, text=True, check=True).stdout
+    d.headers = {"Authorization": f"Bearer {max(out.split(), key=len)}"}
+    d.start(wait="/v1/status")
+    page = look(d).page
+    page.until("!document.querySelector('#login').hidden")
+    shown = page.eval("[...document.querySelectorAll('main > *')].filter(e => e.getClientRects().length).map(e => e.id)")
+    assert shown == ["login"], shown
+    page.console.clear()  # the 401
+
+
+def test_a_budget_that_is_used_up_needs_attention(daemon_of, look, config):
+    d = daemon_of(config=config.replace("max_cost_per_hour: 12", "max_cost_per_hour: 0.5")).start(wait="/readyz")
+    d.post({"owner": "greedy", "bundles": [{"resources": {"CPU": 8}, "count": 3}]})
+    d.until(lambda: d.ready("cpu") == 1)
+    page = look(d).shown()
+    page.until("/limits.max_cost_per_hour .*is used up: 2 bundles wait for it/.test(document.querySelector('#problems').innerText)")
+
+
+def test_the_line_of_the_past_ends_at_now(settled, look):
+    page = look(settled).shown()
+    page.until("document.querySelector('#past rect.waits')")
+    assert page.eval("[...document.querySelectorAll('#past rect.waits')].every(r => +r.getAttribute('x') + +r.getAttribute('width') <= 1000.05)")

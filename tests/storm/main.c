@@ -27,11 +27,17 @@
 #include "observer.h"
 #include "script.h"
 
-enum { CORES = 64, TWICE = 16, SHRINK_TRIES = 400, LAWS = 9, SHOWN = 20 };
+enum {
+    CORES = 64,
+    TWICE = 16,
+    SHRINK_TRIES = 400,
+    LAWS = LAW_TRUTH + 1,
+    SHOWN = 20
+};
 
 struct sums {      /* of one process; the others read it */
     uint64_t seed; /* that it plays; 0: none */
-    uint64_t worlds, faults, launched, acknowledged;
+    uint64_t worlds, faults, launched, acknowledged, sentences;
     uint64_t rare[RARES];
     int64_t ms;
     uint64_t violations[LAWS], different;
@@ -59,6 +65,7 @@ static void sums_add(struct sums *s, const struct played *p)
     s->faults += p->faults;
     s->launched += p->launched;
     s->acknowledged += p->acknowledged;
+    s->sentences += p->sentences;
     s->ms += p->ms;
     for (int i = 0; i < RARES; i++)
         s->rare[i] = rare_count(i);
@@ -168,6 +175,7 @@ static bool sums_print(const struct run *r, uint32_t cores, double seconds,
         a.faults += s->faults;
         a.launched += s->launched;
         a.acknowledged += s->acknowledged;
+        a.sentences += s->sentences;
         a.ms += s->ms;
         a.different += s->different;
         for (int k = 0; k < RARES; k++)
@@ -181,10 +189,12 @@ static bool sums_print(const struct run *r, uint32_t cores, double seconds,
     hours = (double)a.ms / HOUR;
     printf(
         "%llu worlds, %llu faults, %.0f simulated hours (%.1f years), %llu "
-        "machines bought, %llu requests acknowledged; %.0f s, %.0f hours/s\n",
+        "machines bought, %llu requests acknowledged, %llu sentences compared; "
+        "%.0f s, %.0f hours/s\n",
         (unsigned long long)a.worlds, (unsigned long long)a.faults, hours,
         hours / 8766, (unsigned long long)a.launched,
-        (unsigned long long)a.acknowledged, seconds, hours / seconds);
+        (unsigned long long)a.acknowledged, (unsigned long long)a.sentences,
+        seconds, hours / seconds);
     printf("rare ways taken:");
     for (int k = 0; k < RARES; k++)
         printf("%s %s %llu", k ? "," : "", rare_word(k),

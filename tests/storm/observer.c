@@ -719,8 +719,10 @@ void observer_step(struct daemon *d)
         world_now(w) - w->saved_ms > TAKEN_MS &&
         world_now(w) - d->started_ms > TAKEN_MS)
         history_taken(w);
-    if (news && d->number == 0)
+    if (news && d->number == 0) {
         requests_check(d, page);
+        truth_look(d, page);
+    }
     d->tick = page->tick;
     if ((world_now(w) - d->checked_ms >= CHECK_MS || (news && w->unknown)) &&
         world_now(w) - d->started_ms > GRACE_MS) {

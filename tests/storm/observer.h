@@ -25,6 +25,7 @@ enum law {
     LAW_BUYS,     /* nothing is bought again and again for nothing */
     LAW_MOVES,    /* a move costs no more than staying */
     LAW_STARTS,   /* a daemon starts on what a daemon left */
+    LAW_TRUTH,    /* what a screen says of the future comes so */
 };
 
 /* The first one stays. */
@@ -52,6 +53,9 @@ void budget_event(struct daemon *d, const struct status_page *page,
 void vain_look(struct daemon *d, const struct status_page *page);
 void vain_bought(struct world *w, const struct cloud *c,
                  const struct cloud_machine *new, int64_t left_ms);
+
+/* truth.c: at each new page of the first daemon. */
+void truth_look(struct daemon *d, const struct status_page *page);
 
 /* store.c: what somebody does to the journal, or to its copy in the cluster. */
 enum store_fault {

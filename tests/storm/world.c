@@ -755,6 +755,8 @@ void world_end(struct world *w)
         log_setup(LOG_ERROR, false);
     log_stop(0);
     free(w->vain.v);
+    free(w->truth.nodes.v);
+    free(w->truth.offers.v);
     free(w->of_use.v);
     disk_free(w->disk);
     player_free(w->player);

@@ -92,6 +92,29 @@ struct life_of_use { /* the last of an offer */
     int64_t at_ms;
 };
 
+/* truth.c: what the last page said of what is to come. */
+struct said_node {
+    char id[96];
+    int64_t goes_ms;          /* 0: not by itself, */
+    enum reason keeps, hold;  /* for this */
+    int64_t idle_ms, told_ms; /* by what the head was asked then */
+};
+struct said_offer {
+    char type[64], zone[48];
+    bool spot;
+    int64_t until_ms;
+    uint32_t joined; /* of its type, then */
+};
+struct truth {
+    VEC(struct said_node) nodes;
+    VEC(struct said_offer) offers;
+    int64_t page_ms, world_ms, started_ms, loaded_ms; /* of that page */
+    int64_t unread_ms;     /* a provider was not ready then, as it said */
+    uint64_t proved_world; /* of which it said that no fleet costs less */
+    int64_t proved;        /* than this */
+    uint64_t sentences;    /* that were compared */
+};
+
 struct asked_for { /* a launch that left a daemon */
     char id[48];
     int64_t first_ms;
@@ -130,6 +153,7 @@ struct world {
     uint32_t told; /* launches of the plans that answers showed */
     VEC(struct life_in_vain) vain; /* vain.c */
     VEC(struct life_of_use) of_use;
+    struct truth truth;
     struct {
         bool lost;         /* by somebody; no process has begun since */
         int64_t healed_ms; /* a daemon has told that it wrote all again */

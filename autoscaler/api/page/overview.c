@@ -54,6 +54,15 @@ static void month_write(struct out *o, struct view *v, struct history *h,
     out_close(o);
 }
 
+/* Do spot machines that were taken back count as dearer than they are? */
+static bool is_surcharged(const struct view *v)
+{
+    for (uint32_t i = 0; i < v->s->n_offers; i++)
+        if (v->s->offers[i].surcharge_micros_hour > 0)
+            return true;
+    return false;
+}
+
 static void cost_write(struct out *o, struct view *v, struct history *h,
                        const struct owner_sums *s)
 {
@@ -73,6 +82,7 @@ static void cost_write(struct out *o, struct view *v, struct history *h,
     out_micros_or_null(
         o, "gap_percent",
         bound > 0 ? (int64_t)((cost - bound) * 1e4 / bound + 0.5) * 10000 : -1);
+    out_bool(o, "surcharged", is_surcharged(v));
     month_write(o, v, h, now);
     out_close(o);
 }

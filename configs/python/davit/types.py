@@ -627,6 +627,7 @@ class OverviewCost(TypedDict):
     fleet_per_hour: float
     bound_per_hour: float
     gap_percent: Optional[float]
+    surcharged: bool
     month: "OverviewCostMonth"
 
 

@@ -42,6 +42,7 @@ function failed(e) {
   if (e.code === 401) {
     $("login-wrong").textContent = hasToken() ? "This token is not known." : "";
     $("login").hidden = false;
+    document.documentElement.classList.toggle("locked", !shownAt);
     state("needs a token", "wait");
     return;
   }
@@ -55,6 +56,7 @@ async function refresh() {
   try {
     const { value, same } = await ask("v1/overview");
     $("login").hidden = true;
+    document.documentElement.classList.remove("locked");
     await show(value, same && shownAt > 0 && !again);
     failures = 0;
   } catch (e) {

@@ -11,7 +11,7 @@ function when(x) {
   if (x.what === "launch") return x.at ? until(x.at, "within ") : "soon";
   if (x.what === "leaving") return "now";
   if (!x.at) return "time not known yet";
-  if (x.late && Date.parse(x.at) < now()) return el("span", { class: "wait" }, since(x.at, "late by "));
+  if (x.late && Date.parse(x.at) < now()) return el("span", { class: "wait" }, since(x.at, "later than usual by "));
   return until(x.at, x.what === "ready" ? "ready in " : "in ");
 }
 

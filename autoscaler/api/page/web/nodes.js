@@ -7,7 +7,7 @@ import { colours, count, money, now, span, states } from "./show.js";
 
 const LIMIT = matchMedia("(max-width: 640px)").matches ? 15 : 50;
 const STATES = ["intended", "requested", "starting", "ready", "draining", "stopping"];
-const COLUMNS = [["node"], ["type"], ["state"], ["zone"], ["#age"], ["#$/h"], ["why", "why"], ["more", "full"]];
+const COLUMNS = [["node"], ["type"], ["state"], ["zone, market"], ["#age"], ["#$/h"], ["why", "why"], ["more", "full"]];
 const GROUPS = [["group"], ["#nodes"], ["states"], ["#paid"]];
 let offset = 0, visible = false, only = {}, asked = 0;
 

@@ -15,11 +15,12 @@ function tile(id, title, big, unit, ...rest) {
   return { id, e: el("div", { class: "tile" }, el("h2", null, title), el("strong", null, big, unit ? " " : "", unit ? el("small", null, unit) : ""), ...rest) };
 }
 
-function boundText(c) {
+function boundText(s) {
+  const c = s.cost;
   if (c.bound_per_hour <= 0) return "";
-  const gap = c.gap_percent;
-  if (gap !== null && gap < 0.05) return (c.idle_per_hour > 0 ? "Without the idle nodes no" : "No") + " fleet could do it for less (proved).";
-  return "No fleet could do it under " + money(c.bound_per_hour) + "/h" + (gap === null || gap > 100 ? "." : " (gap\u00a0" + gap.toFixed(gap < 10 ? 1 : 0) + "\u00a0%).");
+  const gap = c.gap_percent, risk = c.surcharged ? " Spot that was taken back lately counts as dearer there." : "";
+  if (gap !== null && gap < 0.05) return (s.unused_nodes || s.nodes.starting ? "Without the idle nodes no" : "No") + " fleet could do it for less (proved)." + risk;
+  return "No fleet could do it under " + money(c.bound_per_hour) + "/h" + (gap === null || gap > 100 ? "." : " (gap\u00a0" + gap.toFixed(gap < 10 ? 1 : 0) + "\u00a0%).") + risk;
 }
 
 function paid(s) {
@@ -29,7 +30,7 @@ function paid(s) {
   return tile("paid", s.shadow ? "Would be paid now" : "Paid now", money(c.now_per_hour), "per hour",
     c.max_per_hour > 0 ? bar(c.now_per_hour / c.max_per_hour, 0) : null,
     el("p", { class: c.max_per_hour !== null && c.now_per_hour > c.max_per_hour ? "bad" : null }, parts.join(" · ") || "no limit is set (limits.max_cost_per_hour)"),
-    el("p", null, boundText(c)));
+    el("p", null, boundText(s)));
 }
 
 function month(s) {
@@ -50,15 +51,22 @@ function nodes(s) {
 }
 
 function bundles(s) {
-  const d = s.demand, placed = d.placed + d.launched, missing = d.waiting + d.infeasible;
+  const d = s.demand, placed = d.placed + d.launched;
   return tile("bundles", "Asked for", count(placed), "of " + many(d.bundles, "bundle") + " placed",
     d.bundles ? bar(placed / d.bundles, 0) : null,
-    el("p", { class: missing ? "wait" : null }, missing ? count(missing) + " without a place" : d.bundles ? "All has its place." : "Nothing is asked for."),
+    el("p", { class: d.waiting ? "wait" : null }, d.waiting ? count(d.waiting) + " waiting" : d.infeasible ? "" : d.bundles ? "All has its place." : "Nothing is asked for."),
     d.infeasible ? el("p", { class: "bad" }, count(d.infeasible) + " can never be placed") : "");
+}
+
+// What a person may change comes first, also where nothing is broken.
+function attention(s) {
+  const over = s.waiting.filter(w => w.reason === "over_budget").reduce((a, w) => a + w.bundles, 0);
+  return over ? [...s.problems, "limits.max_cost_per_hour (" + money(s.cost.max_per_hour) + "/h) is used up: " + many(over, "bundle") + (over === 1 ? " waits" : " wait") + " for it"] : s.problems;
 }
 
 let before = "";
 export function show(s) {
+  const problems = attention(s);
   const tiles = [paid(s), month(s), nodes(s), bundles(s)].map(t => t.e);
   const as = tiles.map(t => t.textContent).join("|");
   if (as !== before) $("now").replaceChildren(...tiles);
@@ -66,8 +74,8 @@ export function show(s) {
   $("cluster").textContent = seen(s.cluster);
   $("version").textContent = seen(s.version) + ", up since " + moment(s.started_at);
   document.title = money(s.cost.now_per_hour) + "/h · " + seen(s.cluster) + " · Davit";
-  $("problems").hidden = !s.problems.length;
-  const shown = s.problems.slice(0, 4).map(p => el("li", null, p));
-  if (s.problems.length > 4) shown.push(el("li", null, "and " + (s.problems.length - 4) + " more: davit status"));
+  $("problems").hidden = !problems.length;
+  const shown = problems.slice(0, 4).map(p => el("li", null, p));
+  if (problems.length > 4) shown.push(el("li", null, "and " + (problems.length - 4) + " more: davit status"));
   $("problems").querySelector("ul").replaceChildren(...shown);
 }

@@ -94,7 +94,7 @@ function lines(from, length, top, most) {
     line += (last !== null && Math.abs(last - a) < 0.5 ? "L" : "M") + a.toFixed(1) + " " + v.toFixed(1) + "L" + b.toFixed(1) + " " + v.toFixed(1);
     area += "M" + a.toFixed(1) + " " + LOW + "V" + v.toFixed(1) + "H" + b.toFixed(1) + "V" + LOW + "Z";
     last = b;
-    if (o.waiting) s.append(svg("rect", { class: "waits", x: a.toFixed(1), width: Math.max(1, b - a - 1).toFixed(1), y: (LOW - 4 - o.waiting / most * 26).toFixed(1), height: (4 + o.waiting / most * 26).toFixed(1) }));
+    if (o.waiting) s.append(svg("rect", { class: "waits", x: a.toFixed(1), width: Math.min(W - a, Math.max(1, b - a - 1)).toFixed(1), y: (LOW - 4 - o.waiting / most * 26).toFixed(1), height: (4 + o.waiting / most * 26).toFixed(1) }));
   }
   s.prepend(svg("path", { class: "area", d: area || "M0 0" }));
   s.append(svg("path", { class: "cost", d: line || "M0 0" }));

@@ -3,7 +3,7 @@ import { $, el, table } from "./dom.js";
 import { nodesOf } from "./nodes.js";
 import { count, money, shape, span, states } from "./show.js";
 
-const COLUMNS = [["type"], ["provider"], ["has"], ["#nodes"], ["#min–max"], ["#price"], ["#paid"], ["states"], ["usual start"], ["held by", "why"]];
+const COLUMNS = [["type"], ["provider"], ["has"], ["#nodes"], ["#min–max"], ["#price"], ["#paid"], ["states"], ["usual start"], ["not bought now", "why"]];
 
 function cells(t) {
   return [

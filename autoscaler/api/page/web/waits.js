@@ -20,5 +20,6 @@ export function show(s) {
   list($("waits"), s.waiting.concat(s.waiting_more ? [{ more: s.waiting_more }] : []),
     w => w.more ? "more" : [w.owner, w.source, w.id, w.need, w.reason].join("\n"),
     w => w.more ? el("p", { class: "none" }, "and " + many(w.more, "reason") + " more: davit status") : item(w),
-    "Nothing waits: all that is asked for has its place.");
+    s.demand.bundles || s.nodes.total ? "Nothing waits: all that is asked for has its place."
+      : "Nothing is asked for yet. Work on the head, a pending pod, or davit request GPU=1 asks for machines.");
 }
