@@ -168,6 +168,9 @@ uint32_t record_open(const struct group *g, const struct record *r);
 void record_parse(struct group *g, const char *key, const char *value);
 int ledger_open(struct op *op, struct group *g, const char *request,
                 uint32_t want, struct record **ret);
+/* Tags these as ours and as the request's. */
+int tags_put(struct op *op, struct group *g, const char *request,
+             struct instance **v, size_t n);
 int ledger_assign(struct op *op, struct group *g); /* tags what came */
 int ledger_save(struct op *op, struct group *g);   /* the changed ones */
 /* Puts back what somebody removed from the group's tags. */

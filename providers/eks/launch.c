@@ -237,9 +237,30 @@ static int full(struct launch *la, const struct group *g)
                      la->l->count);
 }
 
+/* The answer names what was made for this request: nobody else's record that is
+ * still open may take it.  RETRY: it could not be marked, and the same token has
+ * the same answer. */
+static int made_take(struct launch *la, struct group *g, const struct xml *x)
+{
+    struct instance made[100], *v[100];
+    size_t n = 0;
+    for (const struct xml *i = xml_at(x, "LaunchInstancesResult/Instances/"
+                                         "member");
+         i; i = xml_again(i))
+        for (const struct xml *id = xml_at(i, "InstanceIds/member");
+             id && n < 100; id = xml_again(id)) {
+            made[n] = (struct instance){.id = id->text};
+            v[n] = &made[n];
+            n++;
+        }
+    return n > 0 && tags_put(&la->op, g, la->l->request_id, v, n) != DAVIT_OK
+               ? DAVIT_RETRY
+               : DAVIT_OK;
+}
+
 /* LaunchInstances: synchronous, in the zone that was asked for, and the cloud
  * itself keeps it from happening twice by the token. */
-static int by_instances(struct launch *la, const struct group *g,
+static int by_instances(struct launch *la, struct group *g,
                         const struct record *r)
 {
     struct op *op = &la->op;
@@ -261,6 +282,10 @@ static int by_instances(struct launch *la, const struct group *g,
     kit_str_done(&f);
     if (st != DAVIT_OK)
         return st;
+    if (made_take(la, g, x) != DAVIT_OK) {
+        xml_free(doc);
+        return DAVIT_RETRY;
+    }
     const struct xml *e = xml_at(x, "LaunchInstancesResult/Errors/member");
     if (e) {
         char code[48], text[208];

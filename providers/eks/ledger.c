@@ -273,8 +273,8 @@ int ledger_open(struct op *op, struct group *g, const char *request,
 
 /* ---- what came */
 
-static int tags_put(struct op *op, struct group *g, const char *request,
-                    struct instance **v, size_t n)
+int tags_put(struct op *op, struct group *g, const char *request,
+             struct instance **v, size_t n)
 {
     struct kit_str f = {0};
     const char *type = op->e->types[op->e->pools[g->pool].type].name;

@@ -580,7 +580,6 @@ const struct law laws[] = {
      "a list that could not be read is an error, not a shorter "
      "list",
      law_lost_lists},
-    {"find", "find() says what is there, whatever goes wrong", law_find},
     {"partial",
      "what exists of a launch that got some is told, and no more "
      "comes of it",
@@ -590,5 +589,6 @@ const struct law laws[] = {
     {"console",
      "a console that cannot be read, hangs or is nobody's keeps no machine",
      law_console},
+    {"find", "find() says what is there, whatever goes wrong", law_find},
     {"offers", "offers name configured types only", law_offers},
     {NULL, NULL, NULL}};
