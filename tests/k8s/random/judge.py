@@ -219,6 +219,8 @@ class Play:
                 until(lambda: len(self.loads()) - len(self.unbound()) >= bound, 5)  # wait: most do not hold them, which nothing says
             except AssertionError:
                 continue
+            if self.overtaken():
+                continue
             raise Broken("cost", f"{cost:.3f} $/h, and {[(n, z) for n, z, _ in machines]} for {price:.3f} do")
 
     def run(self, brute=False, keep=None):
