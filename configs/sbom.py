@@ -30,7 +30,10 @@ def package(library):
     for path in (library, library.removeprefix("/usr"), "/usr" + library):
         found = subprocess.run(["dpkg", "-S", path], capture_output=True, text=True, check=False)
         if found.returncode == 0:
-            name = found.stdout.split(": ")[0].split(",")[0]
+            lines = [x for x in found.stdout.splitlines() if "diversion by " not in x.split(": ")[0]]
+            if not lines:
+                continue
+            name = lines[0].split(": ")[0].split(",")[0]
             shown = subprocess.run(["dpkg-query", "-W", "-f", "${Package} ${Version} ${source:Package} ${Architecture}", name],
                                    capture_output=True, text=True, check=True).stdout
             return tuple(shown.split())

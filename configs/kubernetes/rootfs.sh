@@ -35,9 +35,9 @@ done
 # Which packages these came from, where scanners look in images without dpkg.
 mkdir -p "$out/var/lib/dpkg/status.d"
 {
-    # dpkg is asked once: it reads all of its lists each time.
+    # dpkg is asked once: it reads all of its lists each time. It tells of diversions, too (Debian 13's libc6).
     find "$out/usr" -type f -name '*.so*' ! -path '*/usr/lib/davit/*' -printf '*/%f\n' | { xargs -r dpkg -S || true; } 2>/dev/null |
-        sed 's/: .*//; s/,.*//'
+        sed '/^\(local \)\?diversion by /d; s/: .*//; s/,.*//'
     printf 'bash\nca-certificates\n'
 } | sort -u | while read -r package; do
     dpkg-query -s "$package" > "$out/var/lib/dpkg/status.d/${package%%:*}"
