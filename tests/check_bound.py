@@ -43,20 +43,6 @@ class Bin:
                                              for k, v in mine.items())
 
 
-def covered(parts, whole):
-    """Is every fleet whose numbers are in the whole in one of the parts?  {type: (least, most)}"""
-    parts = [p for p in parts if all(r[0] <= whole.get(t, (0, INF))[1] and r[1] >= whole.get(t, (0, INF))[0]
-                                     for t, r in p.items())]
-    for part in parts:
-        for t, (least, most) in part.items():
-            low, high = whole.get(t, (0, INF))
-            for cut in (least, most + 1):
-                if low < cut <= high and cut < INF:
-                    return covered(parts, {**whole, t: (low, cut - 1)}) and covered(parts, {**whole, t: (cut, high)})
-        return True
-    return False
-
-
 def parts_of(item):
     """The bundles that one of the item is, each with its count."""
     return item["bundles"] if "together" in item else [{**item, "count": 1}]
@@ -252,11 +238,11 @@ class Fleet:
                 total -= held * b.most
         return total / most > least["machines"] - 1 + 1e-12
 
-    def seats(self, at_least, worths, bins):
+    def seats(self, at_least, bins):
         """What numbers of machines are worth: in all, and of each machine."""
         value, seat = 0.0, Counter()
-        for least, nanos in zip(at_least, worths):
-            worth = nanos / NANO
+        for least in at_least:
+            worth = least["worth_nanos"] / NANO
             if worth <= 0 or not self.all_needed(least, bins):
                 continue
             value += worth * least["machines"]
@@ -297,9 +283,9 @@ class Fleet:
             if known[kind]:
                 yield value
 
-    def numbers(self, bins, ranges):
+    def numbers(self, bins):
         """[(bin, how many there may be)], the limits of many used up by the first."""
-        left = {t.name: min(self.left(t), ranges[t.name][1] if t.name in ranges else INF) for t in self.w.types.values()}
+        left = {t.name: self.left(t) for t in self.w.types.values()}
         all = INF
         if self.w.max_nodes is not None:
             own = sum(self.kept(n) for n in self.others) + sum(self.bought.values())
@@ -311,58 +297,31 @@ class Fleet:
             if b.family in left and n < INF:
                 left[b.family] -= n
 
-    def most_above(self, above, ranges, ratio):
+    def most_above(self, above, ratio):
         """Those with the most, as many as limits let there be."""
         total = {id(b): held / ratio - price for held, price, b in above}
         bins = sorted((b for _, _, b in above if total[id(b)] > 0), key=lambda b: -total[id(b)])
-        return sum(total[id(b)] * n for b, n in self.numbers(bins, ranges) if n < INF)
+        return sum(total[id(b)] * n for b, n in self.numbers(bins) if n < INF)
 
-    def ratio(self, above, ranges):
+    def ratio(self, above):
         """How far the worths are too high for machines that may be had without end."""
         return max([1.0] + [held / price if price > 0 else INF for held, price, b in above
-                            if any(n == INF for _, n in self.numbers([b], ranges))])
+                            if any(n == INF for _, n in self.numbers([b]))])
 
-    def value(self, kinds, worths, money, paid, at_least, nanos, ranges):
-        """Dollars beside what is paid, of fleets within the ranges {type: (least, most, worth)}."""
+    def value(self, kinds, worths, money, paid, at_least):
+        """Dollars beside what is paid."""
         stay, mins, others = kinds
         worths = [w / NANO for w in worths]
-        value, seat = self.seats(at_least, nanos, stay + mins + others)
-        for least, _, worth in ranges.values():
-            value += worth / NANO * least
-        for b in mins + others:
-            if b.family in ranges and self.of_use(b):
-                seat[id(b)] += ranges[b.family][2] / NANO
+        value, seat = self.seats(at_least, stay + mins + others)
         value += sum(w * e["count"] for w, e in zip(worths, self.items))
         value -= sum(held * b.most for held, _, b in self.above(stay, worths, 0))
         above = self.above(mins + others, worths, money, seat)
-        ratio = self.ratio(above, ranges)
-        value = value / ratio - self.most_above(above, ranges, ratio)
+        ratio = self.ratio(above)
+        value = value / ratio - self.most_above(above, ratio)
         if money:
             cost = self.cost() / MICRO
             value -= money * (max(self.w.max_cost - paid / MICRO, cost - paid / MICRO))
         return value
-
-    def ranges(self, leaf):
-        """{type: (least, most, worth)}; None: it is no proof."""
-        out = {}
-        for m in leaf["machines"]:
-            least, most, worth = m.get("at_least", 0), m.get("at_most", INF), m.get("worth_nanos", 0)
-            if m["type"] not in self.w.types or m["type"] in out or worth < 0:
-                return None
-            out[m["type"]] = least, most, worth
-        return out
-
-    def leaves(self, part, kinds, paid):
-        """The least of what the leaves prove; -INF: of nothing, or not of all fleets."""
-        all, least = [], INF
-        for leaf in part.get("leaves", []):
-            ranges, worths, nanos = self.ranges(leaf), leaf["worth_nanos"], leaf["at_least_nanos"]
-            if ranges is None or len(worths) != len(self.items) or len(nanos) != len(part["at_least"]) or \
-                    min([0, leaf["budget_worth"]] + worths + nanos) < 0:
-                return -INF
-            all.append({t: r[:2] for t, r in ranges.items()})
-            least = min(least, self.value(kinds, worths, leaf["budget_worth"], paid, part["at_least"], nanos, ranges))
-        return least if all and covered(all, {}) else -INF
 
     def proves(self, bound, launches=False):
         """Is it a bound, but for a millionth of a dollar?"""
@@ -380,10 +339,7 @@ class Fleet:
         if launches:
             paid, mins = 0, []
         kinds = stay, mins, some + offers
-        value = max(self.value(kinds, [e[key] for e in self.items], part["budget_worth"], paid, part["at_least"],
-                               [e["worth_nanos"] for e in part["at_least"]], {}),
-                    self.leaves(part, kinds, paid))
-        value *= MICRO
+        value = self.value(kinds, [e[key] for e in self.items], part["budget_worth"], paid, part["at_least"]) * MICRO
         slack = 2 + 1e-8 * abs(value) + sum(e["count"] for e in self.items) / 1000    # worths are rounded down
         unit = round(part["multiple_of"] * MICRO)
         if all(b.price % unit == 0 or self.replaced(b, mins + some + offers, unit) for b in some + offers if self.of_use(b)):

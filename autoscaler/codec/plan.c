@@ -335,55 +335,14 @@ static json_t *least_write(const struct plan_least *least)
                      "worth_nanos", (json_int_t)least->nanos, "shares", shares);
 }
 
-static json_t *nanos_write(const int64_t *nanos, uint32_t n)
+static json_t *proof_write(const struct plan_proof *p)
 {
-    json_t *a = json_array();
-
-    for (uint32_t i = 0; i < n; i++)
-        json_array_append_new(a, json_integer((json_int_t)nanos[i]));
-    return a;
-}
-
-static json_t *range_write(const struct out *o, const struct plan_range *range)
-{
-    json_t *v = json_object();
-
-    json_object_set_new(v, "type",
-                        codec_text(str(o, o->s->types[range->type].name)));
-    if (range->most != UNLIMITED)
-        json_object_set_new(v, "at_most", json_integer(range->most));
-    if (range->least == 0)
-        return v;
-    json_object_set_new(v, "at_least", json_integer(range->least));
-    json_object_set_new(v, "worth_nanos",
-                        json_integer((json_int_t)range->nanos));
-    return v;
-}
-
-static json_t *leaf_write(const struct out *o, const struct plan_proof *p,
-                          const struct plan_leaf *leaf)
-{
-    json_t *ranges = json_array();
-
-    for (uint32_t i = 0; i < leaf->n_ranges; i++)
-        json_array_append_new(ranges, range_write(o, &leaf->ranges[i]));
-    return json_pack("{s:o,s:f,s:o,s:o}", "machines", ranges, "budget_worth",
-                     leaf->money, "worth_nanos",
-                     nanos_write(leaf->nanos, o->p->n_worths), "at_least_nanos",
-                     nanos_write(leaf->least_nanos, p->n_least));
-}
-
-static json_t *proof_write(const struct out *o, const struct plan_proof *p)
-{
-    json_t *least = json_array(), *leaves = json_array();
+    json_t *least = json_array();
 
     for (uint32_t i = 0; i < p->n_least; i++)
         json_array_append_new(least, least_write(&p->least[i]));
-    for (uint32_t i = 0; i < p->n_leaves; i++)
-        json_array_append_new(leaves, leaf_write(o, p, &p->leaves[i]));
-    return json_pack("{s:f,s:o,s:o,s:o}", "budget_worth", p->money,
-                     "multiple_of", codec_dollars(p->unit), "at_least", least,
-                     "leaves", leaves);
+    return json_pack("{s:f,s:o,s:o}", "budget_worth", p->money, "multiple_of",
+                     codec_dollars(p->unit), "at_least", least);
 }
 
 /* Prices that the snapshot does not tell. */
@@ -458,8 +417,8 @@ static json_t *certificate_write(const struct out *o)
     }
     return json_pack("{s:o,s:o,s:o,s:o,s:o}", "paid_per_hour",
                      codec_dollars(o->p->fleet_paid_micros_hour), "fleet",
-                     proof_write(o, &o->p->fleet_proof), "launches",
-                     proof_write(o, &o->p->launch_proof), "worths", worths,
+                     proof_write(&o->p->fleet_proof), "launches",
+                     proof_write(&o->p->launch_proof), "worths", worths,
                      "estimated_prices", estimates_write(o));
 }
 

@@ -86,22 +86,6 @@ struct plan_least {
     uint32_t n_shares;
 };
 
-/* Fleets with so many machines of a type that hold something, beside those that
- * stay; what each of these is worth, below `least` of them. */
-struct plan_range {
-    uint32_t type, least, most; /* most: UNLIMITED */
-    int64_t nanos;              /* of a dollar an hour */
-};
-
-/* The proof for some of all fleets, those within the ranges: what each of the
- * worths, and of the proof's least, is worth then, in billionths of a dollar. */
-struct plan_leaf {
-    const struct plan_range *ranges;
-    uint32_t n_ranges;
-    const int64_t *nanos, *least_nanos;
-    double money;
-};
-
 /* The rest of a proof: what each micro of max_cost_per_hour is worth, the micros
  * that every cost is a multiple of, beside what is paid anyhow, and numbers of
  * machines. */
@@ -110,9 +94,6 @@ struct plan_proof {
     int64_t unit;
     const struct plan_least *least;
     uint32_t n_least;
-    /* All fleets are in one of them: the least of what they prove is a bound. */
-    const struct plan_leaf *leaves;
-    uint32_t n_leaves;
 };
 
 struct plan {

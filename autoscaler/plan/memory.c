@@ -170,7 +170,6 @@ static void put_problem(struct writer *w, const struct cover_problem *p)
     put(w, p->n_items);
     put(w, p->n_bins);
     put(w, p->n_families);
-    put(w, p->n_kinds);
     put(w, p->max_bins);
     put(w, (uint64_t)p->max_cost);
     put(w, p->conserve);

@@ -259,21 +259,14 @@ void report_make(const struct candidate *d, const struct verdict *verdicts,
 #define COPY(v, n) arena_copy(arena, (v), sizeof *(v) * (size_t)(n))
 
 static struct plan_proof proof_copy(const struct plan_proof *proof,
-                                    uint32_t n_worths, struct arena *arena)
+                                    struct arena *arena)
 {
     struct plan_least *least = COPY(proof->least, proof->n_least);
-    struct plan_leaf *leaves = COPY(proof->leaves, proof->n_leaves);
     struct plan_proof ret = *proof;
 
     for (uint32_t i = 0; i < proof->n_least; i++)
         least[i].shares = COPY(least[i].shares, least[i].n_shares);
-    for (uint32_t i = 0; i < proof->n_leaves; i++) {
-        leaves[i].ranges = COPY(leaves[i].ranges, leaves[i].n_ranges);
-        leaves[i].nanos = COPY(leaves[i].nanos, n_worths);
-        leaves[i].least_nanos = COPY(leaves[i].least_nanos, proof->n_least);
-    }
     ret.least = least;
-    ret.leaves = leaves;
     return ret;
 }
 
@@ -292,8 +285,8 @@ void report_copy_proof(const struct plan *plan, struct arena *arena,
 {
     ret->worths = worths_copy(plan, arena);
     ret->n_worths = plan->n_worths;
-    ret->fleet_proof = proof_copy(&plan->fleet_proof, plan->n_worths, arena);
-    ret->launch_proof = proof_copy(&plan->launch_proof, plan->n_worths, arena);
+    ret->fleet_proof = proof_copy(&plan->fleet_proof, arena);
+    ret->launch_proof = proof_copy(&plan->launch_proof, arena);
 }
 
 struct plan report_copy(const struct plan *plan, const struct problem *now,

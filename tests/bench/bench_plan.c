@@ -85,7 +85,7 @@ static void read_bins(struct input *in, const json_t *types, struct arena *a)
     in->p.bins = bins;
     in->p.n_bins = n;
     in->p.family_max = family_max;
-    in->p.n_families = in->p.n_kinds = n;
+    in->p.n_families = n;
 }
 
 static const uint64_t *allowed(const struct input *in, const json_t *types,

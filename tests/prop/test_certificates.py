@@ -1,5 +1,5 @@
 """Certificates of instances as large as real ones: machines with eight GPUs, 40 to 400
-shapes, limits on types, leaves, a shape a pod.  Anybody can check them, in seconds.
+shapes, limits on types, a shape a pod.  Anybody can check them, in seconds.
 
 CASES=DIR checks those in a folder of packing cases (`make bench-plan`) instead;
 SEED= and BUDGET_MS= try others.
@@ -18,14 +18,12 @@ from lib import seeds
 from lib.plan import davit_plan
 from plan_world import World
 
-USUAL = 20261123
-SEED = seeds.seed(USUAL)
-SEEDS = {"shapes": 3}  # one where groups of shapes prove more than column generation does in 500 ms
+SEED = seeds.seed(20261123)
 BUDGET = os.environ.get("BUDGET_MS") or "500"
 
 
 def made(name):
-    rng = random.Random(f"{name} {SEEDS.get(name, SEED) if SEED == USUAL else SEED}")
+    rng = random.Random(f"{name} {SEED}")
     types = node_types(rng, 27)
     wanted = {"few": lambda: demands(rng, 100, 48, .33), "limits": lambda: demands(rng, 400, 60, .33),
               "pods": lambda: demands(rng, 1000, 150, .33), "shapes": lambda: demands(rng, 8000, 440, .33), "jit": lambda: jit(rng, 720, .33)}[name]()
@@ -54,10 +52,9 @@ def planned(name):
 def test_it_is_proved(name):
     s, plan = planned(name)
     assert not check_plan.check(s, plan)
-    fleet, leaves = plan["fleet"], plan["certificate"]["fleet"]["leaves"]
-    print(f"{name}: {fleet['lower_bound']} of {fleet['cost_per_hour']}, {len(leaves)} leaves")
-    sharp = name == "shapes" and BUDGET == "500" and SEED == USUAL  # .9696 without groups
-    assert fleet["lower_bound"] > (.975 if sharp else .9) * fleet["cost_per_hour"]
+    fleet = plan["fleet"]
+    print(f"{name}: {fleet['lower_bound']} of {fleet['cost_per_hour']}")
+    assert fleet["lower_bound"] > .9 * fleet["cost_per_hour"]
 
 
 @pytest.mark.parametrize("name", ["few", "limits"])
@@ -65,12 +62,7 @@ def test_no_worths_prove_too_much(name):
     """Whatever bundles are said to be worth, no more is proved than the plan costs."""
     s, plan = planned(name)
     rng, cost = random.Random(SEED), plan["fleet"]["cost_per_hour"]
-    part = plan["certificate"]["fleet"]
     for up in (1, 1.001, 1.05, 2):
-        for w in [plan["certificate"]["worths"]] + [leaf["worth_nanos"] for leaf in part["leaves"]]:
-            for k, e in enumerate(w):
-                if isinstance(e, dict):
-                    e["worth_nanos"] = round(e["worth_nanos"] * up * rng.choice([1, up]))
-                else:
-                    w[k] = round(e * up * rng.choice([1, up]))
+        for e in plan["certificate"]["worths"]:
+            e["worth_nanos"] = round(e["worth_nanos"] * up * rng.choice([1, up]))
         assert Fleet(World(s), plan).proved(nodes=2000) / MICRO <= cost * (1 + 1e-7) + 1e-5

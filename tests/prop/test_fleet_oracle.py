@@ -14,7 +14,6 @@ from collections import Counter
 
 import highspy
 
-import check_bound
 import check_plan
 from check_bound import MICRO, Fleet
 from lib import seeds
@@ -233,80 +232,6 @@ def test_numbers_of_machines():
         assert any("proved" in b for b in check_plan.check(s, plan))
 
 
-def parts_plan():
-    """Three bundles need three quarters of a machine of a type, or of a dearer one."""
-    s = {"now_ms": 1_800_000_000_000, "nodes": [], "limits": {}, "node_types": [
-        {"name": name, "provider": "sim", "price": price, "accelerator_type": label, "resources": {"CPU": 4, "GPU": 4}}
-        for name, label, price in (("dear", "A100", 20.0001), ("cheap", "T4", 1.2037))],
-        "demands": [{"resources": {"GPU": 1}, "count": 6, "accelerator_type": "A100"},
-                    {"resources": {"GPU": 1}, "count": 5}]}
-    return s, json.loads(davit_plan(s, "--budget", "20ms"))
-
-
-def test_numbers_divided_into_parts():
-    """None of them, or one at least: both parts have a proof, and all fleets are in one of them."""
-    s, plan = parts_plan()
-    assert not check_plan.check(s, plan)
-    leaves = plan["certificate"]["fleet"]["leaves"]
-    assert [x["machines"][0]["type"] for x in leaves] == ["cheap", "cheap"]
-    assert plan["fleet"]["cost_per_hour"] == plan["fleet"]["lower_bound"] == plan["lower_bound"] == 41.2039
-
-    def range_of(leaves, key):
-        return next(m for x in leaves for m in x["machines"] if key in m)
-
-    def each(leaves, change):
-        for x in leaves:
-            change(x)
-
-    for break_it in (lambda v: v.pop(0), lambda v: v.pop(1),                    # a part is missing
-                     lambda v: range_of(v, "at_least").update(at_least=2),      # just one is in neither
-                     lambda v: range_of(v, "at_least").update(worth_nanos=2 * 10**9),   # worth more than it costs
-                     lambda v: range_of(v, "at_least").update(worth_nanos=0),
-                     lambda v: range_of(v, "at_most").update(type="elsewhere"),
-                     lambda v: each(v, lambda x: x["worth_nanos"].pop()),
-                     lambda v: each(v, lambda x: x.update(worth_nanos=[-w for w in x["worth_nanos"]])),
-                     lambda v: each(v, lambda x: x.update(worth_nanos=[0 for _ in x["worth_nanos"]])),
-                     lambda v: each(v, lambda x: x.update(worth_nanos=[3 * x["worth_nanos"][0], *x["worth_nanos"][1:]])),
-                     lambda v: each(v, lambda x: x.update(at_least_nanos=[3 * w for w in x["at_least_nanos"]])),
-                     lambda v: each(v, lambda x: x.update(budget_worth=-1))):
-        s, plan = parts_plan()
-        break_it(plan["certificate"]["fleet"]["leaves"])
-        assert any("proved" in b for b in check_plan.check(s, plan))
-
-
-def test_nodes_of_no_type_are_in_no_part():
-    """Nodes whose type is not configured any more have no number that a proof could name."""
-    s, _ = parts_plan()
-    dear, cheap = s["node_types"]
-    row = cheap["resources"]
-    s["nodes"] = [{"id": f"n{i}", "type": "gone", "total": row, "available": row, "idle_ms": 1000,
-                   "price": 1.2037, "labels": {"ray.io/accelerator-type": "T4"}} for i in range(3)]
-    s["node_types"] = [dear]
-    plan = json.loads(davit_plan(s, "--budget", "20ms"))
-    assert not check_plan.check(s, plan)
-    assert {m["type"] for part in ("fleet", "launches") for x in plan["certificate"][part]["leaves"]
-            for m in x["machines"]} <= {"dear"}
-
-
-def test_parts_cover_all_numbers():
-    """covered() against all numbers of up to three types, one by one."""
-    rng = random.Random(SEED)
-    seen = Counter()
-    for _ in range(2000):
-        parts = []
-        for _ in range(rng.randint(0, 6)):
-            part = {}
-            for t in "abc"[:rng.randint(0, 3)]:
-                least = rng.randint(0, 3)
-                part[t] = (least, rng.choice([INF, INF, least + rng.randint(-1, 3)]))
-            parts.append(part)
-        each = all(any(all(low <= n["abc".index(t)] <= high for t, (low, high) in p.items()) for p in parts)
-                   for n in itertools.product(range(9), repeat=3))
-        assert check_bound.covered(parts, {}) == each, f"seed {SEED}: {parts}"
-        seen[each, len(parts) > 1 and {} not in parts] += 1
-    assert min(seen[True, True], seen[False, True]) > 20, seen
-
-
 def test_what_money_buys_is_no_limit_of_the_certificate():
     """Five machines are all that the budget allows; the worths hold for any number."""
     s = {"now_ms": 1_800_000_000_000, "nodes": [], "limits": {"max_cost_per_hour": 19}, "node_types": [
@@ -336,7 +261,7 @@ def test_a_false_certificate_is_seen():
         if said > plan["certificate"]["paid_per_hour"] + 1e-3:
             for e in plan["certificate"]["worths"]:
                 e["worth_nanos"] = 0
-            plan["certificate"]["fleet"].update(at_least=[], leaves=[])
+            plan["certificate"]["fleet"].update(at_least=[])
             assert any("proved" in b for b in check_plan.check(s, plan)), f"seed {seed}"
         plan["certificate"]["worths"][0]["count"] += 1
         assert any("other bundles" in b for b in check_plan.check(s, plan)), f"seed {seed}"

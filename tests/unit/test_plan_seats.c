@@ -2,8 +2,8 @@
  * test_plan_seats.c - how many bins are needed at least: a case where fills decide, and
  * random ones against all ways to divide the items.
  */
-#include "../../autoscaler/plan/cover/seats/count.h"
-#include "../../autoscaler/plan/cover/seats/seats.h"
+#include "../../autoscaler/plan/cover/exact/count.h"
+#include "../../autoscaler/plan/cover/exact/seats.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -159,7 +159,7 @@ static bool proof_note(struct candidate *d, const struct purchase *q,
         *at = i;
     }
     d->proof = cover_proof_map(proof, from, n, d->arena);
-    return once || (proof->n_least == 0 && proof->n_leaves == 0);
+    return once || proof->n_least == 0;
 }
 
 /* The first answer, bettered with this problem's share of the budget. */

@@ -204,7 +204,7 @@ void purchase_bins(const struct candidate *d, struct purchase *q,
     q->pooled = ARENA_ARRAY(d->arena, uint32_t, most);
     q->family_max = ARENA_ARRAY(d->arena, uint32_t, s->n_types + pooled);
     q->p.n_bins = 0;
-    q->p.n_families = q->p.n_kinds = s->n_types;
+    q->p.n_families = s->n_types;
     pooled_make(d, q, bits, words);
     first = q->p.n_bins;
     for (uint32_t k = 0; k < s->n_offers; k++) {

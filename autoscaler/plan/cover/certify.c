@@ -2,14 +2,12 @@
  * certify.c - a bound without a plan.
  *
  * A quarter of the work is for prices of resources; column generation and its proof
- * have the rest, in stages (stage.h), so that more is never worse.  With
- * too many shapes for it, a program of groups of like ones goes on from what prices
- * of resources prove.
+ * have the rest, in stages (stage.h), so that more is never worse.  With too many
+ * shapes for it prices have all.
  */
 #include "bound.h"
 #include "exact/exact.h"
 #include "greedy.h"
-#include "groups/groups.h"
 #include "prices.h"
 #include "proof/proof.h"
 #include "stage.h"
@@ -58,8 +56,8 @@ static void start(struct certify *x, const double *hint)
     generate_begin(&x->g, hint ? hint : x->worth);
 }
 
-/* No bound of this kind is above the program's value, once it is under way and
- * there are no seats to try. */
+/* No bound of this kind is above the program's value, once it is under way, but for
+ * numbers of bins. */
 static bool tight(const struct generate *g)
 {
     double value = lp_value(g->master.lp);
@@ -84,32 +82,7 @@ static double by_program(struct certify *x, uint64_t missing,
          k++)
         if (stage_end(k) > generate_work(g))
             proof_stage(g, stage_end(k) - generate_work(g), stage_end(k));
-    proof_done(g);
     return proof_best(g, NULL);
-}
-
-/* From worths that prices of resources gave, for groups of items; a greedy plan's
- * fills are the first columns. */
-static int64_t by_groups(struct certify *x, int64_t bound, uint64_t budget,
-                         uint64_t *work, struct cover_proof *proof)
-{
-    const struct view *v = &x->v;
-    struct groups *groups = groups_make(v, (double)bound, proof);
-    uint64_t had = *work;
-
-    if (!groups)
-        return bound;
-    partial_make(v, &x->trial);
-    weight_from_prices(v, x->worth);
-    *work += greedy_run(greedy_make(v, NULL, 0), x->worth, SIZES, false,
-                        &x->trial);
-    groups_feed(groups, &x->trial);
-    if (*work - had < budget)
-        groups_run(groups, budget - (*work - had));
-    *work += groups_work(groups);
-    if (groups_best(groups, NULL) <= (double)bound)
-        return bound;
-    return view_whole(v, groups_best(groups, proof));
 }
 
 /* By the linear program of the items. */
@@ -173,21 +146,6 @@ static int64_t by_prices(const struct certify *x,
     return better > bound ? better : bound;
 }
 
-/* Many shapes.  What is cut short by the budget is the last: more is never worse. */
-static int64_t prove_many(struct certify *x, uint64_t missing, uint64_t budget,
-                          const struct cover_duals *duals, uint64_t *work,
-                          struct cover_proof *proof)
-{
-    uint64_t steps = GROUPS_FROM * x->v.n_items, had = *work;
-    int64_t bound;
-
-    bound = by_prices(x, duals, missing, budget < steps ? budget : steps, work,
-                      proof);
-    if (budget <= steps || *work - had >= budget || missing || !proof->worth)
-        return bound;
-    return by_groups(x, bound, budget - (*work - had), work, proof);
-}
-
 static int64_t prove_few(struct certify *x, uint64_t missing,
                          const double *hint, uint64_t budget,
                          const struct cover_duals *duals, uint64_t *work,
@@ -227,7 +185,7 @@ static int64_t prove(struct certify *x, uint64_t missing, const double *hint,
         return 0;
     x->worth = ARENA_ARRAY(x->v.arena, double, x->v.n_items);
     bound = x->v.n_items > GENERATE_ROWS
-                ? prove_many(x, missing, budget, duals, work, &proof)
+                ? by_prices(x, duals, missing, budget, work, &proof)
                 : prove_few(x, missing, hint, budget, duals, work, &proof);
     if (ret_proof)
         *ret_proof = proof;

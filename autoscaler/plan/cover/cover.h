@@ -44,8 +44,6 @@ struct cover_problem {
     uint32_t n_bins;
     const uint32_t *family_max; /* bins of a family together, UNLIMITED */
     uint32_t n_families;
-    uint32_t n_kinds; /* the first so many families are kinds of bins that can be
-                        * told apart: a proof may divide plans by numbers of one */
     uint32_t max_bins; /* all together, UNLIMITED */
     int64_t max_cost;  /* micros an hour, -1: none */
     bool conserve;     /* a bin with accelerators must hold at least
@@ -72,23 +70,6 @@ struct cover_least {
     double worth;
 };
 
-/* Plans that have so many bins of a family with an item on them.  worth (micros):
- * of each of these bins, below `least` of them. */
-struct cover_range {
-    uint32_t family, least, most; /* most: UNLIMITED */
-    double worth;
-};
-
-/* A proof for some of all plans: those within its ranges, of different families.
- * Leaves together have all plans. */
-struct cover_leaf {
-    const struct cover_range *range;
-    uint32_t n_ranges;
-    const double *worth; /* as in a proof */
-    double money;
-    const double *least_worth; /* of each of the proof's `least` */
-};
-
 /* Why a bound holds: what each item is worth, and each micro of max_cost.  A fill
  * of a bin and its seats (`least`) are worth no more than the bin costs, but for the limits: what is
  * worth more in bins of which there are few is taken off (docs/planner.md). */
@@ -99,9 +80,6 @@ struct cover_proof {
                    * the bound is rounded up to one */
     const struct cover_least *least;
     uint32_t n_least;
-    /* More than none: the least of what they prove is a bound too. */
-    const struct cover_leaf *leaf;
-    uint32_t n_leaves;
 };
 
 struct cover_plan {

@@ -201,13 +201,6 @@ static void note_centre(struct generate *g)
     memcpy(g->centre, g->asked, g->v->n_items * sizeof *g->centre);
 }
 
-void generate_centre(struct generate *g, const double *worth, double bound)
-{
-    memcpy(g->centre, worth, g->v->n_items * sizeof *g->centre);
-    g->centre_bound = bound;
-    g->centred = true;
-}
-
 /* One round of pricing at the duals between the LP's and the centre, and if
  * that finds nothing at the LP's own.  It is cut short when all work is used up. */
 static uint32_t price_all(struct generate *g, const uint32_t *left,

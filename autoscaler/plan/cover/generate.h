@@ -20,10 +20,6 @@
 struct mixes;
 struct assign;
 struct exact;
-struct seats;
-struct seated;
-struct branch;
-struct groups;
 
 struct generate {
     const struct view *v;
@@ -34,15 +30,11 @@ struct generate {
     struct mixes *mixes;   /* mix.c's; NULL: none yet */
     struct assign *assign; /* proof.c's, and what follows */
     struct exact *exact;
-    struct seats *seats;   /* NULL: not looked for */
-    struct seated *seated; /* NULL: there are none */
-    struct branch *branch; /* NULL: none yet */
-    struct groups *groups; /* NULL: none yet */
-    bool done;             /* the program is solved, by proof_stage() */
+    bool done;     /* the program is solved, by proof_stage() */
     double value;  /* proof.c's: of the program, 0: not begun; not of what a
                             * dive has left */
     bool settled;  /* exact: there is no better one */
-    bool whole;    /* no item is left out: seats may be used */
+    bool whole;    /* no item is left out: numbers of bins may be proved */
     double enough; /* a bound of no use beyond: what a plan costs */
     double *worth; /* duals of the items */
     bool centred;
@@ -70,9 +62,6 @@ void generate_make(const struct view *v, const uint32_t *number,
                    uint32_t n_numbers, struct generate *ret);
 /* Before the first round, after the first columns: what items are worth. */
 void generate_begin(struct generate *g, const double *worth);
-
-/* Pricing is asked with duals near these, which prove the bound by other means. */
-void generate_centre(struct generate *g, const double *worth, double bound);
 
 /* Notes an upper bound of what the bin can earn; its ratio. */
 void generate_earns(struct generate *g, uint32_t bin, double most);

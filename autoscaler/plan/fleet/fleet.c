@@ -64,16 +64,6 @@ static int64_t nanos(const struct cover_proof *proof, uint32_t item)
     return proof->worth ? (int64_t)(proof->worth[item] * NANOS) : 0;
 }
 
-static const int64_t *nanos_of(struct arena *arena, const double *micros,
-                               uint32_t n)
-{
-    int64_t *ret = ARENA_ARRAY(arena, int64_t, n);
-
-    for (uint32_t i = 0; i < n; i++)
-        ret[i] = (int64_t)(micros[i] * NANOS);
-    return ret;
-}
-
 static struct plan_least least_of(const struct candidate *d, uint32_t n_items,
                                   const struct cover_least *least)
 {
@@ -90,45 +80,18 @@ static struct plan_least least_of(const struct candidate *d, uint32_t n_items,
                                n};
 }
 
-static struct plan_leaf leaf_of(struct arena *arena, uint32_t n_items,
-                                const struct cover_proof *proof,
-                                const struct cover_leaf *leaf)
-{
-    struct plan_range *range = ARENA_ARRAY(arena, struct plan_range,
-                                           leaf->n_ranges);
-
-    for (uint32_t k = 0; k < leaf->n_ranges; k++) {
-        const struct cover_range *r = &leaf->range[k];
-
-        range[k] = (struct plan_range){r->family, r->least, r->most,
-                                       (int64_t)(r->worth * NANOS)};
-    }
-    return (struct plan_leaf){
-        .ranges = range,
-        .n_ranges = leaf->n_ranges,
-        .nanos = nanos_of(arena, leaf->worth, n_items),
-        .least_nanos = nanos_of(arena, leaf->least_worth, proof->n_least),
-        .money = leaf->money,
-    };
-}
-
 static struct plan_proof rest_of(const struct candidate *d, uint32_t n_items,
                                  const struct cover_proof *proof)
 {
     struct plan_least *least = ARENA_ARRAY(d->arena, struct plan_least,
                                            proof->n_least);
-    struct plan_leaf *leaves = ARENA_ARRAY(d->arena, struct plan_leaf,
-                                           proof->n_leaves);
     uint32_t n = 0;
 
     for (uint32_t k = 0; k < proof->n_least; k++)
-        if (proof->n_leaves || proof->least[k].worth * NANOS >= 1)
+        if (proof->least[k].worth * NANOS >= 1)
             least[n++] = least_of(d, n_items, &proof->least[k]);
-    for (uint32_t k = 0; k < proof->n_leaves; k++)
-        leaves[k] = leaf_of(d->arena, n_items, proof, &proof->leaf[k]);
     return (struct plan_proof){proof->money, proof->unit > 0 ? proof->unit : 1,
-                               least,        n,
-                               leaves,       proof->n_leaves};
+                               least, n};
 }
 
 static void proofs_write(const struct candidate *d,

@@ -22,7 +22,6 @@ struct fleet_bins {
     uint32_t words, n_items;
     bool *optional; /* per bin */
     bool any_optional, empty;
-    uint32_t n_kinds;   /* as in a cover_problem */
     uint32_t *of_offer; /* its bin, NONE */
 };
 

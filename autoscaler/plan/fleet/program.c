@@ -148,10 +148,8 @@ static void bin_add(struct making *m, const int64_t *const has[SIDES],
     };
 }
 
-/* Types are told apart, unless nodes of several were put together. */
 static void bins_there(struct making *m)
 {
-    m->f->p.n_kinds = m->best->t->s->n_types;
     for (uint32_t i = 0; i < m->there.v.n; i++) {
         const struct there *x = &m->there.v.v[i];
         bool any = false;
@@ -167,8 +165,6 @@ static void bins_there(struct making *m)
         if (any)
             bin_add(m, x->has, x->price, x->max, x->stays ? NONE : x->type,
                     !x->stays);
-        if (any && !x->stays && x->type == NONE)
-            m->f->p.n_kinds = 0;
     }
 }
 
@@ -439,7 +435,6 @@ static bool bins_known(struct making *m, const struct fleet_question *q)
     m->f->optional = x.optional;
     m->f->any_optional = x.any_optional;
     m->f->empty = x.empty;
-    m->f->p.n_kinds = x.n_kinds;
     m->f->is_min = ARENA_ARRAY(m->best->arena, bool, x.n);
     return true;
 }
@@ -461,7 +456,6 @@ static void bins_keep(const struct making *m, const struct fleet_question *q)
                        .optional = f->optional,
                        .any_optional = f->any_optional,
                        .empty = f->empty,
-                       .n_kinds = f->p.n_kinds,
                        .of_offer = m->offer_bin,
                    });
 }

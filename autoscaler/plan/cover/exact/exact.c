@@ -24,6 +24,7 @@ enum { GROUPS_FROM_ROUNDS = 10 };
 #define CLOSE_FIRST 1e-2
 #define CLOSE 5e-5
 #define GAIN 2e-5 /* of the bound: worth another round */
+#define AT_BOX 1e-2
 
 /* ---- bins that count */
 
@@ -81,6 +82,15 @@ static void go_back(struct exact *x)
         x->extra.v[k].price = (x->extra.v[k].price + x->best_extra[k]) / 2;
 }
 
+/* Was a group held to less than it may be worth?  Then the value is not the best. */
+static bool is_boxed(const struct exact *x)
+{
+    for (uint32_t g = 0; g < x->group.n; g++)
+        if (x->dear[g] >= x->box[g] * (1 - AT_BOX))
+            return true;
+    return false;
+}
+
 /* False: this was the last. */
 static bool go_on(struct exact *x)
 {
@@ -98,7 +108,8 @@ static bool go_on(struct exact *x)
         x->cuts += more || near;
     }
     if (!more && x->close <= CLOSE &&
-        (bound >= x->value * (1 - 2 * CLOSE) || bound < x->last * (1 + GAIN)))
+        (bound < x->last * (1 + GAIN) ||
+         (bound >= x->value * (1 - 2 * CLOSE) && !is_boxed(x))))
         return false;
     x->last = bound;
     if (near && !more)

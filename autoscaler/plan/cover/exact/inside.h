@@ -7,9 +7,9 @@
 #ifndef PLAN_COVER_EXACT_INSIDE_H
 #define PLAN_COVER_EXACT_INSIDE_H
 
-#include "../seats/seats.h"
 #include "exact.h"
 #include "interior.h"
+#include "seats.h"
 
 enum { EXACT_SETS = 24 }; /* of bins that count */
 #define EXACT_LITTLE 1e-3 /* of a bin's price: that of a limit, to start with */
@@ -66,7 +66,8 @@ struct exact {
     uint32_t n_sets, first_set; /* the extra of the first */
     double *worth;              /* per item: by the last prices */
     double *dear, *best;        /* per group: by the last, by the best */
-    double *of;                 /* per bin: scratch */
+    double *box; /* per group: the most that the program let it be */
+    double *of;  /* per bin: scratch */
     /* Solved so far: how near the program's value, which it is, how often, sets
      * looked for. */
     double close, value;

@@ -505,7 +505,7 @@ double interior_solve(const struct interior *x, double close, double *z,
         ;
     memcpy(use, s.at.load, x->n_bins * sizeof *use);
     *work += s.work;
-    reached = value(&s);
+    reached = value(&s) + gap_of(&s);
     arena_rewind(x->arena, mark);
     return reached;
 }

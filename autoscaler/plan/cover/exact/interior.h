@@ -38,9 +38,10 @@ struct interior {
 /* About how many counted steps it takes to solve it. */
 uint64_t interior_cost(const struct interior *x);
 
-/* What it comes to.  z: prices to start from, inside all bins; then the answer.  use:
- * how much of each bin the primal program buys.  It ends when the primal's value is
- * no more than `close` of the value above it.  Adds its counted steps to *work. */
+/* The primal's value.  z: prices to start from, inside all bins; then the answer.  use:
+ * how much of each bin the primal program buys.  It ends when the primal's value is no
+ * more than `close` of the prices' value above that, or after a fixed number of steps.
+ * Adds its counted steps to *work. */
 double interior_solve(const struct interior *x, double close, double *z,
                       double *use, uint64_t *work);
 

@@ -147,6 +147,7 @@ void exact_lay_out(struct exact *x, const struct assign *a)
     x->pair = ARENA_ARRAY(x->arena, uint64_t, (size_t)x->group.n * x->words);
     x->worth = ARENA_ARRAY(x->arena, double, v->n_items);
     x->dear = ARENA_ARRAY(x->arena, double, x->group.n);
+    x->box = ARENA_ARRAY(x->arena, double, x->group.n);
     x->best = ARENA_ARRAY(x->arena, double, x->group.n);
     x->of = ARENA_ARRAY(x->arena, double, v->n_bins);
     x->price = ARENA_ARRAY(x->arena, double, (size_t)v->n_bins * x->n);

@@ -66,7 +66,8 @@ static void pair_row(struct exact *x, struct interior *p, uint32_t g,
 static void box_row(struct exact *x, struct interior *p, uint32_t g)
 {
     end_row(x, p);
-    p->base[p->n_pairs++] = BOX * x->best[g];
+    x->box[g] = BOX * x->best[g];
+    p->base[p->n_pairs++] = x->box[g];
 }
 
 /* Numbers of prices: each bin's columns, then the extras. */

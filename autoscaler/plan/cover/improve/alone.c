@@ -1,6 +1,6 @@
 /*
  * alone.c - a stage without a linear program, of too many shapes for one: the bound by
- * prices of resources and for groups of shapes.
+ * prices of resources.
  */
 #include "inside.h"
 
@@ -21,41 +21,16 @@ static void note_bound(struct improve *x, int64_t bound,
     x->proof = *proof;
 }
 
-/* From what is proved so far, for groups of items. */
-static void bound_by_groups(struct improve *x, uint64_t budget)
-{
-    struct cover_proof proof;
-    uint64_t had;
-
-    if (!x->groups) {
-        x->groups = groups_make(&x->v, (double)x->bound, &x->proof);
-        if (!x->groups)
-            return;
-        groups_feed(x->groups, &x->best);
-        x->used += groups_work(x->groups);
-    }
-    had = groups_work(x->groups);
-    groups_run(x->groups, budget);
-    x->used += groups_work(x->groups) - had;
-    note_bound(x, view_whole(&x->v, groups_best(x->groups, &proof)), &proof);
-}
-
-/* Prices of resources prove a bound, and groups of shapes a better one. */
+/* What prices of resources prove. */
 static void bound_alone(struct improve *x, uint64_t budget)
 {
-    uint64_t steps = GROUPS_FROM * x->v.n_items, had = x->used;
     struct cover_proof proof;
     int64_t bound;
 
-    if (improve_left(x) < budget)
+    if (improve_left(x) < budget || x->priced)
         return;
-    if (!x->groups && !x->priced) {
-        bound = exact_bound(&x->v, 0, budget < steps ? budget : steps, &x->used,
-                            &proof, &x->priced);
-        note_bound(x, bound, &proof);
-    }
-    if (x->proof.worth && budget > steps && x->used - had < budget)
-        bound_by_groups(x, budget - (x->used - had));
+    bound = exact_bound(&x->v, 0, budget, &x->used, &proof, &x->priced);
+    note_bound(x, bound, &proof);
 }
 
 /* Many shapes and little time: the bound, and what is left is for buying anew.  The first

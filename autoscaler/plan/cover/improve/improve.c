@@ -136,10 +136,8 @@ void cover_improve(const struct cover_problem *p,
     partial_export(&x->best, ret);
     ret->bound = improve_bound(x);
     ret->proof = x->proof;
-    if (x->lp) {
+    if (x->lp)
         proof_best(&x->g, &ret->proof);
-        proof_done(&x->g);
-    }
     if (ret->bound < first->bound) { /* left out as many, or more */
         ret->bound = first->bound;
         ret->proof = first->proof;

@@ -8,7 +8,6 @@
 
 #include "../bound.h"
 #include "../dive/dive.h"
-#include "../groups/groups.h"
 #include "../ruin.h"
 
 #define PROVED 1e-5 /* a gap at which looking on is no use */
@@ -34,7 +33,6 @@ struct improve {
     int n_dives;
     /* Without a linear program: weights of like items, a bound by other means. */
     struct alike like;
-    struct groups *groups;
     bool priced;   /* prices of resources prove no more */
     bool between;  /* weights have learnt from the bound's */
     int64_t bound; /* -1: none */

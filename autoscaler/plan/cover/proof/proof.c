@@ -5,23 +5,15 @@
 
 #include "../bound.h"
 #include "../exact/exact.h"
-#include "../groups/groups.h"
 #include "../mix.h"
-#include "../seats/seated.h"
-#include "branch.h"
 
 #include <string.h>
 
-/* Of a stage, for groups of many shapes; for column generation, which has little beside
- * those, and in the first stage with seats, which finds more columns that way; for the
- * program whose value is proved, and when the other is solved. */
-#define GROUPS_TENTHS 8
-#define GROUPS_TENTHS_FIRST 5 /* beside column generation, which begins there */
+/* Of a stage: for column generation; for the program whose value is proved, while the
+ * other is not solved and when it is. */
 #define GENERATE_TENTHS 4
-#define GENERATE_TENTHS_LITTLE 1
 #define MIX_PART 5
 #define MIX_PART_DONE 4
-#define MIX_PART_SEATS 2
 /* From stages on that end here: with the joint bound of a bin (joint.h) mixes are what
  * proves more still. */
 #define MIX_LATE (2000 * COVER_STEPS_PER_MS)
@@ -46,15 +38,6 @@
 #define FAR 0.0125
 /* Of few shapes: the bound is of more use than the plan. */
 #define BEHIND 0.03
-/* Seats: from stages on that end at so many steps, times the square of the
- * shapes, and for few shapes. */
-#define SEATS_FROM UINT64_C(9000)
-/* The branch: from stages on that end at so many steps, times the square of the
- * shapes; its part of one.  A bound as near to the program's value is all there
- * is without one. */
-#define BRANCH_FROM UINT64_C(20000)
-#define BRANCH_PART 4
-#define SOLVED 1e-3
 
 /* Do prices of resources prove all that is to be proved? */
 static bool is_enough(const struct generate *g)
@@ -120,94 +103,13 @@ static void by_all(struct generate *g, uint64_t stage, uint64_t end)
 
     few = few < ASSIGN_FEW ? few : ASSIGN_FEW;
     by_prices(g, few > stage / ASSIGN_PART ? few : stage / ASSIGN_PART);
-    if (end >= EXACT_FROM)
+    if (end >= EXACT_FROM || g->done)
         by_exact(g, end / (g->master.is_cheap ? EXACT_PART_CHEAP : EXACT_PART));
 }
 
-/* Of many shapes groups prove more than the program, as long as that is not solved, and
- * their worths are where its columns are looked for. */
-static void by_groups(struct generate *g, uint64_t steps)
-{
-    struct cover_proof proof;
-    uint64_t had = 0;
-
-    if (generate_stopped(g))
-        return;
-    if (!g->groups) {
-        double bound = proof_best(g, &proof);
-
-        if (bound <= 0 || !proof.worth ||
-            !(g->groups = groups_make(g->v, bound, &proof)))
-            return;
-    } else {
-        had = groups_work(g->groups);
-    }
-    groups_feed_program(g->groups, &g->master);
-    if (steps > g->stop - generate_work(g))
-        steps = g->stop - generate_work(g);
-    groups_run(g->groups, steps);
-    g->extra += groups_work(g->groups) - had;
-    generate_centre(g, groups_worths(g->groups), groups_best(g->groups, NULL));
-}
-
-/* How many of each bin the program buys. */
-static const double *used(const struct generate *g)
-{
-    const struct master *m = &g->master;
-    double *ret = ARENA_ARRAY(g->v->arena, double, g->v->n_bins), amount;
-
-    for (uint32_t k = 0; k < lp_rows(m->lp); k++) {
-        uint32_t column = lp_basic(m->lp, k, &amount);
-
-        if (column < m->column.n && m->column.v[column].n)
-            ret[m->column.v[column].bin] += amount;
-    }
-    return ret;
-}
-
-/* Is a stage long enough for what takes so many steps times the square of the
- * shapes, which are few? */
-static bool small(const struct generate *g, uint64_t end, uint64_t steps)
-{
-    const uint64_t n = g->v->n_items;
-
-    return g->whole && n <= PROOF_FEW && end >= steps * n * n;
-}
-
-static void seats_look(struct generate *g)
-{
-    if (g->seats)
-        return;
-    g->seats = ARENA_NEW(g->v->arena, struct seats);
-    if (seats_make(g->v, used(g), &g->extra, g->seats))
-        g->seated = seated_make(g, &g->seats->p, g->v->arena);
-}
-
-/* Its bound is the value of the program. */
-static bool solved(const struct generate *g)
-{
-    return g->bound >= lp_value(g->master.lp) * (1 - SOLVED);
-}
-
-/* The rest, when all else is done. */
-static void by_branch(struct generate *g, uint64_t nodes, uint64_t steps)
-{
-    double bound = proof_best(g, NULL);
-
-    if (generate_stopped(g) || !g->v->p->n_kinds || bound <= 0 ||
-        (double)view_whole(g->v, bound) >= g->enough ||
-        !solved(g->seated ? &g->seated->g : g))
-        return;
-    if (!g->branch)
-        g->branch = branch_make(g, g->seated ? g->seats : NULL, g->seated);
-    branch_run(g->branch, g->enough, nodes, generate_work(g) + steps);
-}
-
 /* The part of a stage for mixes: one of so many. */
-static uint64_t mix_part(const struct generate *g, uint64_t end, bool seats)
+static uint64_t mix_part(const struct generate *g, uint64_t end)
 {
-    if (!g->done && seats)
-        return MIX_PART_SEATS;
     if (!g->done && end / MIX_FROM < g->v->n_items)
         return MIX_PART_LITTLE;
     if (end >= MIX_LATE)
@@ -250,90 +152,67 @@ bool proof_enough(const struct generate *g)
 void proof_stage(struct generate *g, uint64_t stage, uint64_t end)
 {
     const bool first = !g->done && end <= FIRST_UNTIL;
-    const bool seats = !g->seats && small(g, end, SEATS_FROM);
-    uint64_t nodes = end / 20000 + 1000, tenths = GENERATE_TENTHS, until;
-    bool groups;
+    uint64_t nodes = end / 20000 + 1000, until;
 
     if (first)
         by_all(g, stage, end);
     if (proof_enough(g))
         return;
     note_value(g);
-    /* From the best that prices prove: worths keep their proportions. */
-    groups = proof_far(g) && (g->settled || end > EXACT_FROM);
-    if (groups)
-        by_groups(g,
-                  stage * (first ? GROUPS_TENTHS_FIRST : GROUPS_TENTHS) / 10);
-    if ((groups && !first) || seats)
-        tenths = GENERATE_TENTHS_LITTLE;
-    until = generate_work(g) + stage * tenths / 10;
+    until = generate_work(g) + stage * GENERATE_TENTHS / 10;
     g->done = generate_run(g, g->v->count, until, 1e-4,
                            g->master.is_cheap ? 0 : UINT32_MAX, true);
     if (proof_enough(g))
         return;
     note_value(g);
-    until = generate_work(g) + stage / mix_part(g, end, seats);
-    if (!first && !g->done) /* else they prove no more than the program does */
+    until = generate_work(g) + stage / mix_part(g, end);
+    if (!first)
         by_all(g, stage, end);
-    if (!small(g, end, SEATS_FROM)) {
-        if (!groups || g->done)
-            mix_run(g, nodes, until);
-        return;
-    }
-    seats_look(g);
-    if (g->seated)
-        seated_run(g->seated, g, g->bound, NULL, nodes, until);
-    else
-        mix_run(g, nodes, until);
-    if (g->done && small(g, end, BRANCH_FROM))
-        by_branch(g, nodes, stage / BRANCH_PART);
-}
-
-void proof_done(struct generate *g)
-{
-    if (g->branch)
-        branch_done(g->branch);
+    mix_run(g, nodes, until);
 }
 
 bool proof_may_rise(const struct generate *g)
 {
-    if (!g->whole || g->v->n_items > PROOF_FEW)
-        return false;
-    return !g->seats ||
-           (g->branch ? !branch_ended(g->branch) : g->v->p->n_kinds > 0);
-}
-
-/* Without a branch; of the two programs alone. */
-static double undivided(const struct generate *g, struct cover_proof *ret)
-{
-    const struct seated *x = g->seated;
-
-    if (!x || x->g.bound <= g->bound) {
-        if (ret)
-            view_proof(g->v, g->dual, g->money, ret);
-        if (ret && x)
-            seats_least(g->seats, g->v, NULL, ret);
-        return g->bound;
-    }
-    if (ret) {
-        view_proof(&x->v, x->g.dual, x->g.money, ret);
-        seats_least(g->seats, g->v, ret->worth, ret);
-    }
-    return x->g.bound;
+    return g->whole && !g->settled && g->v->n_items <= PROOF_FEW &&
+           !(g->exact && exact_too_large(g->exact));
 }
 
 double proof_best(const struct generate *g, struct cover_proof *ret)
 {
-    double whole = undivided(g, ret);
-
-    if (g->groups && groups_best(g->groups, NULL) > whole)
-        whole = groups_best(g->groups, ret);
-    if (g->branch && branch_bound(g->branch) > whole) {
-        whole = branch_bound(g->branch);
-        if (ret)
-            branch_proof(g->branch, ret);
-    }
-    if (g->exact && exact_best(g->exact, NULL) > whole)
+    if (g->exact && exact_best(g->exact, NULL) > g->bound)
         return exact_best(g->exact, ret);
-    return whole;
+    if (ret)
+        view_proof(g->v, g->dual, g->money, ret);
+    return g->bound;
+}
+
+/* ---- a proof in other numbers */
+
+static const double *mapped(const double *x, const uint32_t *from, uint32_t n,
+                            struct arena *arena)
+{
+    double *ret = ARENA_ARRAY(arena, double, n);
+
+    for (uint32_t i = 0; i < n; i++)
+        if (!from)
+            ret[i] = x[i];
+        else if (from[i] != UINT32_MAX)
+            ret[i] = x[from[i]];
+    return ret;
+}
+
+struct cover_proof cover_proof_map(const struct cover_proof *proof,
+                                   const uint32_t *from, uint32_t n,
+                                   struct arena *arena)
+{
+    struct cover_least *least = arena_copy(arena, proof->least,
+                                           proof->n_least * sizeof *least);
+    struct cover_proof ret = *proof;
+
+    if (proof->worth)
+        ret.worth = mapped(proof->worth, from, n, arena);
+    for (uint32_t k = 0; k < proof->n_least; k++)
+        least[k].share = mapped(least[k].share, from, n, arena);
+    ret.least = least;
+    return ret;
 }

@@ -1,6 +1,6 @@
 /*
  * proof.h - the valid lower bound of a column generation, stage by stage: by the
- * program, prices of resources, groups of shapes, seats, and a branch on numbers of bins.
+ * program, and by prices of resources and numbers of bins.
  *
  * Private to plan/cover/.
  */
@@ -24,10 +24,8 @@ bool proof_far(const struct generate *g);
  * more use to the bound than to the plan? */
 bool proof_behind(const struct generate *g);
 
-/* After the last stage. */
 /* Is as much proved as is to be (generate's `enough`)? */
 bool proof_enough(const struct generate *g);
-void proof_done(struct generate *g);
 
 /* Is there something that a later stage tries, or that is of use still? */
 bool proof_may_rise(const struct generate *g);

@@ -1,10 +1,10 @@
 /*
  * count.h - how many bins with a price some items need, at least.
  *
- * Private to plan/cover/.
+ * Private to plan/cover/exact/.
  */
-#ifndef PLAN_COVER_COUNT_H
-#define PLAN_COVER_COUNT_H
+#ifndef PLAN_COVER_EXACT_COUNT_H
+#define PLAN_COVER_EXACT_COUNT_H
 
 #include "../view.h"
 

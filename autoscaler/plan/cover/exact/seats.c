@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_SEATS = 8, MOST_BINS = 64, MOST_SHAPES = 300 };
+enum { MOST_BINS = 64, MOST_SHAPES = 300 };
 /* Of what a plan costs: with less to gain a set is not tried. */
 #define GAIN_LEAST 2e-4
 
@@ -67,7 +67,7 @@ static int64_t cheapest(const struct search *x, uint32_t class)
     return n > 0 && 2 * n <= all ? least : 0;
 }
 
-bool seats_fits(const struct cover_problem *p, uint32_t b, uint32_t i)
+static bool fits(const struct cover_problem *p, uint32_t b, uint32_t i)
 {
     const struct cover_item *item = &p->items[i];
 
@@ -171,7 +171,7 @@ static bool set_try(const struct search *x, struct set *set)
     for (uint32_t b = 0; b < p->n_bins; b++) {
         bins[b] = counted(p, b);
         for (uint32_t k = 0; k < few.n_items && bins[b].price > 0; k++)
-            if (seats_fits(p, b, of[k])) {
+            if (fits(p, b, of[k])) {
                 set->bins[b / 64] |= UINT64_C(1) << (b % 64);
                 break;
             }
@@ -311,96 +311,4 @@ uint32_t seats_find(const struct view *v, const double *used, uint64_t *work,
         good++;
     }
     return good;
-}
-
-/* ---- the problem with seats: one more column */
-
-static const int64_t *row_with(struct arena *arena, const int64_t *row,
-                               uint32_t n, int64_t seats)
-{
-    int64_t *wide = ARENA_ARRAY(arena, int64_t, n + 1);
-
-    if (row)
-        memcpy(wide, row, n * sizeof *row);
-    wide[n] = seats;
-    return wide;
-}
-
-void seats_add(const struct cover_problem *p, struct arena *a,
-               const struct seats_set *set, uint32_t n,
-               struct cover_problem *ret)
-{
-    struct pb_column *columns = ARENA_ARRAY(a, struct pb_column,
-                                            p->n_columns + 1);
-    struct cover_item *items = ARENA_ARRAY(a, struct cover_item,
-                                           p->n_items + n);
-    struct cover_bin *bins = arena_copy(a, p->bins, p->n_bins * sizeof *bins);
-
-    memcpy(columns, p->columns, p->n_columns * sizeof *columns);
-    memcpy(items, p->items, p->n_items * sizeof *items);
-    for (uint32_t i = 0; i < p->n_items; i++)
-        items[i].need = row_with(a, items[i].need, p->n_columns, 0);
-    for (uint32_t k = 0; k < n; k++)
-        items[p->n_items + k] = (struct cover_item){
-            row_with(a, NULL, p->n_columns, 1), set[k].least.bins, set[k].bins};
-    for (uint32_t b = 0; b < p->n_bins; b++) {
-        int64_t seat = 0;
-
-        for (uint32_t k = 0; k < n; k++)
-            if (set[k].bins[b / 64] >> (b % 64) & 1)
-                seat = 1;
-        bins[b].has = row_with(a, bins[b].has, p->n_columns, seat);
-    }
-    *ret = *p;
-    ret->columns = columns;
-    ret->n_columns++;
-    ret->items = items;
-    ret->n_items += n;
-    ret->bins = bins;
-}
-
-static bool apart(const struct seats_set *a, const struct seats_set *b,
-                  uint32_t words)
-{
-    for (uint32_t w = 0; w < words; w++)
-        if (a->bins[w] & b->bins[w])
-            return false;
-    return true;
-}
-
-bool seats_make(const struct view *v, const double *used, uint64_t *work,
-                struct seats *ret)
-{
-    struct seats_set set[SEATS_SETS];
-    uint32_t n = seats_find(v, used, work, set);
-
-    memset(ret, 0, sizeof *ret);
-    for (uint32_t k = 0; k < n && ret->n < MOST_SEATS; k++) {
-        bool good = true;
-
-        for (uint32_t q = 0; q < ret->n && good; q++)
-            good = apart(&set[q], &set[k], (v->p->n_bins + 63) / 64);
-        if (good)
-            set[ret->n++] = set[k];
-    }
-    if (!ret->n)
-        return false;
-    ret->least = ARENA_ARRAY(v->arena, struct cover_least, ret->n);
-    for (uint32_t k = 0; k < ret->n; k++)
-        ret->least[k] = set[k].least;
-    seats_add(v->p, v->arena, set, ret->n, &ret->p);
-    return true;
-}
-
-void seats_least(const struct seats *seats, const struct view *v,
-                 const double *worth, struct cover_proof *ret)
-{
-    const uint32_t n = v->p->n_items;
-    struct cover_least *least = arena_copy(v->arena, seats->least,
-                                           seats->n * sizeof *least);
-
-    for (uint32_t k = 0; k < seats->n; k++)
-        least[k].worth = worth ? worth[n + k] : 0;
-    ret->least = least;
-    ret->n_least = seats->n;
 }
