@@ -25,9 +25,8 @@ static struct fill trade_in(struct arena *a, uint32_t devices,
     struct cover_item item[8] = {0};
     uint32_t family_max = UNLIMITED, left[8], order[8];
     double of[8];
-    struct cover_problem p = {columns, COLUMNS,   item,        n,
-                              &bin,    1,         &family_max, 1,
-                              1,       UNLIMITED, -1,          false};
+    struct cover_problem p = {columns,     COLUMNS, item,      n,  &bin, 1,
+                              &family_max, 1,       UNLIMITED, -1, false};
     struct view v;
     struct trade trade;
     struct fill fill = {0};
