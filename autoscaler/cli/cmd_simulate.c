@@ -107,7 +107,7 @@ static int svg_print(const struct playing *p, const char *path)
     return EXIT_REFUSED;
 }
 
-/* "3 of 5 of train, 1 of 1 of eval": whose. */
+/* "3 of 5 of train, 1 of 1 without an owner": whose. */
 static const char *unbegun_text(const struct outcome *o, struct arena *a)
 {
     const char *text = "";
@@ -115,15 +115,17 @@ static const char *unbegun_text(const struct outcome *o, struct arena *a)
 
     for (uint32_t i = 0; i < o->n_owners; i++) {
         const struct out_owner *w = &o->owners[i];
+        bool named = *w->name && strcmp(w->name, "-") != 0;
 
         if (w->began >= w->tasks)
             continue;
         if (listed++ == OWNERS_MAX)
             return arena_printf(a, "%s and others", text);
-        text = arena_printf(
-            a, "%s%s%llu of %llu of %s", text, *text ? ", " : "",
-            (unsigned long long)(w->tasks - w->began),
-            (unsigned long long)w->tasks, *w->name ? w->name : "(nobody)");
+        text = arena_printf(a, "%s%s%llu of %llu %s%s", text, *text ? ", " : "",
+                            (unsigned long long)(w->tasks - w->began),
+                            (unsigned long long)w->tasks,
+                            named ? "of " : "without an owner",
+                            named ? w->name : "");
     }
     return text;
 }

@@ -166,7 +166,7 @@ def test_work_that_no_type_holds(tmp_path):
     p = davit("--json", CONFIG, tmp_path / "jobs.csv", code=1)
     [c] = json.loads(p.stdout)["columns"]
     assert c["never_began"] == 1 and c["done"] == 1
-    assert "1 tasks never began: no node type holds them" in p.stderr
+    assert "1 task never began (1 of 2 without an owner): no node type holds them" in p.stderr
 
 
 HEAD = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n"
