@@ -12,7 +12,9 @@
  *                                            last launch there, which may have
  *                                            been given its id: none is under
  *                                            way, and of one whose answer was
- *                                            lost a minute has passed
+ *                                            lost a minute has passed; or, where
+ *                                            lists lack it, its id was asked for
+ *                                            since, and is there
  *   whoever knows its work can be asked      a view that is recent
  *   no work can have come since              that view, begun since it was to end:
  *                                            it has no living node, or its node

@@ -5,6 +5,7 @@ with a plug-in whose operations hang as long as the test likes (aids/stuck.c).
 """
 import json
 import os
+import resource
 import sqlite3
 import subprocess
 import time
@@ -14,6 +15,7 @@ import pytest
 from lib import DAVIT
 from lib.clocks import HOUR, Clocks, aids  # noqa: F401 (aids is a fixture)
 from lib.daemon import Daemon
+from test_after_faults import fill_up, room
 from test_loop import T4, cloud, config, faults
 
 SIM = os.path.join(os.path.dirname(os.path.abspath(DAVIT)), "plugins", "davit-sim.so")
@@ -214,20 +216,13 @@ def test_a_provider_that_is_taken_out_leaves_its_launches_in_doubt(aids, tmp_pat
 
 
 def test_what_ended_while_the_disk_was_full_stays_ended(tmp_path):
-    import resource
-
-    def small_files():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, resource.RLIM_INFINITY))
-    with Daemon(tmp_path, config(), preexec=small_files) as d:
+    with Daemon(tmp_path, config()) as d:
         d.post({"owner": "a", "bundles": [{"CPU": 1}]})
         d.post({"owner": "b", "bundles": [T4]})
         d.until(lambda: d.ready() == 2)
-        for i in range(400):
-            bundles = [{"CPU": 1, "labels": {"zone": f"{i}-{k}-{150 * 'x'}"}} for k in range(60)]
-            if d.call("POST", "/v1/request_resources", {"owner": f"o{i}", "bundles": bundles})[0] == 503:
-                break
+        fill_up(d)
         assert d.call("DELETE", "/v1/request_resources/b")[0] == 503  # promised nothing
-        resource.prlimit(d.p.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        room(d, resource.RLIM_INFINITY)
         d.until(lambda: d.get("/readyz")[0] == 200)
         there = {r["owner"] for r in d.status()["requests"]}
         d.kill()

@@ -240,20 +240,13 @@ def test_a_second_daemon_is_refused(tmp_path):
 
 
 def test_a_full_disk_promises_nothing_and_heals(tmp_path):
-    def small_files():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (256 * 1024, resource.RLIM_INFINITY))
-    with Daemon(tmp_path, config(), preexec=small_files) as d:
-        refused = None
-        for i in range(200):
-            bundles = [{"CPU": 1, "labels": {"zone": f"{i}-{k}-{60 * 'x'}"}} for k in range(30)]
-            status, reply = d.call("POST", "/v1/request_resources", {"owner": f"o{i}", "bundles": bundles})
-            if status == 503:
-                refused = i
-                break
-            assert status in (200, 202), reply
-        assert refused, "the disk never got full"
-        assert d.get("/readyz")[0] == 503 and d.get("/livez")[0] == 200
-        resource.prlimit(d.p.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    from test_after_faults import fill_up, room
+    with Daemon(tmp_path, config()) as d:
+        d.post({"owner": "before", "bundles": [{"CPU": 1}]})
+        fill_up(d)
+        d.until(lambda: d.get("/readyz")[0] == 503)
+        assert d.get("/livez")[0] == 200
+        room(d, resource.RLIM_INFINITY)
         d.until(lambda: d.get("/readyz")[0] == 200)
         d.post({"owner": "after", "bundles": [{"CPU": 1}]})
 

@@ -4,6 +4,7 @@
  */
 #include "control_rig.h"
 
+#include "control/last_look.h"
 #include "control/settle.h"
 #include "control/type_names.h"
 
@@ -320,6 +321,42 @@ static void test_one_by_its_id(void **state)
     assert_int_equal(rig.n_jobs, 0);
 }
 
+/* A cloud that knows none of ours, by list or by id, may be another account's. */
+static void test_another_account_by_ids(void **state)
+{
+    const char *ids[] = {"i-0", "i-1", "i-2", "i-3", "i-4", "i-5"};
+    struct machine *m[6];
+
+    (void)state;
+    machines_of(ids, m, 6);
+    for (int i = 0; i < 5; i++) {
+        list(ids, 0);
+        if (i % 2 == 0)
+            found(find_sent(6), ST_NOT_FOUND, ST_NOT_FOUND);
+        assert_false(provider_is_read(rig_site()));
+    }
+    for (int i = 0; i < 6; i++)
+        assert_true(m[i]->state == STATE_READY && !m[i]->maybe.lost);
+}
+
+/* One that lists lack and that is there by its id can be ended. */
+static void test_an_end_of_one_that_lists_lack(void **state)
+{
+    const char *ids[] = {"i-0", "i-1", "i-2"};
+    struct last_look l = {&rig.ledger, &rig.providers, &rig.sources};
+    struct machine *m[3];
+
+    (void)state;
+    machines_of(ids, m, 3);
+    machine_to(&rig.ledger, m[2], STATE_STOPPING);
+    list(ids, 2);
+    assert_non_null(last_look(&l, m[2]));
+    found(find_sent(1), ST_OK, ST_OK);
+    assert_null(last_look(&l, m[2]));
+    list(ids, 2);
+    assert_int_equal(m[2]->state, STATE_STOPPING);
+}
+
 /* What the cloud says of a machine's end in a list: it leaves, and stays after
  * all; a demand source that knows nothing of it changes nothing. */
 static void test_leaving_by_the_list(void **state)
@@ -586,6 +623,10 @@ int main(void)
                                         stop_finding),
         cmocka_unit_test_setup_teardown(test_no_word_by_ids, start,
                                         stop_finding),
+        cmocka_unit_test_setup_teardown(test_another_account_by_ids, start,
+                                        stop_finding),
+        cmocka_unit_test_setup_teardown(test_an_end_of_one_that_lists_lack,
+                                        start, stop_finding),
         cmocka_unit_test_setup_teardown(test_one_by_its_id, start,
                                         stop_finding),
         TEST(test_leaving_by_the_list),

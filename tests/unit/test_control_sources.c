@@ -507,6 +507,8 @@ static void test_end_that_waits_shows(void **state)
     struct machine *m = rig_machine("m", STATE_STOPPING, "i-1");
 
     (void)state;
+    rig_site()->listed_ms = rig_site()->list_begun_ms = rig.env.now_ms;
+    m->seen_ms = rig.env.now_ms;
     viewed(0, "s", NULL, 0);
     assert_false(rig_stops_at("ends_wait", false));
     rig_pass(25000);

@@ -145,7 +145,7 @@ static void day(bool waits)
     assert_int_equal(w->began, 53);
     assert_int_equal(head_running(w->head), 53);
     cloud_machines(w->cloud, &n);
-    assert_true(n >= 13 + 3 - 2 && n <= 13 + 3 + 1);
+    assert_true(n >= 13 + 3 - 2 && n <= 13 + 3 + 2); /* 17 or 18, by chance */
     run(w, 25 * MINUTE);
     assert_int_equal(w->done, 53);
     cloud_machines(w->cloud, &n);

@@ -25,14 +25,20 @@ bool find_has(const struct providers *p, const struct machine *m)
            p->env->now_ms - m->maybe.found_ms < FIND_HOLDS_MS;
 }
 
-/* What is ending goes by lists alone: that it is missing is no surprise.  One so
+/* What was asked to end goes by lists alone: that it is missing is no surprise.  One so
  * new that a list may not have it yet may be unknown by its id, too. */
+static bool is_to_be_there(const struct machine *m)
+{
+    return standing_of(m) == STANDING_THERE ||
+           (standing_of(m) == STANDING_ENDING && !m->maybe.end_sent);
+}
+
 static bool is_sought(const struct providers *p, const struct provider_state *s,
                       const struct machine *m)
 {
     return p->env->now_ms - m->created_ms >= provider_settle_ms(s->provider) &&
-           standing_of(m) == STANDING_THERE && m->seen_ms &&
-           m->seen_ms != s->told_ms && *m->cloud_id && !m->maybe.lost &&
+           is_to_be_there(m) && m->seen_ms && m->seen_ms != s->told_ms &&
+           *m->cloud_id && !m->maybe.lost &&
            strcmp(m->provider, s->conf->name) == 0 &&
            (!m->maybe.sought_ms ||
             p->env->now_ms - m->maybe.sought_ms >= FIND_AGAIN_MS);
@@ -91,10 +97,29 @@ static struct machine *machine_sought(const struct providers *p,
                : NULL;
 }
 
+/* Does this cloud know any machine of ours, now?  One of another account knows none,
+ * by a list or by an id. */
+static bool knows_ours(const struct providers *p,
+                       const struct provider_state *s, const struct call *call)
+{
+    for (uint32_t i = 0; i < call->n_ids; i++)
+        if (call->done[i] == ST_OK)
+            return true;
+    for (uint32_t i = 0; i < p->ledger->fleet.n; i++) {
+        const struct machine *m = p->ledger->fleet.v[i];
+
+        if (m->seen_ms && m->seen_ms == s->told_ms &&
+            strcmp(m->provider, s->conf->name) == 0)
+            return true;
+    }
+    return false;
+}
+
 void finds_answered(struct providers *p, struct provider_state *s,
                     const struct call *call)
 {
     uint32_t lost = 0, there = 0, news = 0;
+    bool knows = s && !call->job.abandoned && knows_ours(p, s, call);
 
     fleet_index(&p->ledger->fleet);
     for (uint32_t i = 0; s && !call->job.abandoned && i < call->n_ids; i++) {
@@ -105,7 +130,7 @@ void finds_answered(struct providers *p, struct provider_state *s,
             news += !m->maybe.found_ms;
             m->maybe.found_ms = p->env->now_ms;
             m->maybe.missing_ms = 0;
-        } else if (m && call->done[i] == ST_NOT_FOUND) {
+        } else if (m && knows && call->done[i] == ST_NOT_FOUND) {
             lost++;
             news++;
             m->maybe.found_ms = 0;
