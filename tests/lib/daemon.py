@@ -54,6 +54,8 @@ class Daemon:
         """The configuration; {dir} and {port} stand for ours."""
         new = self.path.with_suffix(".new")
         new.write_text(text.replace("{dir}", str(self.dir)).replace("{port}", str(self.port)))
+        if "secret" in text:
+            new.chmod(0o600)  # else the daemon says so
         new.replace(self.path)
 
     def start(self, wait="/v1/status"):

@@ -19,6 +19,6 @@ def test_a_world(plane, tmp_path, seed):
     judge(plane, worlds.draw(seed), brute=seed % 4 == 0, keep=tmp_path)
 
 
-def test_worlds_that_broke_a_law(plane, tmp_path):
-    for path in FOUND:
-        judge(plane, json.loads(path.read_text()), keep=tmp_path)
+@pytest.mark.parametrize("path", FOUND, ids=lambda p: p.stem)
+def test_a_world_that_broke_a_law(plane, tmp_path, path):
+    judge(plane, json.loads(path.read_text()), keep=tmp_path)
