@@ -239,6 +239,25 @@ def test_a_certificate_that_was_taken_back(daemon_of, ca, tmp_path):
     assert get(d.port, context(ca, two))[0] == 200
 
 
+def test_a_list_that_becomes_out_of_date(daemon_of, ca, tmp_path):
+    """It hides what was taken back since: nobody comes in by a certificate until there is another."""
+    (tmp_path / "ca.cnf").write_text(f"[ca]\ndefault_ca=x\n[x]\ndatabase={tmp_path}/index\ndefault_md=sha256\ncrlnumber={tmp_path}/number\n")
+    (tmp_path / "index").write_text("")
+    (tmp_path / "number").write_text("01\n")
+
+    def crl(*lasts):
+        ca.openssl("ca", "-config", "ca.cnf", "-keyfile", "ca.key", "-cert", "ca.pem", "-gencrl", *lasts, "-out", "crl.new")
+        (tmp_path / "crl.new").rename(tmp_path / "crl.pem")
+    crl("-crlsec", "10")
+    d = served_with(daemon_of, ca, tmp_path, "a cert:one.x read\n", f", client_crl: {tmp_path}/crl.pem")
+    one = context(ca, ca.make("c1", "clientAuth", "DNS:one.x"))
+    until(lambda: get(d.port, one)[0] == 401)
+    assert "out of date" in get(d.port, one)[1]
+    until(lambda: "client_crl: " in d.text())
+    crl("-crldays", "1")
+    until(lambda: get(d.port, one)[0] == 200)
+
+
 # ---- the machine's other users
 
 def reach(d):

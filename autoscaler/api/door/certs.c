@@ -29,6 +29,7 @@ struct generation {
     unsigned n;
     gnutls_privkey_t key;
     gnutls_x509_trust_list_t trust; /* NULL: no client_ca */
+    int64_t crl_ends;               /* wall s, 0: no list says */
     int64_t replaced_ms;            /* mono */
 };
 
@@ -40,6 +41,7 @@ struct certs {
     pthread_mutex_t lock; /* of the rest */
     struct generation *now;
     char problem[432];
+    bool told_over; /* only certs_refresh()'s thread */
 };
 
 static struct certs *_Atomic serving;
@@ -179,6 +181,28 @@ static enum status trust_read(struct generation *g, const char *path,
     return ST_OK;
 }
 
+/* When the first of the lists is out of date: GnuTLS asks that only where it reads one.
+ * Wall s, 0: none says. */
+static int64_t crl_ends(const gnutls_datum_t *data)
+{
+    gnutls_x509_crl_t *crl = NULL;
+    int64_t ends = 0;
+    unsigned n = 0;
+
+    if (gnutls_x509_crl_list_import2(&crl, &n, data, GNUTLS_X509_FMT_PEM, 0) <
+        0)
+        return 0;
+    for (unsigned i = 0; i < n; i++) {
+        int64_t next = (int64_t)gnutls_x509_crl_get_next_update(crl[i]);
+
+        if (next > 0 && (ends == 0 || next < ends))
+            ends = next;
+        gnutls_x509_crl_deinit(crl[i]);
+    }
+    gnutls_free(crl);
+    return ends;
+}
+
 /* Signed by the authority, and in force: one of yesterday hides what was taken
  * back since. */
 static enum status crl_read(struct generation *g, const char *path,
@@ -200,6 +224,7 @@ static enum status crl_read(struct generation *g, const char *path,
     rc = gnutls_x509_trust_list_add_trust_mem(
         g->trust, NULL, &data, GNUTLS_X509_FMT_PEM,
         GNUTLS_TL_VERIFY_CRL | GNUTLS_TL_FAIL_ON_INVALID_CRL, 0);
+    g->crl_ends = crl_ends(&data);
     buf_done(&text);
     return rc > 0 ? ST_OK
                   : bad(err, "api.tls.client_crl", path,
@@ -341,6 +366,24 @@ static void problem_set(struct certs *c, const char *text)
     pthread_mutex_unlock(&c->lock);
 }
 
+static bool crl_is_over(const struct generation *g)
+{
+    return g->crl_ends && clock_wall_ms() / 1000 >= g->crl_ends;
+}
+
+/* A list in force that has become out of date is told until another is there. */
+static void crl_look(struct certs *c)
+{
+    if (c->told_over || !crl_is_over(c->now))
+        return;
+    c->told_over = true;
+    problem_set(c, "api.tls.client_crl is out of date: no client's certificate "
+                   "is let in");
+    log_error("api.tls.client_crl: %s is out of date: no client's certificate "
+              "is let in",
+              c->paths[3]);
+}
+
 void certs_refresh(struct certs *c)
 {
     struct stamp now[PATHS];
@@ -351,11 +394,14 @@ void certs_refresh(struct certs *c)
     stamps_take(c, now);
     for (int i = 0; i < PATHS; i++)
         same = same && stamp_same(&now[i], &c->stamps[i]);
-    if (same)
+    if (same) {
+        crl_look(c);
         return;
+    }
     memcpy(c->stamps, now, sizeof now);
     if (generation_read(c->paths, NULL, &g, &err) == ST_OK) {
         replace(c, g, clock_mono_ms());
+        c->told_over = false;
         problem_set(c, "");
         log_info("api.tls: the new certificate is in use");
     } else {
@@ -447,12 +493,16 @@ static const char *verify(struct certs *c, gnutls_x509_crt_t *list, unsigned n)
         .type = GNUTLS_DT_KEY_PURPOSE_OID,
         .data = (unsigned char *)(uintptr_t)GNUTLS_KP_TLS_WWW_CLIENT};
     unsigned status = GNUTLS_CERT_INVALID;
+    bool over;
     int rc;
 
     pthread_mutex_lock(&c->lock);
+    over = crl_is_over(c->now);
     rc = gnutls_x509_trust_list_verify_crt2(c->now->trust, list, n, &purpose, 1,
                                             0, &status, NULL);
     pthread_mutex_unlock(&c->lock);
+    if (over)
+        return "api.tls.client_crl is out of date";
     if (rc >= 0 && status == 0)
         return NULL;
     return status & GNUTLS_CERT_REVOKED ? "it was taken back"
