@@ -154,6 +154,33 @@ static void folder_sync(const char *path)
     }
 }
 
+/* A journal of Davit's has a log (WAL) from its first table on, so a rollback journal
+ * beside it is somebody's: SQLite would play it back, and delete what it names. */
+static enum status rollback_refuse(const char *path, struct err *err)
+{
+    unsigned char head[20] = {0};
+    char name[4096];
+    struct stat st;
+    int fd;
+    bool is_wal;
+
+    snprintf(name, sizeof name, "%s-journal", path);
+    if (lstat(name, &st) != 0)
+        return ST_OK;
+    fd = outfile_open(path, O_RDONLY, 0600, err);
+    if (fd < 0)
+        return ST_INVALID;
+    is_wal = pread(fd, head, sizeof head, 0) == sizeof head && head[18] == 2;
+    close(fd);
+    if (is_wal || st.st_uid != geteuid() || !S_ISREG(st.st_mode))
+        return err_set(err, ST_INVALID,
+                       "%s: Davit makes no such file beside its journal, and "
+                       "what is in it would be played back: look whose it is, "
+                       "and move it away",
+                       name);
+    return ST_OK;
+}
+
 /* Makes the file, and its name durable; ours alone. */
 static enum status file_create(struct hold *h, const char *path,
                                struct err *err)
@@ -165,6 +192,8 @@ static enum status file_create(struct hold *h, const char *path,
         snprintf(name, sizeof name, "%s%s", path, beside[i]);
         s = file_secure(name, i ? 0 : O_CREAT, err);
     }
+    if (s == ST_OK)
+        s = rollback_refuse(path, err);
     if (s == ST_OK)
         folder_sync(path);
     if (s == ST_OK && (h->file = journal_lock(path, path, err)) < 0)

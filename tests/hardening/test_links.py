@@ -88,3 +88,24 @@ def test_commands(tmp_path, victim):
         p = subprocess.run([DAVIT, *args], capture_output=True, text=True, cwd=tmp_path)
         assert p.returncode != 0, (args, p)
         assert out.is_symlink() and victim.read_text() == "whole\nand no end", args
+
+
+@pytest.mark.parametrize("owner", [0, 65534])
+def test_a_rollback_journal_is_nobodys(tmp_path, owner):
+    """SQLite would play it back into the requests, and delete the file that it names."""
+    with Daemon(tmp_path, 'cluster: c\nstate: "{dir}/davit.db"\napi: {listen: "127.0.0.1:{port}", anonymous: admin}\nproviders: {sim: {}}\nnode_types: {cpu: {provider: sim, resources: {CPU: 1}, price: 1}}\n') as d:
+        d.stop()
+        beside = tmp_path / "davit.db-journal"
+        beside.write_bytes(bytes.fromhex("d9d505f920a163d7") + b"x" * 504)
+        if os.geteuid() == 0:
+            os.chown(beside, owner, owner)
+        d.start(wait=False)
+        assert d.p.wait(60) == 3
+        assert "davit.db-journal: Davit makes no such file" in d.text()
+        for args in (["journal", "forget", "nobody", str(tmp_path / "davit.db")], ["journal", "check", str(tmp_path / "davit.db")]):
+            subprocess.run([DAVIT, *args], cwd=tmp_path, capture_output=True, check=False)
+            assert beside.exists()
+        d.p = None
+        beside.unlink()
+        d.start()
+        d.stop()
