@@ -374,14 +374,14 @@ static bool crl_is_over(const struct generation *g)
 /* A list in force that has become out of date is told until another is there. */
 static void crl_look(struct certs *c)
 {
+    static const char text[] = "api.tls.client_crl is out of date: no client's "
+                               "certificate is let in";
+
     if (c->told_over || !crl_is_over(c->now))
         return;
     c->told_over = true;
-    problem_set(c, "api.tls.client_crl is out of date: no client's certificate "
-                   "is let in");
-    log_error("api.tls.client_crl: %s is out of date: no client's certificate "
-              "is let in",
-              c->paths[3]);
+    problem_set(c, text);
+    log_error("%s", text);
 }
 
 void certs_refresh(struct certs *c)
