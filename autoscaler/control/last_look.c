@@ -21,15 +21,16 @@ static bool id_is_its_own(const struct last_look *l, const struct machine *m)
 static bool is_still_that(const struct last_look *l, const struct machine *m)
 {
     const struct provider_state *p = provider_find(l->providers, m->provider);
-    int64_t over_ms;
 
     if (!p)
         return true; /* no call for its end can leave */
     if (launch_under_way(l->providers, p))
         return false;
-    over_ms = launches_over_ms(l->providers, p);
-    return (p->list_begun_ms >= over_ms && m->seen_ms >= p->listed_ms) ||
-           (find_has(l->providers, m) && m->maybe.found_ms >= over_ms);
+    if (find_has(l->providers, m) &&
+        m->maybe.found_ms >= launches_over_ms(l->providers, p))
+        return true;
+    return p->list_begun_ms >= launches_over_ms(l->providers, p) &&
+           m->seen_ms >= p->listed_ms;
 }
 
 static bool work_is_known(const struct last_look *l, const struct machine *m)

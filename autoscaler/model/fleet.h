@@ -51,7 +51,7 @@ struct maybe {
     bool alive;        /* the demand source's last view has its node, ready */
     int64_t sought_ms; /* its cloud was asked for it by its id, since lists lack
                         * it; 0: it was not */
-    int64_t found_ms;  /* and had it then; 0: it did not say so */
+    int64_t found_ms;  /* asked then, and had it; 0: it did not say so */
     bool lost;         /* and has it no more: a witness that it is gone */
     bool dead;         /* it has it as dead or not ready, or lost it: a witness
                         * that the machine is gone */

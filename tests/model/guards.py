@@ -23,6 +23,8 @@ WORDS = {
     "launch_under_way(l->providers, p)": "LAUNCH_UNDER_WAY",
     "p->list_begun_ms >= launches_over_ms(l->providers, p)": "list_since_launch && !MAY_COME",
     "m->seen_ms >= p->listed_ms": "in_list[m]",
+    "find_has(l->providers, m)": "false",     # the model's cloud is not asked by ids
+    "m->maybe.found_ms >= launches_over_ms(l->providers, p)": "list_since_launch && !MAY_COME",
     "sources_know_work(l->sources)": "sources_know_work",
     "l->sources->n == 0": "NO_HEAD",
     "m->maybe.taken": "taken[m]",

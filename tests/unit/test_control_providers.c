@@ -357,6 +357,26 @@ static void test_an_end_of_one_that_lists_lack(void **state)
     assert_int_equal(m[2]->state, STATE_STOPPING);
 }
 
+/* An answer is of the time when it was asked for: a launch since then may have the id. */
+static void test_an_answer_from_before_a_launch(void **state)
+{
+    const char *ids[] = {"i-0", "i-1", "i-2"};
+    struct last_look l = {&rig.ledger, &rig.providers, &rig.sources};
+    struct machine *m[3];
+    struct call *c;
+
+    (void)state;
+    machines_of(ids, m, 3);
+    machine_to(&rig.ledger, m[2], STATE_STOPPING);
+    list(ids, 2);
+    c = find_sent(1);
+    rig_pass(1000);
+    rig_site()->launched_ms = rig.env.now_ms;
+    rig_pass(1000);
+    found(c, ST_OK, ST_OK);
+    assert_non_null(last_look(&l, m[2]));
+}
+
 /* What the cloud says of a machine's end in a list: it leaves, and stays after
  * all; a demand source that knows nothing of it changes nothing. */
 static void test_leaving_by_the_list(void **state)
@@ -626,6 +646,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_another_account_by_ids, start,
                                         stop_finding),
         cmocka_unit_test_setup_teardown(test_an_end_of_one_that_lists_lack,
+                                        start, stop_finding),
+        cmocka_unit_test_setup_teardown(test_an_answer_from_before_a_launch,
                                         start, stop_finding),
         cmocka_unit_test_setup_teardown(test_one_by_its_id, start,
                                         stop_finding),

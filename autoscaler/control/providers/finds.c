@@ -118,6 +118,8 @@ static bool knows_ours(const struct providers *p,
 void finds_answered(struct providers *p, struct provider_state *s,
                     const struct call *call)
 {
+    int64_t ago = p->env->mono_ms - call->started_mono_ms;
+    int64_t begun_ms = p->env->now_ms - (ago > 0 ? ago : 0);
     uint32_t lost = 0, there = 0, news = 0;
     bool knows = s && !call->job.abandoned && knows_ours(p, s, call);
 
@@ -128,7 +130,7 @@ void finds_answered(struct providers *p, struct provider_state *s,
         if (m && call->done[i] == ST_OK) {
             there++;
             news += !m->maybe.found_ms;
-            m->maybe.found_ms = p->env->now_ms;
+            m->maybe.found_ms = begun_ms;
             m->maybe.missing_ms = 0;
         } else if (m && knows && call->done[i] == ST_NOT_FOUND) {
             lost++;
