@@ -103,6 +103,7 @@ char *db_machine_all_sql(struct journal *j); /* heap */
 char *db_machine_add_sql(struct journal *j);
 
 extern const char db_history_schema[]; /* history.c */
+extern const char db_other_schema[];   /* schema.c */
 
 /* ---- schema.c */
 
@@ -111,6 +112,10 @@ extern const char db_history_schema[]; /* history.c */
 enum status db_schema(struct journal *j, bool look, struct err *err);
 /* Is every page that a row needs as SQLite wrote it? */
 enum status db_whole(struct journal *j, struct err *err);
+/* ---- judge.c: INVALID when a stranger made it, with the object's name */
+enum status db_judge(struct journal *j, struct err *err);
+/* Of its rows.  A failure to read them has SQLite's code. */
+enum status db_judge_rows(struct journal *j, struct err *err);
 /* Of a handle: no code that a schema brings is run. */
 void db_settle(sqlite3 *db);
 enum status db_run(struct journal *j, const char *sql, const char *doing,

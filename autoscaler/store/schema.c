@@ -1,5 +1,5 @@
 /*
- * schema.c - is it a journal, is it whole, and has it all tables and columns.
+ * schema.c - is it a journal (judge.c), is it whole, and has it all tables and columns.
  *
  * The schema's version stays 2, the last that 0.1 opens: tables, and columns of
  * machines, are added to it, with defaults, and nothing is taken away.  0.1
@@ -14,7 +14,7 @@
 
 enum { APPLICATION_ID = 0x44415654 /* "DAVT" */, SCHEMA_VERSION = 2 };
 
-static const char other_tables[] =
+const char db_other_schema[] =
     "CREATE TABLE request(owner TEXT PRIMARY KEY, body TEXT NOT NULL, "
     "created_ms INTEGER NOT NULL, expires_ms INTEGER NOT NULL);CREATE TABLE "
     "event(id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, kind TEXT NOT NULL, "
@@ -55,7 +55,7 @@ static enum status migrate(struct journal *j, bool fresh, const char *add,
     if (s == ST_OK && fresh)
         s = db_run(j, machine, "cannot create the tables", err);
     if (s == ST_OK && fresh)
-        s = db_run(j, other_tables, "cannot create the tables", err);
+        s = db_run(j, db_other_schema, "cannot create the tables", err);
     if (s == ST_OK && !db_has_column(j, "history", "at_s"))
         s = db_run(j, db_history_schema, "cannot create the tables", err);
     if (s == ST_OK && !fresh && add)
@@ -70,79 +70,6 @@ static enum status migrate(struct journal *j, bool fresh, const char *add,
     if (s != ST_OK && sqlite3_get_autocommit(j->db) == 0)
         sqlite3_exec(j->db, "ROLLBACK", NULL, NULL, NULL);
     return s;
-}
-
-/* ---- nothing but tables
- *
- * A schema may bring code with it: triggers, views, checks, columns and defaults
- * that are computed, tables of modules.  None of ours does, so a file with one was
- * made by a stranger, and is not looked at further: a check is run by whoever looks
- * whether the pages are whole. */
-
-static bool is_word(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c >= '0' && c <= '9') || c == '_';
-}
-
-static bool has_word(const char *sql, const char *word)
-{
-    size_t n = strlen(word);
-
-    for (const char *p = sql; (p = strcasestr(p, word)); p++)
-        if ((p == sql || !is_word(p[-1])) && !is_word(p[n]))
-            return true;
-    return false;
-}
-
-/* "DEFAULT (anything)": ours are plain. */
-static bool computes_default(const char *sql)
-{
-    for (const char *p = sql; (p = strcasestr(p, "default")); p += 7)
-        if (p[7 + strspn(p + 7, " \t\r\n")] == '(')
-            return true;
-    return false;
-}
-
-static bool is_plain(const char *sql)
-{
-    return !has_word(sql, "check") && !has_word(sql, "as") &&
-           !has_word(sql, "generated") && !has_word(sql, "virtual") &&
-           !strstr(sql, "/*") && !strstr(sql, "--") && !computes_default(sql);
-}
-
-/* A table that we do not know is a later version's: alone it does nothing. */
-static bool is_harmless(sqlite3_stmt *row)
-{
-    const char *type = db_text(row, 0);
-
-    if (strcmp(type, "index") == 0)
-        return !*db_text(row, 1); /* SQLite's own, of a primary key */
-    return strcmp(type, "table") == 0 && is_plain(db_text(row, 1));
-}
-
-static enum status only_ours(struct journal *j, struct err *err)
-{
-    sqlite3_stmt *s;
-    enum status st = ST_OK;
-    int rc;
-
-    if (sqlite3_prepare_v2(j->db,
-                           "SELECT type, coalesce(sql, ''), name FROM "
-                           "sqlite_schema",
-                           -1, &s, NULL) != SQLITE_OK)
-        return db_fail(j, "cannot be read", err);
-    while (st == ST_OK && (rc = sqlite3_step(s)) == SQLITE_ROW)
-        if (!is_harmless(s))
-            st = err_set(err, ST_INVALID,
-                         "%s: has something that is no plain table: the "
-                         "%.20s \"%.60s\". It was not made by Davit, and is "
-                         "not used",
-                         j->path, db_text(s, 0), db_text(s, 2));
-    if (st == ST_OK && rc != SQLITE_DONE)
-        st = db_fail(j, "cannot be read", err);
-    sqlite3_finalize(s);
-    return st;
 }
 
 static enum status belongs(struct journal *j, int64_t app, int64_t version,
@@ -168,17 +95,18 @@ static enum status belongs(struct journal *j, int64_t app, int64_t version,
                        "%s: has not the tables it should have (no machines); "
                        "`davit journal restore` puts a backup in its place",
                        j->path);
-    return only_ours(j, err);
+    return db_judge(j, err);
 }
 
 /* One bad page shows when it is read, which may be weeks later and in the
- * middle of a write: so at the start. */
+ * middle of a write: so at the start.  An index that says something else than its
+ * table would hide rows from those who remove them. */
 enum status db_whole(struct journal *j, struct err *err)
 {
     sqlite3_stmt *s;
     enum status st = ST_OK;
 
-    if (sqlite3_prepare_v2(j->db, "PRAGMA quick_check(1)", -1, &s, NULL) !=
+    if (sqlite3_prepare_v2(j->db, "PRAGMA integrity_check(1)", -1, &s, NULL) !=
         SQLITE_OK)
         return db_fail(j, "cannot be read", err);
     if (sqlite3_step(s) != SQLITE_ROW)
@@ -206,9 +134,21 @@ enum status db_schema(struct journal *j, bool look, struct err *err)
     if (!look && app == 0 && version == 0 && tables == 0)
         return migrate(j, true, NULL, err);
     s = belongs(j, app, version, err);
-    if (s != ST_OK || look)
+    if (s != ST_OK)
         return s;
+    if (look) { /* what is damaged shows when it is looked at */
+        struct err why = {0};
+
+        s = db_judge_rows(j, &why);
+        if (s == ST_OK || why.code[0])
+            return ST_OK;
+        if (err)
+            *err = why;
+        return s;
+    }
     s = db_whole(j, err);
+    if (s == ST_OK)
+        s = db_judge_rows(j, err);
     if (s != ST_OK)
         return s;
     add = db_machine_add_sql(j);

@@ -1,9 +1,7 @@
 """What a browser is let do: names, policies; and the files that daemons leave."""
-import contextlib
 import http.client
 import os
 import re
-import sqlite3
 import subprocess
 
 import pytest
@@ -75,73 +73,6 @@ def test_journal_is_ours_alone(daemon_of):
         if f.suffix != ".lock":
             assert f.stat().st_mode & 0o777 == 0o600, f
     assert d.get("/v1/request_resources/x")[0] == 200
-
-
-BROUGHT = {
-    "a view": "ALTER TABLE request RENAME TO r; CREATE VIEW request AS SELECT * FROM r",
-    "a trigger that brings back": "CREATE TRIGGER t AFTER DELETE ON request BEGIN INSERT INTO request VALUES('ghost', OLD.body, 1, 0); END",
-    "a trigger without an end": "CREATE TRIGGER t AFTER INSERT ON event BEGIN INSERT INTO value SELECT 'x', count(*) FROM "
-                                "(WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT n FROM c); END",
-    "an index": "CREATE INDEX i ON request(created_ms)",
-    "a table of a module": "CREATE VIRTUAL TABLE more USING fts5(x)",
-    "a check": "CREATE TABLE w(key TEXT PRIMARY KEY, value TEXT NOT NULL CHECK(length(value) >= 0)); INSERT INTO w SELECT * FROM value; "
-               "DROP TABLE value; ALTER TABLE w RENAME TO value",
-    "a computed default": "CREATE TABLE w(key TEXT PRIMARY KEY, value TEXT NOT NULL DEFAULT (1 + 1)); INSERT INTO w SELECT * FROM value; "
-                          "DROP TABLE value; ALTER TABLE w RENAME TO value",
-    "a computed column": "ALTER TABLE machine ADD moon TEXT AS (id || id)",
-}
-
-
-@pytest.mark.parametrize("what", BROUGHT)
-def test_a_strangers_journal(daemon_of, what):
-    """What its schema brings along in the place of a table is not run: not to look at it, not to restore it, not to go on with it."""
-    d = daemon_of()
-    d.start(wait="/readyz")
-    d.post({"owner": "x", "num_cpus": 1})
-    assert d.stop() == 0
-    with contextlib.closing(sqlite3.connect(d.dir / "davit.db")) as db:
-        db.executescript(BROUGHT[what])
-    other = d.dir / "other.db"
-    for args in (["check", d.dir / "davit.db"], ["export", d.dir / "davit.db"], ["backup", "--journal", d.dir / "davit.db", d.dir / "new.db"],
-                 ["restore", "--journal", other, d.dir / "davit.db"]):
-        p = subprocess.run([DAVIT, "journal", *args], capture_output=True, text=True, timeout=60, cwd=d.dir)
-        assert p.returncode != 0 and "no plain table" in p.stdout + p.stderr, (args, p)
-    assert not other.exists() or other.stat().st_size == 0
-    d.start(wait=None)
-    assert d.p.wait(60) != 0 and "no plain table" in d.text()
-
-
-def test_a_table_of_a_later_version(daemon_of):
-    """Nothing but a table: it is left alone."""
-    d = daemon_of()
-    d.start(wait="/readyz")
-    assert d.stop() == 0
-    with contextlib.closing(sqlite3.connect(d.dir / "davit.db")) as db:
-        db.executescript("CREATE TABLE moons(id TEXT PRIMARY KEY, n INTEGER); INSERT INTO moons VALUES('a', 1)")
-    d.start(wait="/readyz")
-    assert d.stop() == 0
-    with contextlib.closing(sqlite3.connect(d.dir / "davit.db")) as db:
-        assert db.execute("SELECT * FROM moons").fetchall() == [("a", 1)]
-
-
-def test_names_of_events_in_a_stream(daemon_of):
-    """A journal of a stranger writes no lines of its own into a stream, nor anything for a terminal."""
-    d = daemon_of()
-    d.start(wait="/readyz")
-    assert d.stop() == 0
-    with contextlib.closing(sqlite3.connect(d.dir / "davit.db")) as db:
-        last, = db.execute("SELECT max(id) FROM event").fetchone()
-        db.execute("INSERT INTO event VALUES(?, 1, ?, 's', '', 't', '')", (last + 1, "a\n\nevent: node.ready\ndata: {}\x1b[2J"))
-        db.commit()
-    d.start(wait="/readyz")
-    c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=30)
-    c.request("GET", f"/v1/events?after={last}")
-    r = c.getresponse()
-    lines = [r.readline() for _ in range(8)]
-    c.close()
-    assert not any(b"\x1b" in x for x in lines), lines
-    assert [x for x in lines if x.startswith(b"event: ")][0].startswith(b"event: a?"), lines
-    assert not any(x.strip() == b"event: node.ready" for x in lines[:4]), lines
 
 
 def test_doctor_and_validate_say_what_is_open(tmp_path):
