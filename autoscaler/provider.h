@@ -39,7 +39,7 @@
     X(INVALID, 6, "the node type backs off 5 min to 1 h, or until reload") \
     X(NOT_FOUND, 7, "end: it is gone, as asked; launch: as STOCKOUT") \
     X(CANCELLED, 8, "drop the answer and list again") \
-    X(UNSUPPORTED, 9, "offers() only: never call it again") \
+    X(UNSUPPORTED, 9, "offers() and find(): never call it again") \
     X(BROKEN, 10, "as RETRY, for the whole provider")
 
 #define DAVIT_ENUM_(name, value, text) DAVIT_##name = value,

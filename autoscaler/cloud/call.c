@@ -143,7 +143,8 @@ static int run_op(struct call *c, struct davit_call *dc,
             return DAVIT_UNSUPPORTED;
         return p->table->offers(p->self, dc, sink, sink_put_offer, e);
     case CALL_FIND:
-        assert(provider_finds(p));
+        if (!provider_finds(p)) /* by now */
+            return DAVIT_UNSUPPORTED;
         return p->table->find(p->self, dc, c->ids, c->n_ids, sink,
                               sink_put_done, e);
     }
@@ -190,7 +191,8 @@ static void judge(struct call *c, struct davit_sink *sink)
         c->err.status = ST_RETRY;
         err_prefix(&c->err, "%s did not end within its time limit",
                    op_names[c->op]);
-    } else if (c->err.status == ST_UNSUPPORTED && c->op != CALL_OFFERS) {
+    } else if (c->err.status == ST_UNSUPPORTED && c->op != CALL_OFFERS &&
+               c->op != CALL_FIND) {
         err_set(&c->err, ST_BROKEN,
                 "%s() says UNSUPPORTED, but every provider must have it",
                 op_names[c->op]);
@@ -198,6 +200,8 @@ static void judge(struct call *c, struct davit_sink *sink)
     if (c->err.status == ST_UNSUPPORTED && c->op == CALL_OFFERS)
         atomic_fetch_and(&c->provider->caps,
                          ~(unsigned long long)DAVIT_CAP_OFFERS);
+    if (c->err.status == ST_UNSUPPORTED && c->op == CALL_FIND)
+        atomic_store(&c->provider->no_find, true);
     c->status = c->err.status;
 }
 

@@ -28,8 +28,9 @@ struct provider {
     const struct davit_provider *table;
     void *self;
     atomic_ullong caps;
-    atomic_uint calls;  /* call_new() to call_free() */
-    const char **types; /* names, as given to open() */
+    atomic_bool no_find; /* its find() said UNSUPPORTED */
+    atomic_uint calls;   /* call_new() to call_free() */
+    const char **types;  /* names, as given to open() */
     uint32_t n_types;
     pthread_mutex_t lock; /* of the idle HTTP clients only */
     struct http_client *idle[IDLE_CLIENTS];

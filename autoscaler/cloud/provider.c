@@ -415,7 +415,8 @@ bool provider_finds(const struct provider *p)
 {
     const struct davit_provider *t = p->table;
 
-    return DAVIT_HAS(t, struct davit_provider, find) && t->find;
+    return DAVIT_HAS(t, struct davit_provider, find) && t->find &&
+           !atomic_load(&p->no_find);
 }
 
 uint32_t provider_calls_running(const struct provider *p)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A whole provider in 60 lines: a cloud that is a JSON file.  The protocol is told in docs/exec.md."""
+"""A whole provider in 60-odd lines: a cloud that is a JSON file.  The protocol is told in docs/exec.md."""
 import contextlib, fcntl, json, os, sys, time
 
 setup = {}  # what hello brought: cluster, options, types
@@ -38,14 +38,17 @@ def launch(r, state):
 def serve(r):
     if r["op"] == "hello":
         setup.update(r)
+        return {"status": "OK", "find": True}
     elif r["op"] == "offers":
         for t in setup["types"]:
             say(r, offer={"type": t["name"], "price": float(t["options"].get("price", 0.5))})
-    elif r["op"] == "terminate":
+    elif r["op"] in ("terminate", "find"):
         with cloud() as state:
-            gone = [(i, state["machines"].pop(i, None)) for i in r["ids"]]
-        for i, m in gone:
-            say(r, ended={"id": i, "status": "OK" if m else "NOT_FOUND"})
+            had = [(i, i in state["machines"]) for i in r["ids"]]
+            for i in r["ids"] if r["op"] == "terminate" else []:
+                state["machines"].pop(i, None)
+        for i, was in had:
+            say(r, **{"ended" if r["op"] == "terminate" else "found": {"id": i, "status": "OK" if was else "NOT_FOUND"}})
     else:  # list, launch
         with cloud() as state:
             end = launch(r, state) if r["op"] == "launch" else {"status": "OK"}

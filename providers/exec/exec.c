@@ -212,6 +212,7 @@ struct answer { /* who takes the lines of one operation */
     davit_put_machine *put;
     davit_put_offer *offer;
     davit_put_done *done;
+    const char *word; /* the member that holds what done() is told */
     size_t lines;
     const char *wrong; /* the first that was, NULL: none */
     char room[200];
@@ -221,7 +222,7 @@ static void take_line(struct answer *to, const json_t *line)
 {
     const json_t *m = json_object_get(line, "machine");
     const json_t *o = json_object_get(line, "offer");
-    const json_t *d = json_object_get(line, "ended");
+    const json_t *d = to->word ? json_object_get(line, to->word) : NULL;
     const char *wrong = NULL, *id, *status;
     struct davit_machine machine;
     struct davit_offer offer;
@@ -242,13 +243,14 @@ static void take_line(struct answer *to, const json_t *line)
         id = json_string_value(json_object_get(d, "id"));
         status = json_string_value(json_object_get(d, "status"));
         if (!id || !status || status_of(status) < 0)
-            wrong = "\"ended\" must be an object with an id and a status";
+            wrong = "\"ended\" and \"found\" must be objects with an id and a "
+                    "status";
         else
             to->done(to->sink, id, status_of(status));
     } else {
         wrong = to->put     ? "a line has neither machine nor status"
                 : to->offer ? "a line has neither offer nor status"
-                            : "a line has neither ended nor status";
+                            : "a line has neither ended (found) nor status";
     }
     if (wrong && !to->wrong) {
         snprintf(to->room, sizeof to->room, "%s", wrong);
@@ -332,19 +334,48 @@ static int exec_launch(void *self, struct davit_call *call,
     return exchange(self, call, "launch", args, &to, e);
 }
 
+static json_t *ids_args(const char *op, const char *const *ids, size_t n_ids)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < n_ids; i++)
+        json_array_append_new(list, json_string(ids[i]));
+    return json_pack("{ss so}", "op", op, "ids", list);
+}
+
 static int exec_terminate(void *self, struct davit_call *call,
                           const char *const *ids, size_t n_ids,
                           struct davit_sink *sink, davit_put_done *done,
                           struct davit_error *e)
 {
-    struct answer to = {.sink = sink, .done = done};
-    json_t *list = json_array();
+    struct answer to = {.sink = sink, .done = done, .word = "ended"};
 
-    for (size_t i = 0; i < n_ids; i++)
-        json_array_append_new(list, json_string(ids[i]));
-    return exchange(self, call, "terminate",
-                    json_pack("{ss so}", "op", "terminate", "ids", list), &to,
-                    e);
+    return exchange(self, call, "terminate", ids_args("terminate", ids, n_ids),
+                    &to, e);
+}
+
+/* A program that did not say in hello that it has this is not asked for it: one that
+ * was written before there was such an operation may end itself at it. */
+static int exec_find(void *self, struct davit_call *call,
+                     const char *const *ids, size_t n_ids,
+                     struct davit_sink *sink, davit_put_done *done,
+                     struct davit_error *e)
+{
+    struct exec *x = self;
+    struct answer to = {.sink = sink, .done = done, .word = "found"};
+    bool known, finds;
+
+    pthread_mutex_lock(&x->lock);
+    known = x->finds != FINDS_UNKNOWN;
+    finds = x->finds == FINDS;
+    pthread_mutex_unlock(&x->lock);
+    if (!known)
+        return kit_error(e, DAVIT_RETRY, "NOT_STARTED",
+                         "the program has not answered hello yet");
+    if (!finds)
+        return kit_error(e, DAVIT_UNSUPPORTED, "NO_FIND",
+                         "the program has no find");
+    return exchange(x, call, "find", ids_args("find", ids, n_ids), &to, e);
 }
 
 static int exec_offers(void *self, struct davit_call *call,
@@ -374,6 +405,7 @@ static struct davit_provider provider = {
     .terminate = exec_terminate,
     .offers = exec_offers,
     .settle_ms = exec_settle_ms,
+    .find = exec_find,
 };
 
 DAVIT_EXPORT const struct davit_provider *davit_provider_v1(void)

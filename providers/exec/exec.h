@@ -85,6 +85,7 @@ struct exec {
     pthread_mutex_t lock;
     pthread_t supervisor;
     bool supervisor_runs, closing;
+    enum { FINDS_UNKNOWN, FINDS, FINDS_NOT } finds; /* the last hello said so */
     int wake[2]; /* pipe; [1] is written by workers */
     struct ask *asks;
     uint64_t next_id;

@@ -198,14 +198,28 @@ static bool send_some(struct exec *x)
 
 /* ---- hearing */
 
+/* What the program has, as its answer to hello says.  False: it says nonsense. */
+static bool skills_read(struct exec *x, const json_t *hello, struct verdict *v)
+{
+    const json_t *find = json_object_get(hello, "find");
+
+    x->finds = json_is_true(find) ? FINDS : FINDS_NOT;
+    if (!find || json_is_null(find) || json_is_boolean(find))
+        return true;
+    verdict_set(v, DAVIT_BROKEN, "BAD_ANSWER",
+                "the program's answer to hello: find must be true or false");
+    return false;
+}
+
 static bool answered(struct exec *x, struct ask *a, json_t *json,
                      struct verdict *v)
 {
     bool hello = a->hello;
     struct verdict got;
 
-    verdict_read(json, &got); /* when that is bad, it is BROKEN and says so */
-    finish(x, a, &got);
+    if (verdict_read(json, &got) && hello && got.status == DAVIT_OK)
+        skills_read(x, json, &got);
+    finish(x, a, &got); /* a bad one is BROKEN, and says so */
     if (!hello)
         return true;
     x->child.greeted = got.status == DAVIT_OK;

@@ -54,6 +54,8 @@ def act(r, queue):
             os._exit(7)
         if mode == "mute":
             forever()
+        if mode.startswith("finds"):
+            return say(r, status="OK", find="yes" if mode == "finds-yes" else True)
         if mode == "auth":
             return say(r, status="AUTH", code="Expired", text="the token has ended")
         if mode == "gone":
@@ -162,6 +164,15 @@ def act(r, queue):
             say(r, ended={"id": r["ids"][0], "status": "OK"})
             return say(r, status="RETRY", text="the second one is busy")
         return ok(r)
+    if op == "find" and mode.startswith("finds"):
+        said = {"finds": ["OK", "NOT_FOUND"], "finds-half": ["NOT_FOUND"], "finds-less": ["NOT_FOUND"], "finds-mad": ["GONE"], "finds-word": []}[mode]
+        for i, status in zip(r["ids"], said):
+            say(r, found={"id": i, "status": status})
+        if mode == "finds-word":
+            say(r, ended={"id": r["ids"][0], "status": "NOT_FOUND"})
+        return say(r, status="RETRY", text="the second one is busy") if mode == "finds-half" else ok(r)
+    if op == "find":
+        sys.exit(5)  # as a program that does not know what that is
     if mode == "offers":
         say(r, offer={"type": "t4", "zone": "a", "price": 0.35, "spot": True,
                       "quotas": [{"name": "G vCPUs", "left": 32, "each": 4}, {"name": "machines", "left": 9}]})

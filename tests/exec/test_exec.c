@@ -484,6 +484,70 @@ static void test_answers(void **state)
     bad_done(&b);
 }
 
+/* ---- find() */
+
+static struct call *finds(struct bad *b)
+{
+    struct call *c = call_new(b->r.p, CALL_FIND, 1);
+    const char **ids = ARENA_ARRAY(&c->arena, const char *, 2);
+    ids[0] = "m-1";
+    ids[1] = "m-2";
+    c->ids = ids;
+    c->n_ids = 2;
+    return rig_run(&b->r, c);
+}
+
+static const struct {
+    const char *mode;
+    enum status of[2], all;
+    const char *text;
+} words[] = {
+    {"finds", {ST_OK, ST_NOT_FOUND}, ST_OK, ""},
+    {"finds-less", {ST_NOT_FOUND, ST_RETRY}, ST_OK, ""},
+    {"finds-half", {ST_NOT_FOUND, ST_RETRY}, ST_RETRY, "is busy"},
+    {"finds-mad", {ST_RETRY, ST_RETRY}, ST_BROKEN, "\"found\" must be"},
+    {"finds-word", {ST_RETRY, ST_RETRY}, ST_BROKEN, "neither ended (found)"}};
+
+/* What a program says of an id is a word on it; what it leaves out, and whatever it says
+ * when its answer is broken, is none. */
+static void test_find(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        struct bad b;
+        bad_init(&b, words[i].mode);
+        struct call *c = finds(&b); /* nobody has said hello yet */
+        assert_int_equal(c->done[0], ST_RETRY);
+        expect(c, ST_RETRY, 0, "has not answered hello yet");
+        expect(rig_list(&b.r), ST_OK, 0, "");
+        c = finds(&b);
+        assert_int_equal(c->done[0], words[i].of[0]);
+        assert_int_equal(c->done[1], words[i].of[1]);
+        expect(c, words[i].all, 0, words[i].text);
+        assert_true(provider_finds(b.r.p));
+        bad_done(&b);
+    }
+}
+
+/* A program that did not say that it has it is never asked: it may end itself. */
+static void test_no_find(void **state)
+{
+    (void)state;
+    struct bad b;
+    bad_init(&b, "ok");
+    expect(rig_list(&b.r), ST_OK, 0, "");
+    struct call *c = finds(&b);
+    assert_int_equal(c->done[0], ST_RETRY);
+    expect(c, ST_UNSUPPORTED, 0, "the program has no find");
+    assert_false(provider_finds(b.r.p));
+    expect(finds(&b), ST_UNSUPPORTED, 0, "");
+    assert_int_equal(pids(&b, false), 1);
+    bad_done(&b);
+    bad_init(&b, "finds-yes");
+    expect(rig_list(&b.r), ST_BROKEN, 0, "find must be true or false");
+    bad_done(&b);
+}
+
 /* ---- settings */
 
 static void test_hello(void **state)
@@ -622,6 +686,8 @@ int main(void)
         cmocka_unit_test(test_talks),
         cmocka_unit_test(test_at_once),
         cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_find),
+        cmocka_unit_test(test_no_find),
         cmocka_unit_test(test_hello),
         cmocka_unit_test(test_shell_line),
         cmocka_unit_test(test_options),
