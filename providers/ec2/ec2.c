@@ -14,7 +14,8 @@ struct op op_begin(struct ec2 *e, struct davit_call *call,
 static void ec2_close(void *self)
 {
     struct ec2 *e = self;
-    json_decref(e->events);
+    for (int i = 0; i < EC2_WATCHED; i++)
+        json_decref(e->watch[i].all);
     kit_keep_done(&e->keep);
     aws_done(&e->aws);
     pthread_mutex_destroy(&e->lock);

@@ -56,6 +56,14 @@ struct kept { /* an instance that EC2 would not end, and until when it is let be
     int64_t until_ms;
 };
 
+/* What AWS is asked about machines now and then. */
+struct ec2_watch {
+    json_t *all; /* id -> {why, at}; NULL: not asked yet */
+    int64_t asked_ms;
+    bool told; /* that there is no right to ask */
+};
+enum { EC2_WATCHED = 2 };
+
 struct ec2 {
     struct aws aws;
     struct kit_keep keep; /* of the configuration */
@@ -70,9 +78,8 @@ struct ec2 {
     size_t n_ended;
     struct kept held[HELD_MAX];
     size_t n_held;
-    json_t *events; /* events.c: id -> {why, at}; NULL: not asked yet */
-    int64_t events_ms;
-    bool events_told;
+    struct ec2_watch watch[EC2_WATCHED]; /* events.c */
+    bool has_spot;                       /* the last list had such a machine */
 };
 
 struct op { /* one running operation */

@@ -1,6 +1,8 @@
 /*
  * events.c - hosts that AWS will stop, restart or retire, and those that it finds
- * broken: DescribeInstanceStatus, once a minute, of such instances alone.
+ * broken: DescribeInstanceStatus, once a minute, of such instances alone; and spot
+ * machines that it takes back: DescribeSpotInstanceRequests, every ten seconds while
+ * there is a spot machine.
  *
  * docs.aws.amazon.com/AWSEC2/latest/UserGuide/monitoring-instances-status-check_sched.html
  * Without the right to read it a list is as good as before, and a line in the
@@ -11,7 +13,7 @@
 
 #include "ec2.h"
 
-#define EVENTS_MS 60000
+#define NOTICE_MS 120000 /* what the market gives from the notice on */
 #define PAGES_MAX 50
 
 /* "[Completed]" or "[Canceled]" begins the description of what is over. */
@@ -101,43 +103,106 @@ static int events_ask(struct op *op, const json_t *before, json_t **ret)
                                          1, *ret, before);
 }
 
-static void events_untold(struct op *op, const struct davit_error *e)
+/* Machines that were bought on the spot market and are taken back: EC2 writes it on
+ * their requests two minutes before.
+ * docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-request-status.html */
+static int notices_ask(struct op *op, const json_t *before, json_t **ret)
+{
+    struct kit_str form = {0}, next = {0};
+    int st, pages = 0;
+    (void)before;
+    *ret = kit_must(json_object());
+    do {
+        struct xml_doc *doc;
+        const struct xml *x;
+        aws_form_begin(&form, AWS_EC2, "DescribeSpotInstanceRequests");
+        kit_str_param(&form, "Filter.1.Name", "status-code");
+        aws_form_nth(&form, "Filter.1.Value.", 1, "marked-for-termination");
+        aws_form_nth(&form, "Filter.1.Value.", 2, "marked-for-stop");
+        kit_str_param(&form, "MaxResults", "1000");
+        if (next.n > 0)
+            kit_str_param(&form, "NextToken", next.p);
+        st = aws_query(&op->a, AWS_EC2, &form, &doc, &x);
+        const struct xml *i = st == DAVIT_OK
+                                  ? xml_at(x, "spotInstanceRequestSet/item")
+                                  : NULL;
+        for (; i; i = xml_again(i))
+            json_object_set_new(
+                *ret, xml_text(i, "instanceId"),
+                kit_must(json_pack(
+                    "{s:s, s:I}", "why",
+                    "AWS takes the spot instance back (marked-for-termination)",
+                    "at",
+                    (json_int_t)(kit_time_ms(xml_text(i, "status/updateTime")) +
+                                 NOTICE_MS))));
+        kit_str_clear(&next);
+        kit_str_puts(&next, st == DAVIT_OK ? xml_text(x, "nextToken") : "");
+        xml_free(doc);
+    } while (st == DAVIT_OK && next.n > 0 && ++pages < PAGES_MAX);
+    kit_str_done(&form);
+    kit_str_done(&next);
+    return st;
+}
+
+static const struct watched {
+    const char *what;
+    int64_t every_ms;
+    int (*ask)(struct op *op, const json_t *before, json_t **ret);
+} watched[EC2_WATCHED] = {
+    {"scheduled events and status checks", 60000, events_ask},
+    {"the spot market's notices", 10000, notices_ask},
+};
+
+static void untold(struct op *op, const struct watched *w,
+                   const struct davit_error *e)
 {
     char line[300];
-    snprintf(line, sizeof line,
-             "scheduled events and status checks are not known: %.200s",
-             e->text);
+    snprintf(line, sizeof line, "%s are not known: %.200s", w->what, e->text);
     op->e->aws.host->log(1, line);
+}
+
+/* What it was when AWS was asked last; the caller's own. */
+static json_t *watch_read(struct op *op, const struct watched *w,
+                          struct ec2_watch *k)
+{
+    struct davit_error ignored = {.size = sizeof ignored}, *error = op->a.error;
+    int64_t now = op->e->aws.host->wall_ms();
+    json_t *before, *all;
+    pthread_mutex_lock(&op->e->lock);
+    before = kit_must(k->all ? json_deep_copy(k->all) : json_object());
+    bool fresh = k->all && now >= k->asked_ms &&
+                 now - k->asked_ms < w->every_ms;
+    k->asked_ms = fresh ? k->asked_ms : now; /* one asks at a time */
+    pthread_mutex_unlock(&op->e->lock);
+    if (fresh)
+        return before;
+    op->a.error = &ignored; /* no right to look is no reason to fail */
+    int st = w->ask(op, before, &all);
+    op->a.error = error;
+    pthread_mutex_lock(&op->e->lock);
+    bool told = k->told;
+    k->told = st == DAVIT_AUTH;
+    if (st == DAVIT_OK || !k->all) {
+        json_decref(k->all);
+        k->all = kit_must(st == DAVIT_OK ? json_deep_copy(all) : json_object());
+    }
+    pthread_mutex_unlock(&op->e->lock);
+    if (st == DAVIT_AUTH && !told)
+        untold(op, w, &ignored);
+    json_decref(st == DAVIT_OK ? before : all);
+    return st == DAVIT_OK ? all : before;
 }
 
 json_t *events_read(struct op *op)
 {
-    struct ec2 *e = op->e;
-    struct davit_error ignored = {.size = sizeof ignored}, *error = op->a.error;
-    int64_t now = e->aws.host->wall_ms();
-    json_t *before, *all;
-    pthread_mutex_lock(&e->lock);
-    before = kit_must(e->events ? json_deep_copy(e->events) : json_object());
-    bool fresh = e->events && now >= e->events_ms &&
-                 now - e->events_ms < EVENTS_MS;
-    e->events_ms = fresh ? e->events_ms : now; /* one asks at a time */
-    pthread_mutex_unlock(&e->lock);
-    if (fresh)
-        return before;
-    op->a.error = &ignored; /* no right to look is no reason to fail */
-    int st = events_ask(op, before, &all);
-    op->a.error = error;
-    pthread_mutex_lock(&e->lock);
-    bool told = e->events_told;
-    e->events_told = st == DAVIT_AUTH;
-    if (st == DAVIT_OK || !e->events) {
-        json_decref(e->events);
-        e->events = kit_must(st == DAVIT_OK ? json_deep_copy(all)
-                                            : json_object());
-    }
-    pthread_mutex_unlock(&e->lock);
-    if (st == DAVIT_AUTH && !told)
-        events_untold(op, &ignored);
-    json_decref(st == DAVIT_OK ? before : all);
-    return st == DAVIT_OK ? all : before;
+    json_t *all = watch_read(op, &watched[0], &op->e->watch[0]);
+    pthread_mutex_lock(&op->e->lock);
+    bool spot = op->e->has_spot;
+    pthread_mutex_unlock(&op->e->lock);
+    if (!spot)
+        return all;
+    json_t *notices = watch_read(op, &watched[1], &op->e->watch[1]);
+    json_object_update(all, notices);
+    json_decref(notices);
+    return all;
 }

@@ -178,6 +178,7 @@ struct listing {
     davit_put_machine *put;
     int64_t now_ms;
     json_t *events;
+    bool spot; /* there is one */
 };
 
 static void list_one(void *arg, const struct xml *i)
@@ -187,6 +188,7 @@ static void list_one(void *arg, const struct xml *i)
     if (strcmp(xml_text(i, "instanceState/name"), "terminated") == 0 &&
         (l->now_ms - at > FAILED_MS || ended(l->e, xml_text(i, "instanceId"))))
         return;
+    l->spot |= strcmp(xml_text(i, "instanceLifecycle"), "spot") == 0;
     instance_put(l->e, i, l->events, l->sink, l->put);
 }
 
@@ -195,8 +197,11 @@ int ec2_list(void *self, struct davit_call *call, struct davit_sink *sink,
 {
     struct ec2 *e = self;
     struct op op = op_begin(e, call, error);
-    struct listing l = {e, sink, put, op.a.server_ms, events_read(&op)};
+    struct listing l = {e, sink, put, op.a.server_ms, events_read(&op), false};
     int st = instances_read(&op, NULL, list_one, &l);
     json_decref(l.events);
+    pthread_mutex_lock(&e->lock);
+    e->has_spot = st == DAVIT_OK ? l.spot : e->has_spot || l.spot;
+    pthread_mutex_unlock(&e->lock);
     return st;
 }

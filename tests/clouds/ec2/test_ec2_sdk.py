@@ -10,7 +10,7 @@ from test_ec2 import NODE_CONFIG, R
 from test_eks_golden import params_of
 
 USED = {"RunInstances", "DescribeInstances", "TerminateInstances", "GetConsoleOutput", "DescribeSubnets", "DescribeInstanceStatus", "DescribeInstanceTypes",
-        "DescribeInstanceTypeOfferings", "DescribeSpotPriceHistory"}
+        "DescribeInstanceTypeOfferings", "DescribeSpotPriceHistory", "DescribeSpotInstanceRequests"}
 
 
 def shape(x):
@@ -25,6 +25,7 @@ def test_as_boto3_sends_it(cloud, drives):
     [m] = d.launch(1, R, zone="us-east-1b")["machines"]
     d.launch(1, "davit-00112233445566770001", zone="us-east-1b", spot=True)
     d.list()
+    d.list()  # the first one saw that there is a spot machine
     assert d.call("find", ids=[m["id"]])["done"] == {m["id"]: "OK"}
     d.call("terminate", ids=[m["id"]], consoles=True)
     ours = [x for x in cloud.log() if x["form"]]

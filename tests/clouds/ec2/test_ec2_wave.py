@@ -1,4 +1,6 @@
 """A spot wave and a broken list, with the real daemon: lib/wave.py has the story."""
+from datetime import datetime, timezone
+
 import pytest
 
 import eks_rig
@@ -40,6 +42,27 @@ def test_scheduled_events_and_broken_hosts_are_left_in_time(daemon, cloud):
     assert "instance-retirement at 2030-01-02" in said and "impaired" in said
     daemon.until(lambda: {a, c}.isdisjoint(cloud.instances()) and daemon.ready("t4") == 4)
     assert {b, d} < set(cloud.instances())
+
+
+def test_a_spot_notice_is_heard_before_the_machine_goes(daemon, cloud):
+    """EC2 writes on a spot request, two minutes ahead, that its machine is taken back: its replacement is bought then."""
+    daemon.post({"owner": "w", "bundles": [{"GPU": 1}] * 4})
+    daemon.until(lambda: daemon.ready("t4") == 4)
+    a, *others = sorted(cloud.instances())
+    cloud.notices(of={a: datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.000Z")})
+    wave.looked(daemon, lambda: daemon.events("node.leaving"), "the notice is not heard")
+    [e] = daemon.events("node.leaving")
+    assert "AWS takes the spot instance back" in e["text"]
+    daemon.until(lambda: a not in cloud.instances() and daemon.ready("t4") == 4)
+    assert set(others) < set(cloud.instances()) and len(cloud.instances()) == 4
+
+
+def test_a_fleet_without_spot_machines_asks_for_no_notice(cloud, drives):
+    d = drives()
+    d.launch(1)
+    d.list()
+    d.list()
+    assert "DescribeSpotInstanceRequests" not in {x["action"] for x in cloud.log() if x["form"]}
 
 
 def test_without_the_right_to_see_events(cloud, drives):

@@ -22,6 +22,7 @@ class Runs:
         self.hidden = set() # ids that lists lack, though they are there
         self.events = {}    # id -> (code, description, notBefore), as DescribeInstanceStatus has it
         self.impaired = set()  # ids whose host fails AWS's check
+        self.notices = {}   # id -> when its spot request was marked for termination
         self.blocks = {}    # capacity block -> instances left
 
     @staticmethod
@@ -114,6 +115,8 @@ class Runs:
             return status, out
         if action == "DescribeInstanceStatus":
             return status, self.statuses(form).encode()
+        if action == "DescribeSpotInstanceRequests":
+            return 200, self.requests(form).encode()
         text = out.decode()
         if self.hidden and "InstanceId.1" not in form:
             text = self.shown(text)
@@ -153,6 +156,18 @@ class Runs:
                       f"<systemStatus><status>{'impaired' if bad else 'ok'}</status></systemStatus></item>")
         return ('<DescribeInstanceStatusResponse xmlns="http://ec2.amazonaws.com/doc/2016-11-15/"><requestId>r</requestId>'
                 f"<instanceStatusSet>{items}</instanceStatusSet></DescribeInstanceStatusResponse>")
+
+    def requests(self, form):
+        """DescribeSpotInstanceRequests by status code (botocore's model has the shape)."""
+        assert form["Filter.1.Name"] == "status-code"
+        values = {v for k, v in form.items() if k.startswith("Filter.1.Value.")}
+        billed = self.billed()
+        items = "".join(
+            f"<item><spotInstanceRequestId>sir-{i[2:10]}</spotInstanceRequestId><state>active</state><status><code>marked-for-termination</code>"
+            f"<updateTime>{at}</updateTime><message>Your Spot instance is marked for termination.</message></status><instanceId>{i}</instanceId></item>"
+            for i, at in sorted(self.notices.items()) if i in billed and billed[i]["spot"] and "marked-for-termination" in values)
+        return ('<DescribeSpotInstanceRequestsResponse xmlns="http://ec2.amazonaws.com/doc/2016-11-15/"><requestId>r</requestId>'
+                f"<spotInstanceRequestSet>{items}</spotInstanceRequestSet></DescribeSpotInstanceRequestsResponse>")
 
     def billed(self):
         got = {}

@@ -500,7 +500,7 @@ class Gate(http.server.BaseHTTPRequestHandler):
             status, out, h = 200, CLOUD.runs.known(form), {"Content-Type": "text/xml"}
         else:
             status, out, h = CLOUD.moto.forward(self.command, self.path, headers, body)
-        if action in ("RunInstances", "DescribeInstances", "DescribeSubnets", "DescribeInstanceStatus"):
+        if action in ("RunInstances", "DescribeInstances", "DescribeSubnets", "DescribeInstanceStatus", "DescribeSpotInstanceRequests"):
             status, out = CLOUD.runs.after(action, form, status, out)
         if action.startswith("AssumeRole") and status == 200:
             CLOUD.learn(out)
@@ -614,6 +614,9 @@ class Gate(http.server.BaseHTTPRequestHandler):
         CLOUD.ec2.terminate_instances(InstanceIds=ids)
         for i in ids:
             CLOUD.runs.reasons[i] = ("Server.SpotInstanceTermination", "Server.SpotInstanceTermination: Spot instance termination")
+
+    def ctl_notices(self, of):
+        CLOUD.runs.notices = of
 
     def ctl_events(self, of, impaired=()):
         CLOUD.runs.events, CLOUD.runs.impaired = of, set(impaired)

@@ -17,6 +17,7 @@ OPERATIONS = {
     "DescribeInstanceStatus": [],
     "DescribeInstanceTypes": ["ec2_describe_instance_types"],
     "DescribeSpotPriceHistory": [],
+    "DescribeSpotInstanceRequests": [],
     "GetServiceQuota": [],
     "CreateTags": [],
     "RunInstances": [],
