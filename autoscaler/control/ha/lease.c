@@ -125,8 +125,9 @@ static bool rest(struct kube_ha *h, int64_t ms)
     bool stop;
 
     pthread_mutex_lock(&h->lock);
-    if (!h->stopping)
-        pthread_cond_timedwait(&h->wake, &h->lock, &until);
+    while (!h->stopping &&
+           pthread_cond_timedwait(&h->wake, &h->lock, &until) == 0)
+        ;
     stop = h->stopping;
     pthread_mutex_unlock(&h->lock);
     return stop;

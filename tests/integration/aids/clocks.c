@@ -4,7 +4,9 @@
  * $CLOCKS names a file of three int64_t, milliseconds to add to the wall clock,
  * to the monotonic one, and to the one that goes on in sleep.  It is mapped, so
  * a write is seen at once.  Who waits for a time waits for it on these clocks:
- * a wait is cut into slices, after each of which the clock is read anew.
+ * a wait is cut into slices, after each of which the clock is read anew.  The
+ * end of a slice is a wake-up without a cause, as POSIX allows them: what is
+ * waited for may have come while the waiter's lock was another's.
  * What the daemon starts has the machine's clocks.
  */
 #include <dlfcn.h>
@@ -100,22 +102,18 @@ int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m,
                            const struct timespec *until)
 {
     int64_t end = until->tv_sec * INT64_C(1000000000) + until->tv_nsec;
+    int64_t left = (end - mono_ns() + 999999) / 1000000, ns;
+    struct timespec t;
+    int rc;
 
-    for (;;) {
-        int64_t left = (end - mono_ns() + 999999) / 1000000, ns;
-        struct timespec t;
-        int rc;
-
-        if (!offsets)
-            return real_timedwait(c, m, until);
-        real(CLOCK_MONOTONIC, &t);
-        ns = t.tv_nsec + slice_ms(left) * 1000000;
-        t.tv_sec += ns / 1000000000;
-        t.tv_nsec = ns % 1000000000;
-        rc = real_timedwait(c, m, &t);
-        if (rc != ETIMEDOUT || mono_ns() >= end)
-            return rc;
-    }
+    if (!offsets)
+        return real_timedwait(c, m, until);
+    real(CLOCK_MONOTONIC, &t);
+    ns = t.tv_nsec + slice_ms(left) * 1000000;
+    t.tv_sec += ns / 1000000000;
+    t.tv_nsec = ns % 1000000000;
+    rc = real_timedwait(c, m, &t);
+    return rc == ETIMEDOUT && mono_ns() < end ? 0 : rc;
 }
 
 int epoll_pwait(int fd, struct epoll_event *events, int n, int timeout,
