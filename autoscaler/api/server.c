@@ -15,6 +15,7 @@
 
 #include "../base/alloc.h"
 #include "../base/clock.h"
+#include "../base/ending.h"
 #include "../base/thread.h"
 #include "inside.h"
 
@@ -206,13 +207,17 @@ static void server_free(struct server *s)
     cached_drop(s->nodes);
     cached_drop(s->snapshot);
     cached_drop(s->overview);
+    ending_waits("a plan, or a large request, that a client of the API asked "
+                 "for");
     tasks_free(s->tasks);
+    ending_waits("what the API server was asked of the API's callers");
     tasks_free(s->reviews);
     review_close(s->review);
     pending_list_unref(s->pending);
     pthread_mutex_destroy(&s->lock);
     pthread_mutex_destroy(&s->cache_lock);
     guard_done(&s->guard);
+    ending_waits("the thread that watches the API's connections");
     door_free(s->door);
     certs_close(s->certs);
     access_close(s->access);
@@ -295,15 +300,18 @@ void server_stop(struct server *s)
     pthread_mutex_lock(&s->events->lock);
     s->events->on_add = NULL;
     pthread_mutex_unlock(&s->events->lock);
+    ending_waits("the thread that watches the API's clients");
     fd = quiesce(s->mhd);
     local = quiesce(s->local_mhd);
     thread_stop(s->reaper, &s->pending->lock, &s->pending->wake,
                 &s->pending->stopping);
     pending_expire(s->pending, INT64_MAX, PENDING_STOPPED);
     listeners_end(s);
+    ending_waits("the last replies of the API");
     /* nobody is suspended from here on: what comes now is refused */
     for (int i = 0; i < FAREWELL_MS / 5 && atomic_load(&s->exchanges) > 0; i++)
         clock_sleep_ms(5);
+    ending_waits("the threads that serve the API");
     if (s->mhd)
         MHD_stop_daemon(s->mhd);
     if (s->local_mhd)

@@ -10,9 +10,11 @@
 
 #include "../api/server.h"
 #include "../api/standby.h"
+#include "../base/ending.h"
 #include "../base/hash.h"
 #include "../control/shadow/shadow.h"
 #include "cli.h"
+#include "farewell.h"
 #include "loop.h"
 
 enum { GOODBYE_MS = 1000 };
@@ -34,6 +36,7 @@ void daemon_prepare(enum log_level level, bool json)
     log_setup(level, json);
     log_start(NULL);
     atexit(log_leaves);
+    farewell_begin();
     /* A peer that hangs up, or nobody reading the log, is no reason to end. */
     signal(SIGPIPE, SIG_IGN);
     /* Nor is a file as large as it may be: the journal says so, as of a full
@@ -102,9 +105,11 @@ static int run(struct control_opts o, struct config *conf)
         log_info("metrics on %s:%u", conf->metrics_host,
                  server_metrics_port(server));
     loop_run(control, o.source ? NULL : o.config_path);
+    ending_begin();
     server_stop(server);
     control_free(control);
     ha_close(o.ha);
+    ending_waits("the end of the process");
     return EXIT_OK;
 }
 

@@ -13,6 +13,7 @@
 
 #include "../base/alloc.h"
 #include "../base/clock.h"
+#include "farewell.h"
 
 enum {
     SETTLE_MS = 200, /* a file that changes is written in pieces */
@@ -129,6 +130,7 @@ static void open_all(struct loop *l, struct control *c)
     uv_signal_start(&l->on_term, stop_asked, SIGTERM);
     uv_signal_start(&l->on_int, stop_asked, SIGINT);
     uv_signal_start(&l->on_hup, reload_asked, SIGHUP);
+    farewell_loop_runs();
 }
 
 static void close_handle(uv_handle_t *h, void *arg)

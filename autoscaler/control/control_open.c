@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "../base/alloc.h"
+#include "../base/ending.h"
 #include "../base/log.h"
 #include "control_inside.h"
 #include "prices/agreed.h"
@@ -231,9 +232,13 @@ void control_unwatched(struct control *c)
 
 /* What was promised is on disk, and the next start asks again with the same request
  * ids. */
-static void leave(const char *why)
+static void leave(void)
 {
-    log_warn("%s; leaving without its answer", why);
+    char what[256];
+    int64_t ms;
+
+    ending_waited(what, sizeof what, &ms);
+    log_warn("still under way: %s; leaving without its answer", what);
     log_stop(GOODBYE_MS);
     _exit(0);
 }
@@ -241,8 +246,9 @@ static void leave(const char *why)
 /* The writer has nothing more to do, or its disk takes too long for it. */
 static void commit_end(struct control *c)
 {
+    ending_waits("the commit of the journal %s", c->ledger.path);
     if (c->ledger.writer && !ledger_writer_stop(&c->ledger, STOP_MS))
-        leave("the journal is still being written");
+        leave();
     control_commit_fold(c);
 }
 
@@ -261,9 +267,23 @@ static bool commit_last(struct control *c)
 /* A plug-in or a source hangs. */
 static void leave_calls(struct control *c)
 {
+    char what[256];
+    int64_t ms;
+
+    ending_waited(what, sizeof what, &ms);
     record_close(c->record);
     commit_last(c);
-    leave("a call is still under way");
+    ending_waits("%s", what);
+    leave();
+}
+
+/* What others were asked has its time to be answered. */
+static bool asked_stop(struct control *c)
+{
+    calls_ending_tell(&c->providers);
+    return workers_free(c->env.workers, STOP_MS) &&
+           sources_stop(&c->sources, STOP_MS) &&
+           (!c->opts.ha || ha_stop(c->opts.ha));
 }
 
 /* Of a longer look that is under way when the process ends: its page stays, and the
@@ -280,10 +300,9 @@ void control_free(struct control *c)
     if (c->told_to_stop)
         emit(&c->env, "daemon.stopping", c->configuration.now->cluster, "",
              "stopping; machines are left as they are");
-    if (!workers_free(c->env.workers, STOP_MS) ||
-        !sources_stop(&c->sources, STOP_MS) ||
-        (c->opts.ha && !ha_stop(c->opts.ha)))
+    if (!asked_stop(c))
         leave_calls(c);
+    ending_waits("a longer look at what the fleet must cost");
     quiet = certificate_stop(&c->certificate);
     control_fold(c); /* frees what was still under way */
     if (c->env.journal)
@@ -304,6 +323,7 @@ void control_free(struct control *c)
     sources_close(&c->sources);
     ends_close(&c->ends);
     providers_close(&c->providers);
+    ending_waits("the journal %s, to be closed", c->ledger.path);
     ledger_close(&c->ledger);
     record_close(c->record);
     status_board_done(&c->board);

@@ -14,6 +14,7 @@
 
 #include "../base/alloc.h"
 #include "../base/clock.h"
+#include "../base/ending.h"
 #include "../base/log.h"
 #include "../base/outfile.h"
 #include "../base/thread.h"
@@ -272,6 +273,7 @@ void record_close(struct record *r)
 {
     if (!r)
         return;
+    ending_waits("the last plans, to be kept in %s", r->dir);
     thread_stop(r->thread, &r->lock, &r->wake, &r->stop);
     pthread_cond_destroy(&r->wake);
     pthread_mutex_destroy(&r->lock);

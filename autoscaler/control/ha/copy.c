@@ -12,6 +12,7 @@
 #include "../../base/alloc.h"
 #include "../../base/clock.h"
 #include "../../base/digest.h"
+#include "../../base/ending.h"
 #include "../../base/log.h"
 #include "../rare.h"
 
@@ -81,6 +82,7 @@ static bool check_due(struct ha *h, const struct ha_job *job)
 
 bool ha_stop(struct ha *h)
 {
+    ending_waits("the journal's copy in %s/%s", h->space, h->name);
     if (!workers_free(h->worker, GOODBYE_MS))
         return false;
     h->worker = NULL;
@@ -93,6 +95,8 @@ void ha_copy_rest(struct ha *h, struct journal *j)
     struct mirror_row *rows;
     uint32_t n = 0;
 
+    ending_waits("the last rows of the journal's copy in %s/%s", h->space,
+                 h->name);
     if (mirror_take(j, ROWS_AT_ONCE, &arena, &rows, &n, NULL) == ST_OK && n &&
         h->ops->write(h, rows, n, NULL) == ST_OK)
         mirror_written(j, rows, n, NULL);

@@ -15,6 +15,7 @@
 
 #include "../../base/alloc.h"
 #include "../../base/clock.h"
+#include "../../base/ending.h"
 #include "../../base/log.h"
 #include "../../base/random.h"
 #include "../../base/thread.h"
@@ -287,9 +288,9 @@ void ha_close(struct ha *base)
 
     if (!h)
         return;
-    if (h->keeping) {
+    ending_waits("the lease %s/%s, to give it up", h->space, h->name);
+    if (h->keeping)
         thread_stop(h->keeper, &h->lock, &h->wake, &h->stopping);
-    }
     kube_lease_release(h->lease, NULL);
     kube_state_free(h->state);
     kube_free(h->state_kube);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../base/ending.h"
 #include "providers.h"
 
 enum {
@@ -216,6 +217,21 @@ static const char *const op_names[] = {[CALL_LIST] = "list",
                                        [CALL_TERMINATE] = "terminate",
                                        [CALL_OFFERS] = "offers",
                                        [CALL_FIND] = "find"};
+
+void calls_ending_tell(const struct providers *p)
+{
+    char text[200] = "";
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < p->calls.n && n < sizeof text; i++) {
+        const struct call *c = p->calls.v[i].call;
+
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s of %s",
+                              i ? ", " : "", op_names[c->op],
+                              provider_name(c->provider));
+    }
+    ending_waits("%s", *text ? text : "the workers that call providers");
+}
 
 static void call_count(struct providers *p, const struct call *call)
 {

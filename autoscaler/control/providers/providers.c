@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../../base/alloc.h"
+#include "../../base/ending.h"
 
 enum { CLOSING_MOST = 4 }; /* at once: each has a worker */
 
@@ -213,6 +214,13 @@ static void closing_submit(struct providers *p, struct provider *handle)
     workers_submit(p->env->workers, &c->job);
 }
 
+static void provider_end(struct provider *handle)
+{
+    ending_waits("the plug-in of provider %s, to be closed",
+                 provider_name(handle));
+    provider_close(handle);
+}
+
 void provider_closed(struct providers *p, struct mail *mail)
 {
     struct closing *c = (struct closing *)mail;
@@ -220,7 +228,7 @@ void provider_closed(struct providers *p, struct mail *mail)
     assert(p->closing > 0);
     p->closing--;
     if (!c->done)
-        provider_close(c->handle); /* the process ends: nothing waits for us */
+        provider_end(c->handle); /* the process ends: nothing waits for us */
     free(c);
 }
 
@@ -236,7 +244,7 @@ static void retired_close(struct providers *p, bool at_once)
             (!at_once && p->closing >= CLOSING_MOST))
             p->retired.v[kept++] = handle;
         else if (at_once)
-            provider_close(handle);
+            provider_end(handle);
         else
             closing_submit(p, handle);
     }

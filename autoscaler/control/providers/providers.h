@@ -252,6 +252,8 @@ void call_send(struct providers *p, struct provider_state *s, struct call *call,
                int64_t timeout_ms);
 /* It is none of them any more; what it was. */
 struct call_in_flight call_landed(struct providers *p, const struct call *call);
+/* Those in flight are what the process waits for as it ends: base/ending.h. */
+void calls_ending_tell(const struct providers *p);
 /* Their answers are nobody's: that provider is none of this generation. */
 void calls_orphan(struct providers *p, const struct provider_state *s);
 /* May another call of that kind leave? */

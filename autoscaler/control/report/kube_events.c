@@ -13,6 +13,7 @@
 #include "../../base/alloc.h"
 #include "../../base/clock.h"
 #include "../../base/digest.h"
+#include "../../base/ending.h"
 #include "../../base/hash.h"
 #include "../../base/text.h"
 #include "../../wire/kube/kube.h"
@@ -255,6 +256,7 @@ void kube_events_free(struct kube_events *e)
 
     if (!e)
         return;
+    ending_waits("an Event that the API server is being sent");
     atomic_store(&e->stop, true);
     pthread_mutex_lock(&e->lock);
     pthread_cond_signal(&e->wake);

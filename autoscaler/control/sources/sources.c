@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/ending.h"
 #include "../../wire/pods/pods.h"
 #include "../../wire/ray/ray.h"
 #include "inside.h"
@@ -175,8 +176,10 @@ bool sources_stop(struct sources *s, int64_t wait_ms)
     for (uint32_t i = 0; i < s->n; i++)
         if (s->all[i].ops->stop)
             s->all[i].ops->stop(s->all[i].reader);
-    for (uint32_t i = 0; i < s->n; i++)
+    for (uint32_t i = 0; i < s->n; i++) {
+        ending_waits("what was asked of %s", s->all[i].address);
         all = workers_free(s->all[i].workers, wait_ms) && all;
+    }
     return all;
 }
 
@@ -185,6 +188,7 @@ void sources_close(struct sources *s)
     for (uint32_t i = 0; i < s->n; i++) {
         struct source *h = &s->all[i];
 
+        ending_waits("the connections to %s", h->address);
         source_free(h->ops, h->reader, h->writers);
         source_view_unref(h->view);
         source_view_unref(h->before);

@@ -15,6 +15,7 @@
 
 #include "../../base/alloc.h"
 #include "../../base/clock.h"
+#include "../../base/ending.h"
 #include "../../base/thread.h"
 #include "../http.h"
 
@@ -181,6 +182,7 @@ void kube_watch_free(struct kube_watch *w)
     atomic_store(&w->stop, true);
     pthread_cond_broadcast(&w->wake);
     pthread_mutex_unlock(&w->lock);
+    ending_waits("the watch of %s", w->o.what);
     http_wake(kube_http(w->kube));
     pthread_join(w->thread, NULL);
     pthread_cond_destroy(&w->wake);

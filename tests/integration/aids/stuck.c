@@ -93,6 +93,7 @@ static int stuck_open(const struct davit_host *h, const struct davit_setup *s,
 static void stuck_close(void *self)
 {
     (void)self;
+    wait_out("close");
 }
 
 static void show(const struct machine *m, struct davit_sink *s,
