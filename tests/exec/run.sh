@@ -50,7 +50,8 @@ contract -o "command=exec $py tests/exec/loser.py" --lose "$edit lose now" \
     --only lost-replies --only same-request --only restart
 
 tests/netns.sh "$py" -m pytest -q -rs -p no:cacheprovider \
-    tests/exec/test_daemon.py tests/exec/test_gallery.py > "$here/out" 2>&1
+    tests/exec/test_daemon.py tests/exec/test_gallery.py \
+    tests/exec/test_smallclouds.py > "$here/out" 2>&1
 code=$?
 cat "$here/out"
 # A skipped test is a failed one.
