@@ -16,6 +16,8 @@
 #include "door/local.h"
 #include "inside.h"
 
+enum { ACCOUNT_MAX = 400 };
+
 /* Those that have no line in a file. */
 static const struct principal anybody = {.name = "anybody", .admin = true};
 static const struct principal token_file = {.name = "token_file",
@@ -193,8 +195,10 @@ static bool reviewable(const char *header)
 static bool was_reviewed(const struct exchange *ex)
 {
     const struct server *s = ex->server;
+    char name[ACCOUNT_MAX];
 
-    return s->review && review_was_good(s->review, ex->caller.digest);
+    return s->review &&
+           review_was_good(s->review, ex->caller.digest, name, sizeof name);
 }
 
 /* What is known is looked up before anything else: nobody is kept out by the
@@ -295,25 +299,30 @@ unsigned caller_find(struct exchange *ex)
     return code == NOT_SHOWN ? by_nothing(ex) : code;
 }
 
-void caller_watch(struct exchange *ex, bool on)
+bool caller_watch(struct exchange *ex)
 {
     struct review *r = ex->server->review;
+    char account[ACCOUNT_MAX];
     size_t n = 0;
     const char *token;
     char *text;
+    bool may;
 
-    if (ex->watched == on || ex->caller.proof != PROOF_REVIEW)
-        return;
-    ex->watched = on;
-    if (!on) {
-        review_unwatch(r, ex->caller.digest);
-        return;
-    }
+    if (ex->caller.proof != PROOF_REVIEW)
+        return true;
     token = token_of(exchange_header(ex, MHD_HTTP_HEADER_AUTHORIZATION), &n);
     text = mem_strndup(token ? token : "", n);
-    review_watch(r, text, ex->caller.digest);
+    may = review_watch(r, text, ex->caller.digest,
+                       caller_account(&ex->caller, account, sizeof account));
     OPENSSL_cleanse(text, strlen(text));
     free(text);
+    return may;
+}
+
+void caller_unwatch(struct server *s, const struct caller *c)
+{
+    if (c->proof == PROOF_REVIEW)
+        review_unwatch(s->review, c->digest);
 }
 
 static const struct principal *principal_now(struct server *s,
@@ -336,23 +345,36 @@ static const struct principal *principal_now(struct server *s,
 }
 
 /* Of a ServiceAccount its namespace, which may have many of them. */
-const char *caller_share(const struct caller *c, char *buf, size_t n)
+static const char *share_of_user(const char *name, char *buf, size_t n)
 {
     static const char account[] = "system:serviceaccount:";
-    const char *name = c->name;
 
-    if (c->proof == PROOF_REVIEW &&
-        strncmp(name, account, sizeof account - 1) == 0) {
+    if (strncmp(name, account, sizeof account - 1) == 0) {
         name += sizeof account - 1;
         snprintf(buf, n, "namespace/%.*s", (int)strcspn(name, ":"), name);
-    } else if (c->proof == PROOF_OPEN) {
-        snprintf(buf, n, "open/%s", c->from);
     } else {
-        snprintf(buf, n, "%s/%s", c->via,
-                 *c->who->name ? c->proof == PROOF_CERT ? c->name : c->who->name
-                               : c->name);
+        snprintf(buf, n, "kubernetes/%s", name);
     }
     return buf;
+}
+
+const char *caller_account(const struct caller *c, char *buf, size_t n)
+{
+    if (c->proof == PROOF_NONE)
+        snprintf(buf, n, "from/%s", c->from);
+    else if (c->proof == PROOF_OPEN)
+        snprintf(buf, n, "open/%s", c->from);
+    else
+        snprintf(
+            buf, n, "%s/%s", c->via,
+            *c->who->name && c->proof != PROOF_CERT ? c->who->name : c->name);
+    return buf;
+}
+
+const char *caller_share(const struct caller *c, char *buf, size_t n)
+{
+    return c->proof == PROOF_REVIEW ? share_of_user(c->name, buf, n)
+                                    : caller_account(c, buf, n);
 }
 
 enum standing_now caller_still(struct server *s, struct caller *c)
@@ -439,6 +461,7 @@ void caller_review(struct exchange *ex)
 {
     const char *auth = exchange_header(ex, MHD_HTTP_HEADER_AUTHORIZATION);
     struct review_job *j = MEM_NEW(struct review_job);
+    char name[384];
     size_t n = 0;
     const char *token = token_of(auth, &n);
 
@@ -448,6 +471,14 @@ void caller_review(struct exchange *ex)
     j->token = mem_strndup(token ? token : "", n);
     j->status = ST_RETRY;
     SHA256((const unsigned char *)j->token, n, j->digest);
+    if (review_was_good(j->review, j->digest, name, sizeof name)) {
+        share_of_user(name, j->task.group, sizeof j->task.group);
+        snprintf(j->task.account, sizeof j->task.account, "kubernetes/%s",
+                 name);
+    } else {
+        snprintf(j->task.group, sizeof j->task.group, "from/%s",
+                 ex->caller.from);
+    }
     tasks_send(ex->server->reviews, ex, &j->task, COMMAND_REQUEST_PUT,
                review_answer);
 }

@@ -44,14 +44,18 @@ struct caller {
 unsigned caller_find(struct exchange *ex);
 void caller_copy(struct caller *to, const struct caller *from);
 void caller_done(struct caller *c);
+/* Of a Kubernetes token: has the API server asked about it each second from now on, for
+ * a copy of him; caller_unwatch() ends that.  False: his account has so many already. */
+bool caller_watch(struct exchange *ex);
+void caller_unwatch(struct server *s, const struct caller *c);
 /* Is he still somebody?  Rights end while a request waits or a stream runs: his
  * are those of now afterwards.  MAYBE: the API server is to be asked first. */
-/* Has the API server asked about his token now and then, or no more. */
-void caller_watch(struct exchange *ex, bool on);
 enum standing_now { STILL_YES, STILL_NO, STILL_MAYBE };
 /* Who shares with himself alone: a line of api.tokens, a certificate, a namespace,
  * a user; the text lies in buf. */
 const char *caller_share(const struct caller *c, char *buf, size_t n);
+/* The same of one account alone: a ServiceAccount by its name. */
+const char *caller_account(const struct caller *c, char *buf, size_t n);
 enum standing_now caller_still(struct server *s, struct caller *c);
 
 /* The API server is to be asked who it is: sends the exchange to wait for that;

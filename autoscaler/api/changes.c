@@ -133,7 +133,6 @@ static void request_answer(struct exchange *ex)
 struct request_job {
     struct task task;
     struct buf body;
-    struct server *server;
 };
 
 static void request_job_free(struct task *task)
@@ -149,15 +148,36 @@ static bool request_job_run(struct task *task)
     struct request_job *j = (struct request_job *)task;
     struct pending *p = task->pending;
 
-    p->cmd.status = caller_still(j->server, &p->caller) == STILL_NO
-                        ? err_set(&p->cmd.err, ST_AUTH,
-                                  "the right to ask has ended meanwhile")
-                        : request_fill(&p->cmd, &p->caller, &j->body,
-                                       &p->cmd.err);
-    if (p->cmd.status != ST_OK)
-        return true;
-    post(p, j->server->mailbox);
-    return false;
+    p->cmd.status = request_fill(&p->cmd, &p->caller, &j->body, &p->cmd.err);
+    return true;
+}
+
+/* It was read; the caller's rights are those of now, so they are looked at again. */
+static void large_answer(struct exchange *ex)
+{
+    struct pending *read = ex->pending, *p;
+    struct command *from = &read->cmd;
+
+    if (from->status == ST_OK)
+        from->status = caller_may_ask(
+            &ex->caller, from->owner,
+            from->kind == COMMAND_REQUEST_PUT ? from->demand.queue : NULL,
+            &from->err);
+    if (from->status != ST_OK) {
+        exchange_err(ex, &from->err);
+        return;
+    }
+    p = pending_new(ex->server->pending, from->kind);
+    p->cmd.arena = from->arena;
+    from->arena = (struct arena){0};
+    p->cmd.owner = from->owner;
+    p->cmd.body = from->body;
+    p->cmd.demand = from->demand;
+    p->cmd.expires_ms = from->expires_ms;
+    from->owner = from->body = "";
+    ex->pending = NULL;
+    pending_unref(read);
+    control_send(ex, p, request_answer);
 }
 
 static void put_large(struct exchange *ex)
@@ -167,10 +187,9 @@ static void put_large(struct exchange *ex)
     j->task.run = request_job_run;
     j->task.free = request_job_free;
     j->body = ex->body;
-    j->server = ex->server;
     buf_init(&ex->body, BODY_MAX);
     tasks_send(ex->server->tasks, ex, &j->task, COMMAND_REQUEST_PUT,
-               request_answer);
+               large_answer);
 }
 
 void put_request(struct exchange *ex)

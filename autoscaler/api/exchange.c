@@ -21,7 +21,9 @@
 #include "inside.h"
 
 #define REFUSED_DISCARD_MAX (64u << 10)
-#define AGAIN_MS 1000          /* a request that takes longer is judged again */
+#define AGAIN_MS \
+    1000 /* a request that takes longer is judged again; of a token of
+                       * Kubernetes each one, as that is known for seconds */
 #define GZIP_FROM 1000         /* bytes: less is sent as it is */
 #define GZIP_WELL (256u << 10) /* more is compressed fast, not well */
 
@@ -394,10 +396,8 @@ static enum MHD_Result first_call(struct exchange *ex, const char *url,
     route_find(ex, url, method);
     /* without permission nobody learns which paths there are */
     guard_check(ex, ex->route && ex->route->flags & ROUTE_OPEN);
-    if (!ex->unknown) {
-        caller_watch(ex, true);
+    if (!ex->unknown)
         return before_body(ex);
-    }
     /* nothing of a stranger's body is held for him: it waits in the kernel */
     exchange_forget(ex);
     caller_review(ex);
@@ -407,21 +407,42 @@ static enum MHD_Result first_call(struct exchange *ex, const char *url,
     return before_body(ex);
 }
 
-/* It took its time, in the body or waiting: rights may have ended meanwhile, and
- * those of now count. */
-static void caller_again(struct exchange *ex)
+/* The API server is asked once more; what waits for the answer is put aside. */
+static void ask_again(struct exchange *ex)
 {
+    ex->before = ex->pending;
+    ex->before_answer = ex->answer;
+    ex->pending = NULL;
+    ex->unknown = ex->again = true;
+    caller_review(ex);
+    if (!ex->code)
+        return; /* suspended; identified() goes on */
+    ex->unknown = ex->again = false;
+    ex->pending = ex->before;
+    ex->before = NULL;
+}
+
+/* It took its time, in the body or waiting: rights may have ended meanwhile, and
+ * those of now count.  True: the API server is asked first. */
+static bool caller_again(struct exchange *ex)
+{
+    bool asked = ex->caller.proof == PROOF_REVIEW;
+
     if (ex->code || !ex->route || ex->route->flags & ROUTE_OPEN ||
-        clock_mono_ms() - ex->began_ms < AGAIN_MS)
-        return;
-    if (caller_still(ex->server, &ex->caller) == STILL_NO) {
+        (!asked && clock_mono_ms() - ex->began_ms < AGAIN_MS))
+        return false;
+    switch (caller_still(ex->server, &ex->caller)) {
+    case STILL_NO:
         exchange_error(ex, 401, "AUTH", "Authorization",
                        "the right to do this has ended meanwhile; what was "
                        "asked for before may have taken effect");
-        return;
+        return false;
+    case STILL_MAYBE: ask_again(ex); return ex->unknown;
+    default: break;
     }
     ex->trusted = principal_reads(ex->caller.who);
     caller_may(ex);
+    return false;
 }
 
 static void pending_answer(struct exchange *ex)
@@ -437,6 +458,10 @@ static void pending_answer(struct exchange *ex)
             "the control loop has not answered for %d s; what you asked for "
             "may still take effect, look at /v1/status",
             ANSWER_MS / 1000);
+    else if (state == PENDING_DISPLACED)
+        exchange_error(ex, 429, "THROTTLED", "",
+                       "many callers wait, and most of what waits was yours: "
+                       "try again, with less at once");
     else if (state == PENDING_STOPPED)
         exchange_error(
             ex, 503, "RETRY", "",
@@ -446,21 +471,49 @@ static void pending_answer(struct exchange *ex)
         ex->answer(ex);
 }
 
-/* The API server was asked about the token: as if it had been known before. */
-static enum MHD_Result identified(struct exchange *ex, const char *url,
-                                  const char *method)
+/* The API server was asked about the token. */
+static void was_asked(struct exchange *ex)
 {
     ex->unknown = false;
     pending_answer(ex);
     pending_unref(ex->pending);
-    ex->pending = NULL;
-    ex->answer = NULL;
+    ex->pending = ex->before;
+    ex->answer = ex->before_answer;
+    ex->before = NULL;
+    ex->before_answer = NULL;
+}
+
+/* As if it had been known before. */
+static enum MHD_Result identified(struct exchange *ex, const char *url,
+                                  const char *method)
+{
+    was_asked(ex);
     if (!ex->code)
         route_find(ex, url, method);
     if (!ex->code)
         caller_may(ex);
-    caller_watch(ex, true);
     return before_body(ex);
+}
+
+/* All of it is here, and so is the answer that it waited for; ex->code: refused. */
+static enum MHD_Result act(struct exchange *ex)
+{
+    if (ex->pending && !ex->code)
+        pending_answer(ex);
+    else if (!ex->code)
+        ex->route->run(ex);
+    if (ex->code && !ex->queued)
+        return send_reply(ex);
+    return MHD_YES; /* suspended, or replied */
+}
+
+static enum MHD_Result identified_again(struct exchange *ex)
+{
+    ex->again = false;
+    was_asked(ex);
+    if (!ex->code)
+        caller_may(ex);
+    return act(ex);
 }
 
 enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *connection,
@@ -483,15 +536,8 @@ enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *connection,
         return take(ex, upload, n) ? MHD_YES : MHD_NO;
     }
     if (ex->unknown)
-        return identified(ex, url, method);
-    caller_again(ex);
-    if (ex->pending && !ex->code)
-        pending_answer(ex);
-    else if (!ex->code)
-        ex->route->run(ex);
-    if (ex->code && !ex->queued)
-        return send_reply(ex);
-    return MHD_YES; /* suspended, or replied */
+        return ex->again ? identified_again(ex) : identified(ex, url, method);
+    return caller_again(ex) ? MHD_YES : act(ex);
 }
 
 void exchange_completed(void *cls, struct MHD_Connection *connection,
@@ -511,7 +557,7 @@ void exchange_completed(void *cls, struct MHD_Connection *connection,
         MHD_destroy_response(ex->response);
     atomic_fetch_sub(&ex->server->exchanges, 1);
     pending_unref(ex->pending);
-    caller_watch(ex, false);
+    pending_unref(ex->before);
     caller_done(&ex->caller);
     buf_done(&ex->body);
     free(ex);

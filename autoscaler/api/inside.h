@@ -32,12 +32,15 @@
  * refusal */
 #define DISCARD_MAX (256u << 20)
 #define REPLY_MAX ((size_t)40 << 20)
-#define LISTENERS_MAX 64 /* event streams at once */
-#define PENDING_MAX 384  /* suspended exchanges at once */
-#define PENDING_PEER 256 /* of one client */
+#define LISTENERS_MAX 64   /* event streams at once */
+#define PENDING_MAX 384    /* suspended exchanges at once */
+#define PENDING_PEER 256   /* of one client */
+#define PENDING_CALLER 192 /* of one caller */
+#define PENDING_REST 64    /* more, for callers who have few */
+#define PENDING_FEW 4
 #define TASKS_MAX 16     /* of them, waiting for the thread for long work */
-#define REVIEWS_PEER \
-    4 /* or for that which asks the API server, of one client */
+#define TASKS_CALLER 12  /* of one caller */
+#define REVIEWS_CALLER 4 /* or for that which asks the API server */
 #define SMALL ((size_t)16 << 10) /* bodies and replies that are not charged */
 #define LARGE ((size_t)64 << 10) /* bodies that are read on that thread */
 /* What the tree of a body may take: 40,000 different bundles. */
@@ -110,6 +113,7 @@ enum pending_state {
     PENDING_WAITS,
     PENDING_DONE,
     PENDING_LATE,
+    PENDING_DISPLACED, /* by one who has less of what is shared */
     PENDING_STOPPED
 };
 struct pending {
@@ -133,7 +137,9 @@ struct pending *pending_new(struct pending_list *list, enum command_kind kind);
  * the server stops (the caller replies then). */
 bool pending_send(struct pending *p, struct exchange *ex,
                   void (*send)(struct pending *, void *), void *arg);
-void pending_done(struct pending *p); /* the worker's side: answered */
+void pending_done(struct pending *p);        /* the worker's side: answered */
+void pending_displace(struct pending *p);    /* ... or never to be */
+bool pending_waits(const struct pending *p); /* or has it ended? */
 void pending_unref(struct pending *p);
 /* Ends those that have waited since before; all with the given state. */
 void pending_expire(struct pending_list *list, int64_t before_ms,
@@ -172,10 +178,12 @@ struct exchange {
     route_fn *answer; /* after it */
     unsigned code;    /* of the reply; 0: none yet */
     struct MHD_Response *response;
-    bool queued;      /* a shared reply is on its way already */
-    bool trusted;     /* may read everything */
-    bool unknown;     /* the API server is to be asked about the token */
-    bool watched;     /* ... and is asked again as long as this takes */
+    bool queued;            /* a shared reply is on its way already */
+    bool trusted;           /* may read everything */
+    bool unknown;           /* the API server is to be asked about the token */
+    bool again;             /* ... which was known when this began */
+    struct pending *before; /* put aside meanwhile, with what answers it */
+    route_fn *before_answer;
     int64_t began_ms; /* mono */
     struct caller caller;
 };
@@ -280,15 +288,17 @@ size_t json_weight(const char *text, size_t n);
 
 /* ---- tasks.c: one thread for what takes long: the threads that serve HTTP must
  * answer probes meanwhile */
-struct tasks; /* TASKS_MAX wait at most, per_peer of them of one client */
+struct tasks; /* TASKS_MAX wait at most, per_caller of them of one */
 struct task { /* first in the struct of its kind */
     struct pending *pending;
     struct task *next;
+    char group[400], account[400]; /* whose; "": of the exchange's caller */
+    uint64_t turn, account_turn;
     bool (*run)(struct task *); /* on the thread; false: somebody else ends the
                                 * pending, it was passed on */
     void (*free)(struct task *);
 };
-struct tasks *tasks_new(uint32_t per_peer);
+struct tasks *tasks_new(uint32_t per_caller);
 void tasks_free(struct tasks *t);
 /* Takes the task over in any case; false: a refusal is written. */
 bool tasks_send(struct tasks *t, struct exchange *ex, struct task *j,
@@ -299,7 +309,7 @@ struct listener;
 /* Lets those go on that have something to send. */
 void listeners_wake(struct server *s, bool events, int64_t mono_ms);
 void listeners_end(struct server *s);
-/* Ends those of callers whose right is over; once a second. */
+/* Ends those of callers whose right is over; once a second, and when one may be. */
 void listeners_judge(struct server *s, int64_t mono_ms);
 
 struct server {

@@ -9,6 +9,7 @@
  */
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../base/alloc.h"
 #include "../base/clock.h"
@@ -111,13 +112,25 @@ static bool may_queue(const struct command *c, const char *queue)
     return principal_queues(p->caller.who, queue);
 }
 
+/* A part of the places is for those who have few. */
+static bool has_room(const struct pending_list *list, const char *share)
+{
+    uint32_t his = 0;
+
+    for (const struct pending *p = list->first; p; p = p->next)
+        his += strcmp(p->share, share) == 0;
+    return his < PENDING_CALLER &&
+           list->n < PENDING_MAX + (his < PENDING_FEW ? PENDING_REST : 0);
+}
+
 bool pending_send(struct pending *p, struct exchange *ex,
                   void (*send)(struct pending *, void *), void *arg)
 {
     struct pending_list *list = p->list;
 
     pthread_mutex_lock(&list->lock);
-    if (list->stopping || list->n >= PENDING_MAX ||
+    caller_share(&ex->caller, p->share, sizeof p->share);
+    if (list->stopping || !has_room(list, p->share) ||
         !peer_waits(ex->server->door, ex->peer, 1, PENDING_PEER)) {
         pthread_mutex_unlock(&list->lock);
         return false;
@@ -133,7 +146,7 @@ bool pending_send(struct pending *p, struct exchange *ex,
     list->n++;
     caller_copy(&p->caller, &ex->caller);
     p->cmd.by = p->caller.text;
-    p->cmd.share = caller_share(&p->caller, p->share, sizeof p->share);
+    p->cmd.share = p->share;
     p->cmd.may_queue = may_queue;
     p->peer = ex->peer;
     p->door = ex->server->door;
@@ -153,6 +166,25 @@ void pending_done(struct pending *p)
         end(p, PENDING_DONE);
     pthread_mutex_unlock(&p->list->lock);
     pending_unref(p);
+}
+
+void pending_displace(struct pending *p)
+{
+    pthread_mutex_lock(&p->list->lock);
+    if (p->state == PENDING_WAITS)
+        end(p, PENDING_DISPLACED);
+    pthread_mutex_unlock(&p->list->lock);
+    pending_unref(p);
+}
+
+bool pending_waits(const struct pending *p)
+{
+    bool waits;
+
+    pthread_mutex_lock(&p->list->lock);
+    waits = p->state == PENDING_WAITS;
+    pthread_mutex_unlock(&p->list->lock);
+    return waits;
 }
 
 void pending_expire(struct pending_list *list, int64_t before_ms,

@@ -99,19 +99,28 @@ static enum status local_start(struct server *s, const char *path,
     return refused(s, err);
 }
 
+static void right_changed(void *arg)
+{
+    listeners_judge(arg, clock_mono_ms());
+}
+
 static enum status review_start(struct server *s, const struct config *c,
                                 struct err *err)
 {
-    struct review_opts o = {c->kube_kubeconfig, c->kube_context,
-                            c->api_kube_audience, c->api_kube_namespace,
-                            c->api_kube_cache_ms};
+    struct review_opts o = {c->kube_kubeconfig,
+                            c->kube_context,
+                            c->api_kube_audience,
+                            c->api_kube_namespace,
+                            c->api_kube_cache_ms,
+                            right_changed,
+                            s};
     enum status rc;
 
     if (!c->api_kube)
         return ST_OK;
     rc = review_open(&o, &s->review, err);
     if (rc == ST_OK)
-        s->reviews = tasks_new(REVIEWS_PEER);
+        s->reviews = tasks_new(REVIEWS_CALLER);
     return rc;
 }
 
@@ -252,7 +261,7 @@ enum status server_start(const struct config *c, struct control *control,
     s->decisions = control_decisions(control);
     s->shadow = control_shadow(control);
     s->pending = pending_list_new();
-    s->tasks = tasks_new(TASKS_MAX);
+    s->tasks = tasks_new(TASKS_CALLER);
     s->door = door_new(connections_max());
     pthread_mutex_init(&s->lock, NULL);
     pthread_mutex_init(&s->cache_lock, NULL);

@@ -16,6 +16,10 @@
 #include "inside.h"
 
 #define BATCH 64 /* events read at once */
+/* While the API server does not answer nobody is let in, and who is in hears of
+ * nothing; after so long his stream ends. */
+enum { UNKNOWN_MS = 10000 };
+
 #define OUT_MAX ((size_t)1 << 20)
 
 struct listener {
@@ -25,11 +29,13 @@ struct listener {
     int64_t after;   /* the last event sent */
     int64_t sent_ms; /* mono, when something was sent last */
     bool suspended, over;
-    bool barred;   /* its caller's right is over: nothing more is sent */
-    char who[384]; /* whose it is */
-    struct caller caller;
-    int64_t known_ms; /* mono: its caller was known last */
-    struct buf out;   /* what is being sent */
+    bool barred;          /* its caller's right is over: nothing more is sent */
+    bool held;            /* suspended until his right is known again */
+    char who[400];        /* whose it is: an account */
+    char share[400];      /* of this caller */
+    struct caller caller; /* under the server's lock, with all above */
+    int64_t known_ms;     /* mono: its caller was known last */
+    struct buf out;       /* what is being sent */
     size_t from;
 };
 
@@ -108,14 +114,36 @@ static uint64_t generation(struct server *s)
     return g;
 }
 
-static bool is_over(struct listener *l, bool barred)
+static bool is_over(struct listener *l)
 {
     bool over;
 
     pthread_mutex_lock(&l->server->lock);
-    over = barred ? l->barred : l->over;
+    over = l->over;
     pthread_mutex_unlock(&l->server->lock);
     return over;
+}
+
+/* May he hear of something at this moment?  NO: his right is over.  MAYBE: the stream
+ * is suspended until that is known. */
+static enum standing_now may_hear(struct listener *l)
+{
+    struct server *s = l->server;
+    enum standing_now now = STILL_NO;
+
+    pthread_mutex_lock(&s->lock);
+    if (!l->barred)
+        now = caller_still(s, &l->caller);
+    if (now == STILL_YES && !principal_reads(l->caller.who))
+        now = STILL_NO;
+    if (now == STILL_MAYBE && l->over)
+        now = STILL_NO;
+    if (now == STILL_MAYBE) {
+        l->suspended = l->held = true;
+        MHD_suspend_connection(l->connection);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return now;
 }
 
 /* False when an event came since the listener read: it reads again. */
@@ -152,14 +180,17 @@ static ssize_t read_events(void *cls, uint64_t pos, char *to, size_t max)
     size_t n;
 
     (void)pos;
-    if (is_over(l, true))
-        return MHD_CONTENT_READER_END_OF_STREAM;
+    switch (may_hear(l)) {
+    case STILL_NO: return MHD_CONTENT_READER_END_OF_STREAM;
+    case STILL_MAYBE: return 0;
+    default: break;
+    }
     while (l->from == l->out.n) {
         uint64_t seen = generation(l->server);
 
         if (fill(l) || beat(l))
             break;
-        if (is_over(l, false))
+        if (is_over(l))
             return MHD_CONTENT_READER_END_OF_STREAM;
         if (sleep_until_news(l, seen))
             return 0;
@@ -170,6 +201,14 @@ static ssize_t read_events(void *cls, uint64_t pos, char *to, size_t max)
     memcpy(to, l->out.s + l->from, n);
     l->from += n;
     return (ssize_t)n;
+}
+
+static void listener_drop(struct listener *l)
+{
+    caller_unwatch(l->server, &l->caller);
+    caller_done(&l->caller);
+    buf_done(&l->out);
+    free(l);
 }
 
 static void listener_free(void *cls)
@@ -183,19 +222,23 @@ static void listener_free(void *cls)
     if (!l->over)
         l->server->n_listeners--;
     pthread_mutex_unlock(&l->server->lock);
-    caller_done(&l->caller);
-    buf_done(&l->out);
-    free(l);
+    listener_drop(l);
+}
+
+/* Under the lock. */
+static void resume(struct listener *l)
+{
+    l->suspended = l->held = false;
+    MHD_resume_connection(l->connection);
 }
 
 void listeners_wake(struct server *s, bool events, int64_t mono_ms)
 {
     pthread_mutex_lock(&s->lock);
     for (struct listener *l = s->listeners; l; l = l->next)
-        if (l->suspended && (events || mono_ms - l->sent_ms >= BEAT_MS)) {
-            l->suspended = false;
-            MHD_resume_connection(l->connection);
-        }
+        if (l->suspended && !l->held &&
+            (events || mono_ms - l->sent_ms >= BEAT_MS))
+            resume(l);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -205,10 +248,8 @@ static void end(struct listener *l)
     if (!l->over)
         l->server->n_listeners--;
     l->over = true;
-    if (l->suspended) {
-        l->suspended = false;
-        MHD_resume_connection(l->connection);
-    }
+    if (l->suspended)
+        resume(l);
 }
 
 void listeners_end(struct server *s)
@@ -219,10 +260,6 @@ void listeners_end(struct server *s)
         end(l);
     pthread_mutex_unlock(&s->lock);
 }
-
-/* While the API server does not answer nobody is let in, and who is in stays a
- * little longer: that is an outage, not a right that ended. */
-enum { UNKNOWN_MS = 10000 };
 
 void listeners_judge(struct server *s, int64_t mono_ms)
 {
@@ -235,6 +272,8 @@ void listeners_judge(struct server *s, int64_t mono_ms)
             continue;
         if (now == STILL_YES)
             l->known_ms = mono_ms;
+        if (now == STILL_YES && l->held)
+            resume(l);
         if ((now == STILL_YES && principal_reads(l->caller.who)) ||
             (now == STILL_MAYBE && mono_ms - l->known_ms < UNKNOWN_MS))
             continue;
@@ -269,42 +308,48 @@ static void reply_list(struct exchange *ex, int64_t after, int64_t limit)
     exchange_reply(ex, 200, &b, "application/json");
 }
 
-static uint32_t streams_of(const struct server *s, const char *who)
+static uint32_t streams_of(const struct server *s, const struct listener *who,
+                           bool account)
 {
     uint32_t n = 0;
 
     for (const struct listener *l = s->listeners; l; l = l->next)
-        n += !l->over && strcmp(l->who, who) == 0;
+        n += !l->over && strcmp(l->share, who->share) == 0 &&
+             (!account || strcmp(l->who, who->who) == 0);
     return n;
 }
 
-/* All are taken: who has the most gives the oldest up, but not to one who would
- * have as many.  Under the lock. */
-static bool make_room(struct server *s, const char *who)
+/* All are taken: who has the most gives the oldest up, and of his accounts the one
+ * with the most; but not to one who would have as many.  Under the lock. */
+static bool make_room(struct server *s, const struct listener *newcomer)
 {
+    uint32_t his = streams_of(s, newcomer, false) + 1;
+    uint32_t accounts = streams_of(s, newcomer, true) + 1, most = 0, best = 0;
     struct listener *oldest = NULL;
-    uint32_t most = streams_of(s, who) + 1;
 
     if (s->n_listeners < LISTENERS_MAX)
         return true;
     for (struct listener *l = s->listeners; l; l = l->next) {
-        uint32_t n = l->over ? 0 : streams_of(s, l->who);
+        uint32_t n = l->over ? 0 : streams_of(s, l, false);
+        uint32_t k = l->over ? 0 : streams_of(s, l, true);
 
-        if (n > most || (oldest && n == most)) {
-            oldest = l; /* the list begins with the newest */
-            most = n;
-        }
+        if (strcmp(l->share, newcomer->share) == 0 ? k <= accounts : n <= his)
+            continue;
+        if (n < most || (n == most && k < best))
+            continue;
+        oldest = l; /* the list begins with the newest */
+        most = n;
+        best = k;
     }
     if (oldest)
         end(oldest);
     return oldest;
 }
 
-static void reply_stream(struct exchange *ex, int64_t after)
+static struct listener *listener_new(struct exchange *ex, int64_t after)
 {
     struct server *s = ex->server;
     struct listener *l = MEM_NEW(struct listener);
-    bool full;
 
     l->server = s;
     l->connection = ex->connection;
@@ -312,15 +357,22 @@ static void reply_stream(struct exchange *ex, int64_t after)
     l->sent_ms = clock_mono_ms();
     l->known_ms = l->sent_ms;
     caller_copy(&l->caller, &ex->caller);
+    caller_account(&l->caller, l->who, sizeof l->who);
+    caller_share(&l->caller, l->share, sizeof l->share);
     buf_init(&l->out, OUT_MAX);
     /* at once, so that the client knows it is connected */
     buf_str(&l->out, "retry: 2000\n\n");
+    return l;
+}
+
+/* False: there is no room. */
+static bool listener_add(struct server *s, struct listener *l)
+{
+    bool fits;
+
     pthread_mutex_lock(&s->lock);
-    snprintf(l->who, sizeof l->who, "%s",
-             strcmp(ex->caller.via, "open") == 0 ? ex->caller.from
-                                                 : ex->caller.name);
-    full = s->closing || !make_room(s, l->who);
-    if (!full) {
+    fits = !s->closing && make_room(s, l);
+    if (fits) {
         s->n_listeners++;
         l->next = s->listeners;
         l->link = &s->listeners;
@@ -329,10 +381,23 @@ static void reply_stream(struct exchange *ex, int64_t after)
         s->listeners = l;
     }
     pthread_mutex_unlock(&s->lock);
-    if (full) {
-        caller_done(&l->caller);
-        buf_done(&l->out);
-        free(l);
+    return fits;
+}
+
+static void reply_stream(struct exchange *ex, int64_t after)
+{
+    struct listener *l;
+
+    if (!caller_watch(ex)) {
+        exchange_error(ex, 429, "THROTTLED", "Authorization",
+                       "%d tokens of %.200s have streams already; let one "
+                       "token have several, or use ?format=json",
+                       REVIEW_WATCHED, ex->caller.name);
+        return;
+    }
+    l = listener_new(ex, after);
+    if (!listener_add(ex->server, l)) {
+        listener_drop(l);
         exchange_error(ex, 503, "THROTTLED", "",
                        "%d event streams are open already; use ?format=json",
                        LISTENERS_MAX);

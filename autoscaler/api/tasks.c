@@ -3,8 +3,14 @@
  *
  * Planning a large snapshot takes a while, and so does reading a large body:
  * the threads that serve HTTP go on.  A task owns what it works on.
+ *
+ * Callers take turns, and so do the accounts of one caller (the ServiceAccounts of a
+ * namespace).  When all places are taken, who has the most gives his newest up to one
+ * who has less: nobody is refused for what others ask.
  */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../base/alloc.h"
 #include "../base/thread.h"
@@ -14,17 +20,87 @@ struct tasks {
     pthread_mutex_t lock;
     pthread_cond_t wake;
     pthread_t thread;
-    struct task *first, **last;
-    uint32_t n, per_peer;
+    struct task *first; /* as they came */
+    uint32_t n, per_caller;
+    uint64_t turn; /* of what is run */
     bool stop;
 };
+
+static bool same_group(const struct task *a, const struct task *b)
+{
+    return strcmp(a->group, b->group) == 0;
+}
+
+static bool same_caller(const struct task *a, const struct task *b)
+{
+    return same_group(a, b) && strcmp(a->account, b->account) == 0;
+}
+
+typedef bool same_fn(const struct task *, const struct task *);
+
+static uint32_t count(const struct tasks *t, const struct task *j,
+                      same_fn *same)
+{
+    uint32_t n = 0;
+
+    for (const struct task *k = t->first; k; k = k->next)
+        n += same(k, j);
+    return n;
+}
+
+static void take_out(struct tasks *t, struct task *j)
+{
+    struct task **at = &t->first;
+
+    while (*at != j)
+        at = &(*at)->next;
+    *at = j->next;
+    t->n--;
+}
+
+/* ---- whose turn it is */
+
+/* Behind his own that wait, and beside those of others. */
+static uint64_t turn_of(const struct tasks *t, const struct task *j,
+                        same_fn *same, bool account)
+{
+    uint64_t turn = t->turn;
+
+    for (const struct task *k = t->first; k; k = k->next) {
+        uint64_t his = account ? k->account_turn : k->turn;
+
+        if (same(k, j) && his >= turn)
+            turn = his + 1;
+    }
+    return turn;
+}
+
+/* The group whose turn it is, and within it the account. */
+static struct task *next_task(struct tasks *t)
+{
+    struct task *best = t->first, *his;
+    uint64_t turn;
+
+    for (struct task *k = t->first; k; k = k->next)
+        if (k->turn < best->turn)
+            best = k;
+    his = best;
+    for (struct task *k = t->first; k; k = k->next)
+        if (same_group(k, best) && k->account_turn < his->account_turn)
+            his = k;
+    turn = best->turn;
+    best->turn = his->turn; /* its place in the row is that of his group */
+    t->turn = turn > t->turn ? turn : t->turn;
+    take_out(t, his);
+    return his;
+}
 
 static void run(struct tasks *t, struct task *j)
 {
     struct pending *p = j->pending;
     bool ours = true;
 
-    if (!t->stop) {
+    if (!t->stop && pending_waits(p)) {
         pthread_mutex_unlock(&t->lock);
         ours = j->run(j);
         pthread_mutex_lock(&t->lock);
@@ -39,31 +115,23 @@ static void *thread_main(void *arg)
 
     pthread_mutex_lock(&t->lock);
     for (;;) {
-        struct task *j;
-
         while (!t->first && !t->stop)
             pthread_cond_wait(&t->wake, &t->lock);
         if (!t->first)
             break;
-        j = t->first;
-        t->first = j->next;
-        if (!t->first)
-            t->last = &t->first;
-        t->n--;
-        run(t, j);
+        run(t, next_task(t));
     }
     pthread_mutex_unlock(&t->lock);
     return NULL;
 }
 
-struct tasks *tasks_new(uint32_t per_peer)
+struct tasks *tasks_new(uint32_t per_caller)
 {
     struct tasks *t = MEM_NEW(struct tasks);
 
     pthread_mutex_init(&t->lock, NULL);
     pthread_cond_init(&t->wake, NULL);
-    t->last = &t->first;
-    t->per_peer = per_peer;
+    t->per_caller = per_caller;
     if (pthread_create(&t->thread, NULL, thread_main, t) != 0)
         abort();
     return t;
@@ -80,30 +148,59 @@ void tasks_free(struct tasks *t)
     free(t);
 }
 
-static void enqueue(struct pending *p, void *arg)
-{
-    struct tasks *t = arg;
+/* ---- who may wait */
 
-    pthread_mutex_lock(&t->lock);
-    *t->last = p->task;
-    t->last = &p->task->next;
-    t->n++;
-    pthread_cond_signal(&t->wake);
-    pthread_mutex_unlock(&t->lock);
+/* The newest of who has the most, and more than j's with one more; NULL: none. */
+static struct task *greediest(const struct tasks *t, const struct task *j)
+{
+    uint32_t groups = count(t, j, same_group) + 1;
+    uint32_t accounts = count(t, j, same_caller) + 1, most = 0, best = 0;
+    struct task *ret = NULL;
+
+    for (struct task *k = t->first; k; k = k->next) {
+        uint32_t group = count(t, k, same_group);
+        uint32_t account = count(t, k, same_caller);
+
+        if (same_group(k, j) ? account <= accounts : group <= groups)
+            continue;
+        if (group < most || (group == most && account < best))
+            continue;
+        most = group;
+        best = account;
+        ret = k;
+    }
+    return ret;
 }
 
-/* Who may wait, so that nobody takes all places. */
-static bool is_full(struct tasks *t, const struct peer *p)
+static bool is_full(struct tasks *t, const struct task *j)
 {
-    uint32_t his = 0;
     bool full;
 
     pthread_mutex_lock(&t->lock);
-    for (const struct task *j = t->first; j; j = j->next)
-        his += j->pending->peer == p;
-    full = t->n >= TASKS_MAX || (p && his >= t->per_peer);
+    full = count(t, j, same_caller) >= t->per_caller ||
+           (t->n >= TASKS_MAX && !greediest(t, j));
     pthread_mutex_unlock(&t->lock);
     return full;
+}
+
+static void enqueue(struct pending *p, void *arg)
+{
+    struct tasks *t = arg;
+    struct task *j = p->task, *gone = NULL, **at = &t->first;
+
+    pthread_mutex_lock(&t->lock);
+    if (t->n >= TASKS_MAX && (gone = greediest(t, j)))
+        take_out(t, gone);
+    j->turn = turn_of(t, j, same_group, false);
+    j->account_turn = turn_of(t, j, same_caller, true);
+    while (*at)
+        at = &(*at)->next;
+    *at = j;
+    t->n++;
+    pthread_cond_signal(&t->wake);
+    if (gone)
+        pending_displace(gone->pending);
+    pthread_mutex_unlock(&t->lock);
 }
 
 bool tasks_send(struct tasks *t, struct exchange *ex, struct task *j,
@@ -111,11 +208,16 @@ bool tasks_send(struct tasks *t, struct exchange *ex, struct task *j,
 {
     struct pending *p;
 
-    if (is_full(t, ex->peer)) {
-        exchange_error(ex, 429, "THROTTLED", "",
-                       "%d plans, large requests or callers that are not known "
-                       "yet wait already; try again",
-                       TASKS_MAX);
+    if (!*j->group) {
+        caller_share(&ex->caller, j->group, sizeof j->group);
+        caller_account(&ex->caller, j->account, sizeof j->account);
+    }
+    if (is_full(t, j)) {
+        exchange_error(
+            ex, 429, "THROTTLED", "",
+            "%d plans, large requests or callers that are not known "
+            "yet wait already, or as many of yours as may; try again",
+            TASKS_MAX);
         j->free(j);
         return false;
     }

@@ -15,7 +15,15 @@
 #include "../../base/text.h"
 #include "../../base/thread.h"
 
-enum { KNOWN_MAX = 1024, TOKEN_MAX = 8192, CALL_MS = 5000 };
+enum {
+    KNOWN_MAX = 1024,
+    KNOWN_ACCOUNT = 256, /* of one account: it forgets its own first */
+    KNOWN_NOBODY = 512,  /* of tokens that are nobody's */
+    TOKEN_MAX = 8192,
+    CALL_MS = 5000,
+    WATCHERS = 4, /* threads */
+    WATCH_MS = 1000
+};
 
 struct known {
     unsigned char digest[ACCESS_DIGEST];
@@ -26,16 +34,23 @@ struct known {
 struct watched {
     struct watched *next;
     unsigned char digest[ACCESS_DIGEST];
-    char *token;
-    uint32_t n; /* streams */
+    char *token, *account;
+    uint32_t n;       /* streams */
+    int64_t asked_ms; /* mono: it was asked about last */
+    bool busy;        /* it is being asked about now */
 };
 
 struct review {
     struct kube_access *access;
     struct kube *kube;
-    struct kube *watch_kube; /* of the thread */
-    pthread_t thread;
+    struct watcher {
+        struct review *review;
+        struct kube *kube;
+        pthread_t thread;
+    } watchers[WATCHERS];
     pthread_cond_t wake;
+    void (*changed)(void *arg);
+    void *arg;
     bool stop; /* under the lock, as are the watched */
     struct watched *watched;
     char *audience, *space;
@@ -66,6 +81,8 @@ enum status review_open(const struct review_opts *o, struct review **ret,
     r->audience = mem_strdup(o->audience);
     r->space = mem_strdup(*o->space ? o->space : kube_access_namespace(access));
     r->yes_ms = o->yes_ms;
+    r->changed = o->changed;
+    r->arg = o->arg;
     r->no_ms = o->yes_ms < REVIEW_NO_MS ? o->yes_ms : REVIEW_NO_MS;
     pthread_mutex_init(&r->lock, NULL);
     watch_start(r);
@@ -112,14 +129,19 @@ static struct known *find(struct review *r, const unsigned char digest[32])
     return NULL;
 }
 
-bool review_was_good(struct review *r, const unsigned char digest[32])
+bool review_was_good(struct review *r, const unsigned char digest[32],
+                     char *buf, size_t n)
 {
     bool good = false;
 
     pthread_mutex_lock(&r->lock);
-    for (uint32_t i = 0; i < KNOWN_MAX && !good; i++)
-        good = r->known[i].who &&
-               CRYPTO_memcmp(r->known[i].digest, digest, ACCESS_DIGEST) == 0;
+    for (uint32_t i = 0; i < KNOWN_MAX && !good; i++) {
+        const struct known *k = &r->known[i];
+
+        good = k->who && CRYPTO_memcmp(k->digest, digest, ACCESS_DIGEST) == 0;
+        if (good)
+            snprintf(buf, n, "%s", k->who->v->name);
+    }
     pthread_mutex_unlock(&r->lock);
     return good;
 }
@@ -140,7 +162,33 @@ bool review_known(struct review *r, const unsigned char digest[32],
     return k;
 }
 
-/* Takes the place of what was known of it, or of what is forgotten first. */
+static bool same_account(const struct access *a, const struct access *b)
+{
+    return a && b ? strcmp(a->v->name, b->v->name) == 0 : !a && !b;
+}
+
+/* Where it goes: over what was known of it; over his own oldest, of an account that
+ * has its share; else over what is forgotten first. */
+static struct known *place_of(struct review *r, const unsigned char digest[32],
+                              const struct access *who)
+{
+    struct known *oldest = r->known, *his = NULL;
+    uint32_t n = 0;
+
+    for (struct known *k = r->known; k < r->known + KNOWN_MAX; k++) {
+        if (k->until_ms && CRYPTO_memcmp(k->digest, digest, ACCESS_DIGEST) == 0)
+            return k;
+        if (k->until_ms < oldest->until_ms)
+            oldest = k;
+        if (!k->until_ms || !same_account(k->who, who))
+            continue;
+        n++;
+        if (!his || k->until_ms < his->until_ms)
+            his = k;
+    }
+    return n >= (who ? KNOWN_ACCOUNT : KNOWN_NOBODY) ? his : oldest;
+}
+
 static void keep(struct review *r, const unsigned char digest[32],
                  struct access *who)
 {
@@ -148,15 +196,7 @@ static void keep(struct review *r, const unsigned char digest[32],
     struct known *k;
 
     pthread_mutex_lock(&r->lock);
-    k = r->known;
-    for (uint32_t i = 0; i < KNOWN_MAX; i++) {
-        if (CRYPTO_memcmp(r->known[i].digest, digest, ACCESS_DIGEST) == 0) {
-            k = &r->known[i];
-            break;
-        }
-        if (r->known[i].until_ms < k->until_ms)
-            k = &r->known[i];
-    }
+    k = place_of(r, digest, who);
     access_unref(k->who);
     memcpy(k->digest, digest, ACCESS_DIGEST);
     k->who = who;
@@ -332,6 +372,7 @@ static void watched_free(struct watched *w)
 {
     OPENSSL_cleanse(w->token, strlen(w->token));
     free(w->token);
+    free(w->account);
     free(w);
 }
 
@@ -345,20 +386,35 @@ static struct watched **watched_at(struct review *r,
     return at;
 }
 
-void review_watch(struct review *r, const char *token,
-                  const unsigned char digest[32])
+static uint32_t watched_of(const struct review *r, const char *account)
+{
+    uint32_t n = 0;
+
+    for (const struct watched *w = r->watched; w; w = w->next)
+        n += strcmp(w->account, account) == 0;
+    return n;
+}
+
+bool review_watch(struct review *r, const char *token,
+                  const unsigned char digest[32], const char *account)
 {
     struct watched **at;
+    bool may;
 
     pthread_mutex_lock(&r->lock);
     at = watched_at(r, digest);
-    if (!*at) {
+    may = *at || watched_of(r, account) < REVIEW_WATCHED;
+    if (may && !*at) {
         *at = MEM_NEW(struct watched);
         memcpy((*at)->digest, digest, ACCESS_DIGEST);
         (*at)->token = mem_strdup(token);
+        (*at)->account = mem_strdup(account);
     }
-    (*at)->n++;
+    if (may)
+        (*at)->n++;
+    pthread_cond_signal(&r->wake);
     pthread_mutex_unlock(&r->lock);
+    return may;
 }
 
 void review_unwatch(struct review *r, const unsigned char digest[32])
@@ -375,40 +431,98 @@ void review_unwatch(struct review *r, const unsigned char digest[32])
         watched_free(gone);
 }
 
-/* Asks about the i-th, if there are so many.  Under the lock, which is given up
- * meanwhile. */
-static bool watched_ask(struct review *r, uint32_t i)
+static int64_t watch_ms(const struct review *r)
+{
+    return r->yes_ms < 2 * WATCH_MS ? r->yes_ms / 2 : WATCH_MS;
+}
+
+/* Of those that are due the one whose account has the fewest: it is asked about in
+ * time however many another account has.  Under the lock; *ret_ms: until the next
+ * one is due. */
+static struct watched *due(struct review *r, int64_t *ret_ms)
+{
+    int64_t now = clock_mono_ms();
+    struct watched *best = NULL;
+    uint32_t fewest = 0;
+
+    *ret_ms = watch_ms(r);
+    for (struct watched *w = r->watched; w; w = w->next) {
+        int64_t wait = w->asked_ms ? w->asked_ms + watch_ms(r) - now : 0;
+        uint32_t n;
+
+        if (w->busy)
+            continue;
+        if (wait > 0) {
+            *ret_ms = wait < *ret_ms ? wait : *ret_ms;
+            continue;
+        }
+        n = watched_of(r, w->account);
+        if (best &&
+            (n > fewest || (n == fewest && w->asked_ms >= best->asked_ms)))
+            continue;
+        best = w;
+        fewest = n;
+    }
+    return best;
+}
+
+/* What is known of it, in a number: nobody, or which rights. */
+static unsigned rights_known(struct review *r, const unsigned char digest[32])
+{
+    struct access *x;
+    unsigned rights = 0;
+
+    if (review_known(r, digest, &x) && x)
+        rights = 1u + (x->v->read ? 2u : 0) + (x->v->admin ? 4u : 0) +
+                 8u * x->v->owners.n;
+    access_unref(x);
+    return rights;
+}
+
+/* Under the lock, which is given up meanwhile. */
+static void watched_ask(struct review *r, struct kube *kube, struct watched *w)
 {
     unsigned char digest[ACCESS_DIGEST];
-    struct watched *w = r->watched;
+    char *token = mem_strdup(w->token);
+    struct watched **at;
+    unsigned before;
     struct err err;
-    char *token;
+    bool news;
 
-    for (; w && i > 0; i--)
-        w = w->next;
-    if (!w)
-        return false;
-    token = mem_strdup(w->token);
     memcpy(digest, w->digest, sizeof digest);
+    w->busy = true;
+    w->asked_ms = clock_mono_ms();
     pthread_mutex_unlock(&r->lock);
-    ask(r, r->watch_kube, token, digest, &err);
+    before = rights_known(r, digest);
+    news = ask(r, kube, token, digest, &err) == ST_OK &&
+           rights_known(r, digest) != before;
     OPENSSL_cleanse(token, strlen(token));
     free(token);
+    if (news && r->changed)
+        r->changed(r->arg);
     pthread_mutex_lock(&r->lock);
-    return true;
+    at = watched_at(r, digest); /* it may be another by now, or gone */
+    if (*at)
+        (*at)->busy = false;
 }
 
 static void *watch_main(void *arg)
 {
-    struct review *r = arg;
+    struct watcher *me = arg;
+    struct review *r = me->review;
 
     pthread_mutex_lock(&r->lock);
     while (!r->stop) {
-        struct timespec until = clock_wait_until(1000);
+        int64_t ms;
+        struct watched *w = due(r, &ms);
 
-        pthread_cond_timedwait(&r->wake, &r->lock, &until);
-        for (uint32_t i = 0; !r->stop && watched_ask(r, i); i++)
-            ;
+        if (w) {
+            watched_ask(r, me->kube, w);
+        } else {
+            struct timespec until = clock_wait_until(ms);
+
+            pthread_cond_timedwait(&r->wake, &r->lock, &until);
+        }
     }
     pthread_mutex_unlock(&r->lock);
     return NULL;
@@ -417,14 +531,23 @@ static void *watch_main(void *arg)
 static void watch_start(struct review *r)
 {
     thread_cond_init(&r->wake);
-    r->watch_kube = kube_new(r->access);
-    if (pthread_create(&r->thread, NULL, watch_main, r) != 0)
-        abort();
+    for (int i = 0; i < WATCHERS; i++) {
+        struct watcher *w = &r->watchers[i];
+
+        *w = (struct watcher){.review = r, .kube = kube_new(r->access)};
+        if (pthread_create(&w->thread, NULL, watch_main, w) != 0)
+            abort();
+    }
 }
 
 static void watch_stop(struct review *r)
 {
-    thread_stop(r->thread, &r->lock, &r->wake, &r->stop);
+    pthread_mutex_lock(&r->lock);
+    r->stop = true;
+    pthread_cond_broadcast(&r->wake);
+    pthread_mutex_unlock(&r->lock);
+    for (int i = 0; i < WATCHERS; i++)
+        thread_stop(r->watchers[i].thread, &r->lock, &r->wake, &r->stop);
     pthread_cond_destroy(&r->wake);
     while (r->watched) {
         struct watched *w = r->watched;
@@ -432,7 +555,8 @@ static void watch_stop(struct review *r)
         r->watched = w->next;
         watched_free(w);
     }
-    kube_free(r->watch_kube);
+    for (int i = 0; i < WATCHERS; i++)
+        kube_free(r->watchers[i].kube);
 }
 
 const char *review_problem(struct review *r, char *buf, size_t n)

@@ -25,7 +25,7 @@
 #include "../../wire/kube/kube.h"
 #include "access.h"
 
-enum { REVIEW_NO_MS = 10000 };
+enum { REVIEW_NO_MS = 10000, REVIEW_WATCHED = 8 /* tokens of one account */ };
 
 struct review;
 struct review_opts {
@@ -33,6 +33,10 @@ struct review_opts {
     const char *audience;             /* of tokens; "": the API server's own */
     const char *space; /* where the Roles are; "": where Davit runs */
     int64_t yes_ms;    /* for so long an answer is good */
+    /* Of a watched token another answer came than before; on a thread of its own,
+     * or NULL. */
+    void (*changed)(void *arg);
+    void *arg;
 };
 /* Strings are copied.  Asks nobody yet. */
 enum status review_open(const struct review_opts *o, struct review **ret,
@@ -42,12 +46,15 @@ void review_close(struct review *r); /* r may be NULL */
 /* Does it look like a token that can be asked about?  A JWT: three parts of
  * base64url, 8 KiB at most.  Thread: any. */
 bool review_takes(const char *token);
-/* Was its holder somebody when the API server was asked last? */
-bool review_was_good(struct review *r, const unsigned char digest[32]);
+/* Was its holder somebody when the API server was asked last?  Whose name goes into
+ * buf, of n bytes. */
+bool review_was_good(struct review *r, const unsigned char digest[32],
+                     char *buf, size_t n);
 /* As long as it is watched, it is asked about every second: of a stream, which may
- * outlive the right to it. */
-void review_watch(struct review *r, const char *token,
-                  const unsigned char digest[32]);
+ * outlive the right to it.  False: so many tokens of this account are watched
+ * already, and nothing is done.  The accounts with the fewest go first. */
+bool review_watch(struct review *r, const char *token,
+                  const unsigned char digest[32], const char *account);
 void review_unwatch(struct review *r, const unsigned char digest[32]);
 /* What is known: true, and *ret is a state with him alone (the caller's
  * reference), or NULL for nobody.  Thread: any. */

@@ -1,0 +1,283 @@
+"""Rights by the Kubernetes API server, beside an account that asks for all there is: its own streams and requests are what is refused."""
+import contextlib
+import http.client
+import http.server
+import json
+import random
+import socket
+import threading
+import time
+
+import pytest
+
+from lib import crowded, until
+from lib.seeds import seed
+
+CONFIG = """
+cluster: it
+api: {listen: "127.0.0.1:{port}", kubernetes: {}API}
+state: davit.db
+providers: {sim: {}}
+node_types: {t: {provider: sim, resources: {CPU: 4}, price: 0.2, max: 8}}
+"""
+HERE = "127.0.0.2"
+CALL_S = 0.005      # what the API server takes for an answer
+BOSS, GOOD, BAD = ("system:serviceaccount:" + name for name in ("ops:boss", "team-a:good", "team-b:bad"))
+
+
+class Reviews(http.server.BaseHTTPRequestHandler):
+    """TokenReview and SubjectAccessReview: who has which token, and who may read."""
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    users, readers, asked = {}, set(), 0
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        time.sleep(CALL_S)  # wait: a server takes its time
+        spec, status = body["spec"], {}
+        type(self).asked += 1
+        if body["kind"] == "TokenReview":
+            user = self.users.get(spec["token"])
+            status = {"authenticated": bool(user), **({"user": {"username": user}, "audiences": spec.get("audiences", [])} if user else {})}
+        else:
+            want = (spec["resourceAttributes"]["verb"], spec["resourceAttributes"]["resource"])
+            status = {"allowed": spec["user"] == BOSS or want != ("update", "control") and spec["user"] in self.readers}
+        text = json.dumps({**body, "status": status}).encode()
+        self.send_response(201)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def log_message(self, *args):
+        pass
+
+
+def token(user, i=0):
+    t = f"eyJhbGciOiJSUzI1NiJ9.{user.replace(':', '-')}.c2ln{i}"
+    Reviews.users[t] = user
+    return t
+
+
+@pytest.fixture
+def world(daemon_of):
+    Reviews.users, Reviews.readers = {}, {GOOD, BAD}
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Reviews)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    d = daemon_of(CONFIG)
+    config = d.dir / "kubeconfig"
+    config.write_text(json.dumps({
+        "apiVersion": "v1", "kind": "Config", "current-context": "c",
+        "clusters": [{"name": "k", "cluster": {"server": f"http://127.0.0.1:{server.server_address[1]}"}}],
+        "users": [{"name": "u", "user": {}}], "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}]}))
+    config.chmod(0o600)
+    d.env = {**(d.env or {}), "KUBECONFIG": str(config)}
+    d.headers = bearer(token(BOSS))
+    d.start(wait="/healthz")
+    d.until(lambda: code(d, token(BOSS), "GET", "/v1/status") == 200)
+    yield d
+    d.stop()
+    server.shutdown()
+    server.server_close()
+
+
+def bearer(t):
+    return {"Authorization": "Bearer " + t}
+
+
+def code(d, t, method, path, body=None, address="127.0.0.1"):
+    """address: the caller's own; a token that was never seen is of its address, as nothing else is known of it."""
+    c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=120, source_address=(address, 0))
+    with contextlib.closing(c):
+        c.request(method, path, json.dumps(body) if body else None, bearer(t))
+        r = c.getresponse()
+        r.read()
+        return r.status
+
+
+class Stream:
+    """An event stream, read on a thread; ended: when it came to its end."""
+    def __init__(self, port, t, address="127.0.0.1"):
+        self.text, self.ended = b"", None
+        self.c = http.client.HTTPConnection("127.0.0.1", port, timeout=120, source_address=(address, 0))
+        self.c.request("GET", "/v1/events", headers=bearer(t))
+        self.sock = self.c.sock
+        self.r = self.c.getresponse()
+        self.code = self.r.status
+        self.thread = threading.Thread(target=self.read, daemon=True)
+        self.thread.start()
+
+    def read(self):
+        with contextlib.suppress(OSError, http.client.HTTPException, ValueError, AttributeError):
+            while line := self.r.readline():
+                self.text += line
+        self.ended = time.monotonic()
+
+    def close(self):
+        with contextlib.suppress(OSError):
+            self.sock.shutdown(socket.SHUT_RDWR)
+
+
+def hears(d, s, owner):
+    d.post({"owner": owner, "num_cpus": 1})
+    until(lambda: owner.encode() in s.text, 60)
+
+
+def test_an_account_with_many_streams_ends_its_own(world):
+    """160 tokens of one account: the API server was asked about each of them in a row, and the others' streams ended."""
+    d = world
+    good, later = token(GOOD), token(GOOD, 1)
+    mine, other = Stream(d.port, good), Stream(d.port, later)
+    assert mine.code == other.code == 200
+    theirs = [Stream(d.port, token(BAD, i)) for i in range(160)]
+    codes = [s.code for s in theirs]
+    assert codes.count(200) == 8 and set(codes) == {200, 429}, codes
+    assert code(d, token(BAD, 200), "GET", "/v1/status") == 200, "he may ask"
+    hears(d, mine, "one")
+    time.sleep(12)  # wait: who was not known for ten seconds had his stream ended
+    assert not mine.ended and not other.ended
+    hears(d, mine, "two")
+    began = time.monotonic()
+    del Reviews.users[later]
+    until(lambda: other.ended, 60)
+    assert other.ended - began < 2 * crowded(), other.ended - began
+    began = time.monotonic()
+    Reviews.readers = {BAD}
+    until(lambda: mine.ended, 60)
+    assert mine.ended - began < 2 * crowded(), mine.ended - began
+    d.post({"owner": "secret", "num_cpus": 1})
+    until(lambda: b"secret" in theirs[0].text, 60)
+    assert b"secret" not in mine.text + other.text
+    for s in theirs:
+        s.close()
+
+
+def test_the_streams_of_many_accounts_are_the_callers(world):
+    """A namespace may have any number of ServiceAccounts: all of them are one caller, who gives up his own when all places are taken."""
+    d = world
+    bad = [f"system:serviceaccount:team-b:bad{i}" for i in range(70)]
+    Reviews.readers |= set(bad)
+    theirs = [Stream(d.port, token(b)) for b in bad]
+    mine = [Stream(d.port, token(GOOD, i)) for i in range(4)]
+    assert {s.code for s in mine} == {200}
+    assert sum(s.code == 200 for s in theirs) == 64
+    until(lambda: sum(s.ended is not None for s in theirs if s.code == 200) == 4, 60)
+    hears(d, mine[0], "one")
+    assert not any(s.ended for s in mine)
+    for s in mine + theirs:
+        s.close()
+
+
+class Hostile:
+    """Does one thing after another, of chance, as fast as it can, on many threads."""
+    def __init__(self, d, rng, threads=12):
+        self.d, self.stop, self.rng, self.did = d, threading.Event(), rng, {}
+        self.threads = [threading.Thread(target=self.go, args=(random.Random(rng.random()),), daemon=True) for _ in range(threads)]
+        for t in self.threads:
+            t.start()
+
+    def go(self, rng):
+        while not self.stop.is_set():
+            what = rng.choice((self.read, self.read, self.listen, self.plan, self.slow, self.hang_up))
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                what(rng)
+            self.did[what.__name__] = self.did.get(what.__name__, 0) + 1
+
+    def token(self, rng):
+        return token(BAD, rng.randrange(160))
+
+    def read(self, rng):
+        code(self.d, self.token(rng), "GET", "/v1/status")
+
+    def listen(self, rng):
+        s = Stream(self.d.port, self.token(rng))
+        self.stop.wait(rng.random() * 3)
+        s.close()
+
+    def plan(self, rng):
+        code(self.d, self.token(rng), "POST", "/v1/plan", {"bundles": [{"CPU": 1 + i % 7, "memory": i} for i in range(rng.randrange(1, 3000))]})
+
+    def slow(self, rng):
+        with socket.create_connection(("127.0.0.1", self.d.port), timeout=30) as s:
+            s.sendall(b"POST /v1/plan HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: 400000\r\n\r\n" % self.token(rng).encode())
+            s.sendall(b" " * rng.randrange(300000))
+            self.stop.wait(rng.random() * 3)
+
+    def hang_up(self, rng):
+        with socket.create_connection(("127.0.0.1", self.d.port), timeout=30) as s:
+            s.sendall(b"GET /v1/status HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n" % self.token(rng).encode())
+
+    def end(self):
+        self.stop.set()
+        for t in self.threads:
+            t.join(60)
+        print(self.did)
+
+
+def test_rights_end_in_time_beside_a_hostile_account(world):
+    """Moments of chance: the good one is always served, and his rights end two seconds after they end."""
+    d, rng = world, random.Random(seed())
+    steady = token(GOOD)
+    assert code(d, steady, "GET", "/v1/status", address=HERE) == 200
+    stream = Stream(d.port, steady, HERE)
+    many = [Stream(d.port, token(BAD, i)) for i in range(100)]
+    bad = Hostile(d, rng)
+    late = []
+    try:
+        for i in range(4):
+            t = token(GOOD, 10 + i)
+            assert code(d, t, "GET", "/v1/status", address=HERE) == 200
+            s = Stream(d.port, t, HERE)
+            assert s.code == 200
+            for _ in range(rng.randrange(1, 12)):
+                assert code(d, steady, "GET", "/v1/status", address=HERE) == 200
+                assert code(d, t, "GET", "/v1/status", address=HERE) == 200
+                time.sleep(rng.random() * 0.4)  # wait: at any moment
+            began = time.monotonic()
+            del Reviews.users[t]
+            until(lambda: code(d, t, "GET", "/v1/status", address=HERE) == 401, 60, every=0.1)
+            late.append(time.monotonic() - began)
+            until(lambda: s.ended, 60)
+            late.append(s.ended - began)
+        assert not stream.ended
+        hears(d, stream, "still")
+    finally:
+        bad.end()
+        for s in many:
+            s.close()
+    print("rights ended after", [f"{x:.2f} s" for x in late])
+    assert max(late) < 2.5 * crowded(), late
+    stream.close()
+
+
+def test_a_request_that_waits_is_judged_when_it_takes_effect(world):
+    """Its body takes three seconds, in which the right to ask for it is taken away."""
+    d = world
+    t = token(GOOD)
+    assert code(d, t, "GET", "/v1/status") == 200
+    body = json.dumps({"owner": "team-a", "num_cpus": 1}).encode()
+    with socket.create_connection(("127.0.0.1", d.port)) as s:
+        s.settimeout(60)
+        s.sendall(b"POST /v1/request_resources HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n" % (t.encode(), len(body)) + body[:-1])
+        time.sleep(3)   # wait: what was known of him is forgotten
+        del Reviews.users[t]
+        s.sendall(body[-1:])
+        assert b" 401 " in s.recv(4096)
+    assert code(d, token(BOSS), "GET", "/v1/request_resources/team-a") == 404
+    # one whose right goes on is served all the same, asked about once more
+    t = token(GOOD, 1)
+    with socket.create_connection(("127.0.0.1", d.port)) as s:
+        s.settimeout(60)
+        s.sendall(b"POST /v1/request_resources HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n" % (t.encode(), len(body)) + body[:-1])
+        time.sleep(3)   # wait: what was known of him is forgotten
+        s.sendall(body[-1:])
+        assert s.recv(4096)[:12] in (b"HTTP/1.1 202", b"HTTP/1.1 200")
+
+
+def test_a_large_request_is_judged_when_it_takes_effect(world):
+    d = world
+    t = token(GOOD)
+    big = {"owner": "team-a", "bundles": [{"CPU": 1 + i % 7, "memory": i} for i in range(4000)]}
+    assert code(d, t, "POST", "/v1/request_resources", big) in (200, 202)
+    assert code(d, token(BAD), "POST", "/v1/request_resources", {**big, "owner": "x"}) in (200, 202)
+    assert code(d, token(BOSS), "GET", "/v1/request_resources/team-a") == 200
