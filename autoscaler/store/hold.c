@@ -25,7 +25,7 @@
 
 /* A daemon that was killed may have left a child between fork and exec, which
  * still has its lock: wait for it, but only when the holder is dead. */
-enum { ORPHAN_STEPS = 500, ORPHAN_STEP_MS = 10 };
+enum { ORPHAN_STEPS = 500, ORPHAN_STEP_MS = 10, FOUND_MAX = 100 };
 
 static const char *const beside[] = {"", "-wal", "-shm"};
 enum { FILES = sizeof beside / sizeof *beside };
@@ -38,7 +38,9 @@ struct hold {
     /* The journal, locked; -1: none.  To close one takes SQLite's own locks on that
      * file away from the process: only when it is not in use any more. */
     int file;
-    sqlite3 *db; /* of a VFS: in an exclusive transaction for life */
+    VEC(int) before; /* likewise, of files that were at the path; heap */
+    bool used;       /* SQLite has opened that which file is of */
+    sqlite3 *db;     /* of a VFS: in an exclusive transaction for life */
     struct stat files[FILES]; /* st_ino 0: not seen yet */
     struct stat put;          /* by hold_put(); st_ino 0: nothing */
 };
@@ -246,6 +248,7 @@ void hold_note(struct hold *h, const char *path)
 {
     char name[4096];
 
+    h->used = true;
     for (size_t i = 0; i < FILES && h->fd >= 0; i++) {
         snprintf(name, sizeof name, "%s%s", path, beside[i]);
         if (lstat(name, &h->files[i]) != 0)
@@ -315,39 +318,71 @@ static enum status lock_again(struct hold *h, const char *path, struct err *err)
     return ST_OK;
 }
 
-static void put_remove(const char *path)
+/* What was put, and comes to be replaced, has a log of its own. */
+static void put_log_remove(const char *path)
 {
     char name[4096];
 
-    for (size_t i = 0; i < FILES; i++) {
+    for (size_t i = 1; i < FILES; i++) {
         snprintf(name, sizeof name, "%s%s", path, beside[i]);
         unlink(name);
     }
 }
 
-/* To the first free name; a log that is left would be taken for the new one's. */
+/* Is one of the names with that number taken, by whatever it is? */
+static bool found_taken(const char *path, int n)
+{
+    char name[4300];
+    struct stat st;
+
+    for (size_t i = 0; i < FILES; i++) {
+        snprintf(name, sizeof name, "%s.found-%d%s", path, n, beside[i]);
+        if (lstat(name, &st) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* To the first free name, or over the last: who puts a file there each minute does not
+ * fill the disk.  What is at the path itself stays there too, where the file system can
+ * do that: a crash leaves a journal there in any case.  Its log goes first: it would be
+ * taken for the new one's. */
 static enum status found_move(const char *path, struct err *err)
 {
-    char to[4200], from[4096], name[4300];
+    char from[4096], to[4300];
     int n = 1;
 
-    do
-        snprintf(to, sizeof to, "%s.found-%d", path, n++);
-    while (access(to, F_OK) == 0);
-    for (size_t i = 0; i < FILES; i++) {
+    while (n < FOUND_MAX && found_taken(path, n))
+        n++;
+    for (size_t i = FILES; i-- > 0;) {
         snprintf(from, sizeof from, "%s%s", path, beside[i]);
-        snprintf(name, sizeof name, "%s%s", to, beside[i]);
-        if (rename(from, name) != 0 && errno != ENOENT)
+        snprintf(to, sizeof to, "%s.found-%d%s", path, n, beside[i]);
+        unlink(to);
+        if (i == 0 && link(from, to) == 0)
+            continue;
+        if (rename(from, to) != 0 && errno != ENOENT)
             return err_set(err, ST_RETRY, "%s: cannot be moved away: %s", from,
                            strerror(errno));
     }
     return ST_OK;
 }
 
+/* The file at fd is at the path from now on.  That of before is SQLite's still. */
+static void file_is(struct hold *h, int fd)
+{
+    if (h->file >= 0 && h->used)
+        VEC_PUSH(NULL, &h->before, h->file);
+    else if (h->file >= 0)
+        close(h->file);
+    h->file = fd;
+    h->used = false;
+}
+
 enum status hold_put(struct hold *h, const char *path, const char *made,
                      struct err *err)
 {
     enum status s = lock_again(h, path, err);
+    bool was_put = is_put(h, path);
     int fd = -1;
 
     if (s == ST_OK && (fd = journal_lock(path, made, err)) < 0)
@@ -355,24 +390,22 @@ enum status hold_put(struct hold *h, const char *path, const char *made,
     if (s == ST_OK && (fchmod(fd, 0600) != 0 || fsync(fd) != 0))
         s = err_set(err, ST_RETRY, "%s: cannot be written: %s", made,
                     strerror(errno));
-    if (s == ST_OK && is_put(h, path))
-        put_remove(path);
+    if (s == ST_OK && was_put)
+        put_log_remove(path);
     else if (s == ST_OK)
         s = found_move(path, err);
     if (s == ST_OK && rename(made, path) != 0)
         s = err_set(err, ST_RETRY, "%s: cannot be put back: %s", path,
                     strerror(errno));
-    if (s != ST_OK || stat(path, &h->put) != 0)
-        h->put.st_ino = 0;
     if (s != ST_OK) {
         if (fd >= 0)
             close(fd);
         return s;
     }
+    if (stat(path, &h->put) != 0)
+        h->put.st_ino = 0;
     folder_sync(path);
-    if (h->file >= 0)
-        close(h->file);
-    h->file = fd;
+    file_is(h, fd);
     return ST_OK;
 }
 
@@ -385,5 +418,8 @@ void hold_release(struct hold *h)
         close(h->file);
     if (h->fd >= 0)
         close(h->fd);
+    for (uint32_t i = 0; i < h->before.n; i++)
+        close(h->before.v[i]);
+    free(h->before.v);
     free(h);
 }

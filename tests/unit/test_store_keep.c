@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
@@ -83,6 +84,17 @@ static ino_t file_at_path(void)
     return s.st_ino;
 }
 
+/* Was something at the path when the last file came there?  A crash just before would
+ * have left it. */
+static bool was_there;
+
+int rename(const char *from, const char *to)
+{
+    if (strcmp(to, path) == 0)
+        was_there = there("");
+    return renameat(AT_FDCWD, from, AT_FDCWD, to);
+}
+
 static void put(struct journal *j, const char *owner)
 {
     struct journal_request r = {owner, "{}", 1, 0};
@@ -138,6 +150,7 @@ static void it_is_written_once(void **state)
     put(j, "b");
     assert_int_not_equal(keep(j, &again), ST_OK);
     made = file_at_path();
+    assert_true(was_there);
     assert_false(there(".found-1"));
     refuse(false);
     assert_int_equal(keep(j, &again), ST_OK);
@@ -172,10 +185,97 @@ static void anothers_is_moved(void **state)
     fclose(f);
     assert_int_equal(keep(j, &again), ST_OK);
     assert_true(again);
+    assert_true(was_there);
     assert_true(there(".found-1"));
     drop(".found-1");
     journal_close(j);
     assert_int_equal(requests_there(), 1);
+}
+
+static void written(const char *end, const char *text)
+{
+    char name[320];
+    FILE *f;
+
+    snprintf(name, sizeof name, "%s%s", path, end);
+    f = fopen(name, "w");
+    fputs(text, f);
+    fclose(f);
+}
+
+static off_t size_of(const char *end)
+{
+    char name[320];
+    struct stat s;
+
+    snprintf(name, sizeof name, "%s%s", path, end);
+    return lstat(name, &s) == 0 ? s.st_size : -1;
+}
+
+/* No name that is taken is written over, not a log's and not a link's that leads
+ * nowhere; and there are not more and more of them. */
+static void found_names_are_free_ones(void **state)
+{
+    struct journal *j;
+    struct err e = {0};
+    char name[32], link[320];
+    bool again;
+
+    (void)state;
+    assert_int_equal(journal_open(path, NULL, &j, &e), ST_OK);
+    written(".found-1-wal", "a log");
+    snprintf(link, sizeof link, "%s.found-2", path);
+    assert_int_equal(symlink("/nowhere/at/all", link), 0);
+    for (int i = 3; i < 103; i++) {
+        drop_all();
+        written("", "another");
+        put(j, "a");
+        assert_int_equal(keep(j, &again), ST_OK);
+        assert_true(again);
+    }
+    assert_int_equal(size_of(".found-1-wal"), 5);
+    assert_int_equal(size_of(".found-2"), 15);
+    assert_false(there(".found-101"));
+    for (int i = 1; i < 101; i++) {
+        snprintf(name, sizeof name, ".found-%d", i);
+        assert_true(i < 3 || size_of(name) == 7);
+        drop(name);
+    }
+    drop(".found-1-wal");
+    journal_close(j);
+}
+
+/* Is SQLite's lock on the file that was at the path still there? */
+static bool is_locked(int fd)
+{
+    struct flock l = {.l_type = F_WRLCK, .l_start = 0x40000002, .l_len = 510};
+
+    assert_int_equal(fcntl(fd, F_OFD_GETLK, &l), 0);
+    return l.l_type != F_UNLCK;
+}
+
+static void its_locks_stay_while_it_is_open(void **state)
+{
+    struct journal *j;
+    struct err e = {0};
+    bool again;
+    int fd;
+
+    (void)state;
+    assert_int_equal(journal_open(path, NULL, &j, &e), ST_OK);
+    put(j, "a");
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    assert_true(is_locked(fd));
+    drop_all();
+    refuse(true);
+    assert_int_not_equal(keep(j, &again), ST_OK);
+    assert_true(is_locked(fd));
+    refuse(false);
+    assert_int_equal(keep(j, &again), ST_OK);
+    assert_true(is_locked(fd));
+    journal_close(j);
+    assert_false(is_locked(fd));
+    close(fd);
 }
 
 int main(void)
@@ -184,6 +284,8 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_dir, drop_dir)
         TEST(it_is_written_once),
         TEST(anothers_is_moved),
+        TEST(found_names_are_free_ones),
+        TEST(its_locks_stay_while_it_is_open),
     };
 
     return cmocka_run_group_tests_name("store keep", tests, NULL, NULL);
