@@ -56,6 +56,10 @@ bool command_refused(struct exchange *ex)
 
     if (cmd->status == ST_OK && cmd->seen)
         return false;
+    if (cmd->another) {
+        exchange_error(ex, 409, "CONFLICT", "", "%s", cmd->err.text);
+        return true;
+    }
     if (cmd->status == ST_OK)
         err_set(&e, ST_RETRY, "it was taken, but there is no plan yet");
     e.status = cmd->status == ST_OK ? ST_RETRY : cmd->status;
@@ -349,7 +353,8 @@ void configuration_answer(struct exchange *ex, const char *done,
     struct buf b;
     struct out o;
 
-    if (cmd->status == ST_INVALID || cmd->status == ST_RETRY) {
+    if (!cmd->another &&
+        (cmd->status == ST_INVALID || cmd->status == ST_RETRY)) {
         /* the message is the file's own: path:line:column: ... */
         exchange_error(ex, cmd->status == ST_INVALID ? 400 : 503,
                        status_name(cmd->status), "", "%s", cmd->err.text);

@@ -3,11 +3,100 @@
  * configuration, machines that may be somebody else's, ends that are too many,
  * records of machines that nobody can tell of.
  *
- * The control loop decides; nothing held is a 404.
+ * The control loop decides; nothing held is a 404, and something else than the body
+ * says was seen is a 409.
  */
 #include <stdio.h>
+#include <string.h>
 
+#include "../codec/codec.h"
 #include "inside.h"
+
+/* ---- what the client has seen */
+
+static bool read_text(const json_t *v, struct arena *a, const char **ret)
+{
+    if (json_is_string(v))
+        *ret = arena_strdup(a, json_string_value(v));
+    return json_is_string(v);
+}
+
+static bool read_names(const json_t *v, struct arena *a, struct names *ret)
+{
+    const char **names = ARENA_ARRAY(a, const char *, json_array_size(v) + 1);
+    const json_t *name;
+    size_t i;
+
+    if (!json_is_array(v))
+        return false;
+    json_array_foreach(v, i, name)
+        if (!read_text(name, a, &names[i]))
+            return false;
+    *ret = (struct names){names, (uint32_t)json_array_size(v)};
+    return true;
+}
+
+static enum status shown_read(json_t *body, struct arena *a,
+                              struct command_shown *ret, struct err *err)
+{
+    const char *key;
+    json_t *v;
+
+    *ret = (struct command_shown){.config = "", .head = "", .journal = ""};
+    if (!json_is_object(body))
+        return err_set(err, ST_INVALID, "body: must be an object");
+    json_object_foreach(body, key, v) {
+        bool good = strcmp(key, "config") == 0 ? read_text(v, a, &ret->config)
+                    : strcmp(key, "head") == 0 ? read_text(v, a, &ret->head)
+                    : strcmp(key, "journal") == 0
+                        ? read_text(v, a, &ret->journal)
+                    : strcmp(key, "machines") == 0
+                        ? read_names(v, a, &ret->machines)
+                    : strcmp(key, "providers") == 0
+                        ? read_names(v, a, &ret->providers)
+                        : false;
+
+        if (!good)
+            return err_set(err, ST_INVALID,
+                           "body: %.40s: allowed are config, head and journal, "
+                           "which are texts, and machines and providers, which "
+                           "are lists of names",
+                           key);
+    }
+    return ST_OK;
+}
+
+/* Of all that is held; a body says what of it was seen. */
+static void held_send(struct exchange *ex, enum command_kind kind,
+                      route_fn *answer)
+{
+    struct pending *p = pending_new(ex->server->pending, kind);
+    struct command_shown *shown;
+    json_t *body = NULL;
+    struct err err;
+    enum status s = ST_OK;
+
+    if (ex->body.n && !exchange_charge_tree(ex)) {
+        pending_unref(p);
+        return;
+    }
+    if (ex->body.n) {
+        shown = ARENA_NEW(&p->cmd.arena, struct command_shown);
+        s = codec_parse(ex->body.s, ex->body.n, &body, &err);
+        if (s != ST_OK)
+            err_prefix(&err, "body");
+        else
+            s = shown_read(body, &p->cmd.arena, shown, &err);
+        json_decref(body);
+        p->cmd.shown = shown;
+    }
+    if (s == ST_OK) {
+        control_send(ex, p, answer);
+        return;
+    }
+    pending_unref(p);
+    exchange_err(ex, &err);
+}
 
 static void count_answer(struct exchange *ex, const char *text)
 {
@@ -33,8 +122,7 @@ static void apply_answer(struct exchange *ex)
 
 void post_apply(struct exchange *ex)
 {
-    control_send(ex, pending_new(ex->server->pending, COMMAND_APPLY),
-                 apply_answer);
+    held_send(ex, COMMAND_APPLY, apply_answer);
 }
 
 /* ---- ends */
@@ -55,8 +143,7 @@ static void release_answer(struct exchange *ex)
 
 void post_release(struct exchange *ex)
 {
-    control_send(ex, pending_new(ex->server->pending, COMMAND_RELEASE),
-                 release_answer);
+    held_send(ex, COMMAND_RELEASE, release_answer);
 }
 
 /* ---- machines */
@@ -110,8 +197,7 @@ void adopt_node(struct exchange *ex)
 
 void post_adopt(struct exchange *ex)
 {
-    control_send(ex, pending_new(ex->server->pending, COMMAND_ADOPT),
-                 adopt_answer);
+    held_send(ex, COMMAND_ADOPT, adopt_answer);
 }
 
 static void forget_answer(struct exchange *ex)

@@ -452,18 +452,40 @@ static void write_lists(struct out *o, const struct status_page *p)
     out_close(o);
 }
 
-/* What a held configuration would end. */
-static void write_held_ends(struct out *o, struct view *v)
+/* Names with a blank between. */
+static void write_names(struct out *o, const char *key, struct view *v,
+                        const char *at)
 {
-    const char *at = v->page->config_ends ? v->page->config_ends : "";
-
-    out_array(o, "ends");
-    while (*at) {
+    out_array(o, key);
+    while (at && *at) {
         size_t n = strcspn(at, " ");
 
         out_str(o, NULL, arena_strndup(&v->arena, at, n));
         at += n + (at[n] == ' ');
     }
+    out_close(o);
+}
+
+/* What a person may let go: he shows that he has seen it by sending it back. */
+static void write_held(struct out *o, struct view *v)
+{
+    const struct status_page *p = v->page;
+
+    out_object(o, "held");
+    out_str(o, "config", p->config_digest);
+    out_str(o, "head", p->another_head);
+    out_str(o, "journal", p->copied);
+    write_names(o, "ends", v, p->held_ends);
+    out_array(o, "places");
+    for (uint32_t i = 0; i < p->n_providers; i++)
+        if (p->providers[i].elsewhere)
+            out_str(o, NULL, p->providers[i].name);
+    out_close(o);
+    out_array(o, "lists");
+    for (uint32_t i = 0; i < p->n_providers; i++)
+        if (p->providers[i].list_short)
+            out_str(o, NULL, p->providers[i].name);
+    out_close(o);
     out_close(o);
 }
 
@@ -501,8 +523,9 @@ void status_write(struct out *o, struct view *v)
     out_time(o, "loaded_at", p->config_loaded_ms);
     out_str(o, "problem", p->config_problem);
     out_bool(o, "held", p->config_held);
-    write_held_ends(o, v);
+    write_names(o, "ends", v, p->config_ends);
     out_close(o);
+    write_held(o, v);
     out_object(o, "journal");
     out_bool(o, "ok", p->journal_ok);
     out_close(o);

@@ -9,11 +9,12 @@
 #include "client.h"
 #include "look/text.h"
 
-/* One POST, its text printed. */
-static int say(struct client *c, const char *path)
+/* One POST, its text printed.  shown: what the user has seen, and no more is meant;
+ * NULL: whatever there is. */
+static int say(struct client *c, const char *path, const json_t *shown)
 {
     json_t *reply;
-    int rc = client_call(c, "POST", path, NULL, &reply);
+    int rc = client_call(c, "POST", path, shown, &reply);
 
     if (rc != EXIT_OK)
         return rc;
@@ -33,8 +34,10 @@ static int say_each(struct client *c, const struct cli_list *nodes,
     int worst = EXIT_OK;
 
     for (uint32_t i = 0; i < nodes->n; i++) {
-        int rc = say(c, arena_printf(&a, "/v1/nodes/%s/%s",
-                                     text_encode(&a, nodes->v[i]), what));
+        int rc = say(c,
+                     arena_printf(&a, "/v1/nodes/%s/%s",
+                                  text_encode(&a, nodes->v[i]), what),
+                     NULL);
 
         worst = worst == EXIT_OK ? rc : worst;
     }
@@ -54,7 +57,7 @@ static int say_once(const char *path)
 
     if (!client_open(&c))
         return EXIT_USAGE;
-    rc = say(&c, path);
+    rc = say(&c, path, NULL);
     client_done(&c);
     return rc;
 }
@@ -97,13 +100,17 @@ static bool is_asked_for(const json_t *node)
     return asked && *text_of(node, "launched_by");
 }
 
-static size_t held_print(const json_t *nodes)
+/* Each that is asked for is put into names. */
+static size_t held_print(const json_t *nodes, json_t *names)
 {
     const json_t *n;
     size_t i, held = 0;
 
     json_array_foreach(json_object_get(nodes, "nodes"), i, n) {
-        if (!is_asked_for(n) || held++ >= LISTED_MAX)
+        if (!is_asked_for(n))
+            continue;
+        json_array_append(names, json_object_get(n, "id"));
+        if (held++ >= LISTED_MAX)
             continue;
         printf(
             "  %s %s %s, launched by %s%s%s\n", text_of(n, "id"),
@@ -147,7 +154,8 @@ static bool is_agreed(const char *question)
     return fgets(line, sizeof line, stdin) && (*line == 'y' || *line == 'Y');
 }
 
-static int adopt_ask(struct client *c)
+/* Into *shown what he was asked about. */
+static int adopt_ask(struct client *c, json_t **shown)
 {
     json_t *nodes = NULL, *status = NULL;
     int rc = client_call(c, "GET", "/v1/nodes", NULL, &nodes);
@@ -160,7 +168,10 @@ static int adopt_ask(struct client *c)
         copied = !args.nodes.n && stops_print(status, "journal_copied");
         stops_print(status, "machines_held");
         stops_print(status, "machines_unjoined");
-        held = held_print(nodes);
+        *shown = json_pack(
+            "{s:[], s:O?}", "machines", "journal",
+            json_object_get(json_object_get(status, "held"), "journal"));
+        held = held_print(nodes, json_object_get(*shown, "machines"));
         /* Nothing: the daemon says so. */
         if (copied &&
             !is_agreed("The other daemon of this journal is stopped?"))
@@ -177,16 +188,18 @@ static int adopt_ask(struct client *c)
 static int adopt_run(void)
 {
     struct client c;
+    json_t *shown = NULL;
     int rc;
 
     if (args.all && args.nodes.n)
         return cli_usage(&cli_adopt, "--all, or some nodes");
     if (!client_open(&c))
         return EXIT_USAGE;
-    rc = args.yes ? EXIT_OK : adopt_ask(&c);
+    rc = args.yes ? EXIT_OK : adopt_ask(&c, &shown);
     if (rc == EXIT_OK)
         rc = args.nodes.n ? say_each(&c, &args.nodes, "adopt")
-                          : say(&c, "/v1/adopt");
+                          : say(&c, "/v1/adopt", shown);
+    json_decref(shown);
     client_done(&c);
     return rc;
 }
@@ -221,18 +234,6 @@ static bool is_in(const json_t *names, const char *name)
     return false;
 }
 
-/* That a brake holds, or a price that rose. */
-static bool is_held_end(const json_t *node)
-{
-    const json_t *why = json_object_get(node, "why");
-    const char *reason = text_of(why, "reason");
-
-    return strcmp(text_of(node, "state"), "ready") == 0 &&
-           (strcmp(text_of(why, "action"), "end") == 0 ||
-            strcmp(reason, "too_many_ends") == 0 ||
-            strcmp(reason, "price_rose") == 0);
-}
-
 static void end_print(const json_t *n, struct arena *a)
 {
     const json_t *first = json_array_get(json_object_get(n, "for"), 0);
@@ -244,7 +245,6 @@ static void end_print(const json_t *n, struct arena *a)
            first ? text_of(first, "owner") : "");
 }
 
-/* names NULL: those that are held as ends. */
 static size_t ends_print(const json_t *nodes, const json_t *names)
 {
     struct arena a = {0};
@@ -253,7 +253,7 @@ static size_t ends_print(const json_t *nodes, const json_t *names)
     size_t i, found = 0;
 
     json_array_foreach(json_object_get(nodes, "nodes"), i, n) {
-        if (names ? !is_in(names, text_of(n, "id")) : !is_held_end(n))
+        if (!is_in(names, text_of(n, "id")))
             continue;
         if (found++ < LISTED_MAX)
             end_print(n, &a);
@@ -268,34 +268,72 @@ static size_t ends_print(const json_t *nodes, const json_t *names)
     return found;
 }
 
-static bool config_print(const json_t *status, const json_t *nodes)
+/* Providers that wait as their machines are in another place. */
+static bool places_print(const json_t *status, const json_t *places)
+{
+    const json_t *p;
+    size_t i;
+
+    json_array_foreach(json_object_get(status, "providers"), i, p)
+        if (is_in(places, text_of(p, "name")))
+            printf("provider %s: %s\n", text_of(p, "name"),
+                   text_of(p, "problem"));
+    return json_array_size(places) > 0;
+}
+
+/* Of what is said yes to, as the daemon wants to have it back. */
+static json_t *config_shown(const json_t *status, const json_t *held)
+{
+    return json_pack(
+        "{s:O?, s:O?, s:O?, s:O?}", "config", json_object_get(held, "config"),
+        "head", json_object_get(held, "head"), "providers",
+        json_object_get(held, "places"), "machines",
+        json_object_get(json_object_get(status, "config"), "ends"));
+}
+
+static json_t *ends_shown(const json_t *status, const json_t *held)
+{
+    (void)status;
+    return json_pack("{s:O?, s:O?}", "machines", json_object_get(held, "ends"),
+                     "providers", json_object_get(held, "lists"));
+}
+
+static bool config_print(const json_t *status, const json_t *nodes,
+                         const json_t *held)
 {
     const json_t *config = json_object_get(status, "config");
-    bool held = flag_of(config, "held");
+    bool any = *text_of(held, "config") != '\0';
 
-    if (held) {
+    if (any) {
         printf("%s is held:\n", text_of(config, "path"));
         clauses_print(text_of(config, "problem"));
         ends_print(nodes, json_object_get(config, "ends"));
     }
-    return stops_print(status, "another_head") || held;
+    any = places_print(status, json_object_get(held, "places")) || any;
+    return stops_print(status, "another_head") || any;
 }
 
-static bool held_ends_print(const json_t *status, const json_t *nodes)
+static bool held_ends_print(const json_t *status, const json_t *nodes,
+                            const json_t *held)
 {
     bool any = stops_print(status, "ends_held");
 
     any = stops_print(status, "over_budget") || any;
     if (any)
-        ends_print(nodes, NULL);
+        ends_print(nodes, json_object_get(held, "ends"));
     return stops_print(status, "list_short") || any;
 }
 
-static int approve(const char *what,
-                   bool (*show)(const json_t *status, const json_t *nodes),
-                   const char *question, const char *path)
+/* What is asked about, how it is shown, and where the word goes. */
+struct approval {
+    const char *what, *question, *path;
+    bool (*show)(const json_t *status, const json_t *nodes, const json_t *held);
+    json_t *(*shown)(const json_t *status, const json_t *held);
+};
+
+static int approve(const struct approval *a)
 {
-    json_t *status = NULL, *nodes = NULL;
+    json_t *status = NULL, *nodes = NULL, *shown = NULL, *held;
     struct client c;
     int rc;
 
@@ -304,14 +342,18 @@ static int approve(const char *what,
     rc = client_call(&c, "GET", "/v1/status", NULL, &status);
     if (rc == EXIT_OK)
         rc = client_call(&c, "GET", "/v1/nodes", NULL, &nodes);
-    if (rc == EXIT_OK && !c.json && !show(status, nodes)) {
-        printf("no %s held\n", what);
+    held = json_object_get(status, "held");
+    if (rc == EXIT_OK && !c.json && !a->show(status, nodes, held)) {
+        printf("no %s held\n", a->what);
         rc = EXIT_NO;
     }
-    if (rc == EXIT_OK && !args.yes && !is_agreed(question))
+    if (rc == EXIT_OK && !args.yes && !is_agreed(a->question))
         rc = EXIT_NO;
-    if (rc == EXIT_OK)
-        rc = say(&c, path);
+    if (rc == EXIT_OK) {
+        shown = a->shown(status, held);
+        rc = say(&c, a->path, shown);
+    }
+    json_decref(shown);
     json_decref(status);
     json_decref(nodes);
     client_done(&c);
@@ -320,13 +362,15 @@ static int approve(const char *what,
 
 static int approve_config_run(void)
 {
-    return approve("configuration is", config_print,
-                   "It is taken over, and they are ended?", "/v1/apply");
+    return approve(&(struct approval){"configuration is",
+                                      "It is taken over, and they are ended?",
+                                      "/v1/apply", config_print, config_shown});
 }
 
 static int approve_ends_run(void)
 {
-    return approve("ends are", held_ends_print, "They go on?", "/v1/release");
+    return approve(&(struct approval){"ends are", "They go on?", "/v1/release",
+                                      held_ends_print, ends_shown});
 }
 
 static const struct cli_option approve_options[] = {

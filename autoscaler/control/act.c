@@ -305,7 +305,10 @@ static void node_act(const struct acting *d, struct machine *m,
         m->awaits_ms = a->env->now_ms;
     if (p->until_ms)
         env_wake_wall(a->env, p->until_ms + 1);
-    a->ends->risen += p->why == REASON_KEEP_PRICE;
+    if (p->why == REASON_KEEP_PRICE) {
+        a->ends->risen++;
+        m->end_held = END_HELD_PRICE;
+    }
     if (p->action == NODE_END) {
         machine_end(a->ends, m, p->why);
     } else if (p->action == NODE_UNDRAIN) {

@@ -34,6 +34,14 @@ struct command_mark {
     int64_t hold_until_ms;
 };
 
+/* What a person has seen of what is held: his word is of that, and of no more. */
+struct command_shown {
+    const char *config;  /* digest of the file; "" here and below: none */
+    const char *head;    /* its session */
+    const char *journal; /* of the other daemon: its launch */
+    struct names machines, providers;
+};
+
 enum { COMMAND_MAIL = 3 }; /* mail.kind; control's MAIL_COMMAND */
 
 struct command {
@@ -47,7 +55,9 @@ struct command {
     int64_t expires_ms;        /* PUT: wall, 0 never */
     const char *machine; /* PROTECT, CORDON, DRAIN, ADOPT, FORGET: our id */
     bool on;             /* PROTECT, CORDON, DRAIN */
-    const char *by;      /* who asks, for events; "" or NULL: not known */
+    const struct command_shown *shown; /* APPLY, ADOPT, RELEASE: in the arena;
+                                        * NULL: whatever is held */
+    const char *by; /* who asks, for events; "" or NULL: not known */
     /* PUT, DROP: may who asks change what stands in this queue ("": in none)?
      * NULL: he may.  On the control thread. */
     bool (*may_queue)(const struct command *c, const char *queue);
@@ -60,6 +70,7 @@ struct command {
     struct command_mark mark; /* PROTECT, CORDON, DRAIN */
     /* answer */
     uint32_t count; /* ADOPT, FORGET, RELEASE: machines */
+    bool another;   /* what is held is not what was shown: nothing was done */
     enum status status;
     struct err err;
     struct status_page *seen; /* the first status whose plan has taken it

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "../base/alloc.h"
+#include "held/held.h"
 #include "ours.h"
-#include "prices/agreed.h"
 
 _Static_assert((int)MAIL_COMMAND == (int)COMMAND_MAIL, "the API posts it");
 
@@ -135,106 +135,6 @@ static void unmark(struct env *env, struct ledger *l, const struct command *cmd)
          asker(cmd));
 }
 
-/* The first provider that is not where its machines are; NULL: none. */
-static const struct provider_state *elsewhere_first(const struct providers *p)
-{
-    for (uint32_t i = 0; i < p->all.n; i++)
-        if (p->all.v[i]->elsewhere)
-            return p->all.v[i];
-    return NULL;
-}
-
-/* A held configuration, or a provider that is elsewhere at the start. */
-static void apply(struct commands *c, struct command *cmd)
-{
-    bool elsewhere = elsewhere_first(c->providers);
-    const struct provider_state *still;
-
-    if (elsewhere)
-        providers_check_places(c->providers, true);
-    still = elsewhere_first(c->providers);
-    if (still)
-        cmd->status = err_set(&cmd->err, ST_INVALID, "%s", still->problem);
-    if (elsewhere || c->conf->held || c->conf->in_force)
-        emit(c->env, "config.approved", c->conf->path, "", "by %s", asker(cmd));
-    cmd->reads = c->conf->held;
-    if (c->conf->held)
-        configuration_approve(c->conf);
-    else if (c->conf->in_force)
-        ends_approve(c->ends);
-    else if (sources_another(c->sources))
-        sources_approve(c->sources, asker(cmd));
-    else if (!elsewhere)
-        cmd->status = err_set(&cmd->err, ST_NOT_FOUND,
-                              "no configuration is held, and no head");
-}
-
-static void adopt(struct commands *c, struct command *cmd)
-{
-    for (uint32_t i = 0; i < c->ledger->fleet.n; i++) {
-        struct machine *m = c->ledger->fleet.v[i];
-
-        if (!(machine_held(m) || (machine_stranger(m) && !m->ready_ms)) ||
-            (*cmd->machine && strcmp(m->id, cmd->machine) != 0))
-            continue;
-        m->adopted = ADOPTED_BY_PERSON;
-        m->needed_ms = c->env->now_ms;
-        agreed_now(c->ledger, m, c->conf->now);
-        fleet_touch(&c->ledger->fleet, m);
-        emit(c->env, "node.adopted", m->id, "", "%s: by %s", m->type,
-             asker(cmd));
-        cmd->count++;
-    }
-    if (!*cmd->machine && !ours_alone(c->ledger)) {
-        emit(c->env, "journal.alone", c->ledger->path, "", "by %s", asker(cmd));
-        return;
-    }
-    if (!cmd->count)
-        cmd->status = err_set(
-            &cmd->err, ST_NOT_FOUND, "%s%s",
-            *cmd->machine ? "this node is not held: " : "no machine is held",
-            cmd->machine);
-}
-
-static void forget(struct commands *c, struct command *cmd)
-{
-    struct machine *m = fleet_by_id(&c->ledger->fleet, cmd->machine);
-
-    if (!m || m->state == STATE_GONE) {
-        cmd->status = err_set(&cmd->err, ST_NOT_FOUND, "no node \"%s\"",
-                              cmd->machine);
-        return;
-    }
-    emit(c->env, "node.forgotten", m->id, "",
-         "%s %s: by %s; the machine itself is left alone", m->type, m->cloud_id,
-         asker(cmd));
-    machine_to(c->ledger, m, STATE_GONE);
-    cmd->count = 1;
-}
-
-static void release(struct commands *c, struct command *cmd)
-{
-    bool any = false;
-
-    for (uint32_t i = 0; i < c->providers->all.n; i++) {
-        struct provider_state *s = c->providers->all.v[i];
-
-        if (!s->short_since_ms)
-            continue;
-        s->short_believed = any = true;
-        s->list_due_ms = 0;
-    }
-    if (c->ends->shut || c->ends->risen) {
-        any = true;
-        cmd->count = c->ends->held + c->ends->risen;
-        for (uint32_t i = 0; i < c->ledger->fleet.n; i++)
-            agreed_now(c->ledger, c->ledger->fleet.v[i], c->conf->now);
-        ends_release(c->ends, asker(cmd));
-    }
-    if (!any)
-        cmd->status = err_set(&cmd->err, ST_NOT_FOUND, "nothing is held");
-}
-
 static void append(struct commands *c, struct command *cmd)
 {
     struct mail **last = (struct mail **)&c->waiting;
@@ -263,7 +163,7 @@ void commands_fold(struct commands *c, struct mail *mail)
 
     cmd->status = ST_OK;
     cmd->seen = NULL;
-    cmd->changed = cmd->reads = false;
+    cmd->changed = cmd->reads = cmd->another = false;
     cmd->before = NULL;
     cmd->batch = c->ledger->batch;
     switch (cmd->kind) {
@@ -277,10 +177,10 @@ void commands_fold(struct commands *c, struct mail *mail)
         configuration_ask(c->conf);
         cmd->reads = true;
         break;
-    case COMMAND_APPLY: apply(c, cmd); break;
-    case COMMAND_ADOPT: adopt(c, cmd); break;
-    case COMMAND_FORGET: forget(c, cmd); break;
-    case COMMAND_RELEASE: release(c, cmd); break;
+    case COMMAND_APPLY:
+    case COMMAND_ADOPT:
+    case COMMAND_FORGET:
+    case COMMAND_RELEASE: held_command(c, cmd); break;
     }
     append(c, cmd);
 }
@@ -342,9 +242,10 @@ static enum status journal_refuses(const struct commands *c,
                          "undo it; try again");
 }
 
-static enum status outcome(const struct commands *c, const struct command *cmd,
+static enum status outcome(const struct commands *c, struct command *cmd,
                            bool planned, struct err *err)
 {
+    cmd->another = cmd->reads && c->conf->another;
     if (cmd->reads && *c->conf->problem)
         return err_set(err, ST_INVALID, "%s", c->conf->problem);
     if (!c->ledger->journal_ok)

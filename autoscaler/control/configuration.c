@@ -3,12 +3,14 @@
  */
 #include "configuration.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../base/alloc.h"
 #include "../base/clock.h"
 #include "../base/exposed.h"
+#include "../base/hash.h"
 #include "../cloud/secrets.h"
 
 enum { SOURCE_MS = 5000, SOURCE_TIMEOUT_MS = 20000, FAILURES_EMITTED = 3 };
@@ -163,11 +165,12 @@ void configuration_hold_ends(struct configuration *c, const char *why,
 
 void configuration_ends_over(struct configuration *c)
 {
-    if (c->held) { /* else a later file was refused */
-        free(c->problem);
+    if (c->held && c->held_digest == c->now->digest) {
+        free(c->problem); /* else it is of a later file, which waits still */
         c->problem = mem_strdup("");
+        c->held = false;
     }
-    c->held = c->in_force = false;
+    c->in_force = false;
     emit(c->env, "config.approved", c->path, "",
          "it wants no machine's end any more that nobody agreed to");
 }
@@ -183,9 +186,49 @@ bool configuration_approved(const struct configuration *c,
     return c->approved && c->held_digest == conf->digest;
 }
 
-void configuration_approve(struct configuration *c)
+void configuration_approve(struct configuration *c, bool shown)
 {
     c->approved = c->asked = c->wanted = true;
+    c->shown = shown;
+    c->another = false;
+}
+
+void configuration_digest(const struct configuration *c,
+                          char ret[CONFIGURATION_DIGEST])
+{
+    *ret = '\0';
+    if (c->held || c->in_force)
+        snprintf(
+            ret, CONFIGURATION_DIGEST, "%016llx",
+            (unsigned long long)(c->held ? c->held_digest : c->now->digest));
+}
+
+bool configuration_ends_shown(const struct configuration *c, const char *names)
+{
+    struct arena a = {0};
+    struct hash shown;
+    bool all = true;
+
+    hash_init(&shown, &a, 0);
+    for (const char *at = c->held_ends ? c->held_ends : ""; *at;) {
+        size_t n = strcspn(at, " ");
+
+        hash_add(&shown, hash_bytes(HASH_SEED, at, n), (void *)at);
+        at += n + (at[n] == ' ');
+    }
+    while (*names && all) {
+        size_t n = strcspn(names, " ");
+        const char *at;
+
+        all = false;
+        for (uint32_t i = 0;
+             !all &&
+             (at = hash_next(&shown, hash_bytes(HASH_SEED, names, n), &i));)
+            all = strncmp(at, names, n) == 0 && strcspn(at, " ") == n;
+        names += n + (names[n] == ' ');
+    }
+    arena_done(&a);
+    return all;
 }
 
 void configuration_replace(struct configuration *c, struct config *conf)
@@ -196,7 +239,7 @@ void configuration_replace(struct configuration *c, struct config *conf)
     c->generation++;
     free(c->problem);
     c->problem = mem_strdup("");
-    c->held = c->approved = c->asked = c->in_force = false;
+    c->held = c->approved = c->asked = c->in_force = c->another = false;
     atomic_fetch_add(&c->env->metrics.reloads, 1);
     emit(c->env, "config.loaded", c->path, "", "generation %u, %u node types",
          c->generation, conf->n_types);

@@ -25,7 +25,9 @@ struct configuration {
     bool in_force;        /* held since a start: all but what it ends is */
     uint64_t held_digest; /* of its text */
     char *held_ends; /* the machines that it would end, a blank between; heap */
-    bool approved;   /* and did, of that text */
+    bool approved;   /* and did, of that text, */
+    bool shown;      /* ... and of these ends alone */
+    bool another;    /* what was approved is not what was read then */
     bool wanted;     /* somebody asked for a reload */
     bool asked;      /* a person did: `davit reload`, `davit apply` */
     int64_t settled_ms;     /* mono: a changed file settles first; 0 */
@@ -68,8 +70,15 @@ void configuration_ends_over(struct configuration *c);
 /* A person has agreed to what it ends; a later file is refused still. */
 void configuration_ends_approved(struct configuration *c);
 /* It is read again and, if it is what was held, taken over whatever it would
- * end. */
-void configuration_approve(struct configuration *c);
+ * end; shown: what it was said to end, and no other machine. */
+void configuration_approve(struct configuration *c, bool shown);
+enum { CONFIGURATION_DIGEST = 17 };
+/* Of the text that is held, for people and programs; "": none is. */
+void configuration_digest(const struct configuration *c,
+                          char ret[CONFIGURATION_DIGEST]);
+/* Is each of these names, with a blank between, one of those that it was said to
+ * end? */
+bool configuration_ends_shown(const struct configuration *c, const char *names);
 /* Is that it? */
 bool configuration_approved(const struct configuration *c,
                             const struct config *conf);

@@ -119,20 +119,24 @@ static bool is_the_files(enum reason why)
 }
 
 /* What a file wants that is held waits for `davit apply`, and for nothing else. */
-static bool brake_lets(struct ends *e, enum reason why)
+static bool brake_lets(struct ends *e, struct machine *m, enum reason why)
 {
     uint32_t recent = recent_count(e);
 
     if (e->conf->in_force && is_the_files(why)) {
         e->by_file++;
+        m->end_held = END_HELD_FILE;
         return false;
     }
+    if (m->end_agreed)
+        return true;
     if (e->allowed) {
         e->allowed--;
         return true;
     }
     if (e->shut || recent >= most_of(e, e->conf->now, recent)) {
         e->held++;
+        m->end_held = END_HELD_BRAKE;
         return false;
     }
     recent_add(e);
@@ -194,7 +198,7 @@ bool machine_end(struct ends *e, struct machine *m, enum reason why)
         return true;
     }
     if (s != STANDING_PLANNED && !is_confirmed(e, m, why) &&
-        !brake_lets(e, why))
+        !brake_lets(e, m, why))
         return false;
     m->why = why;
     if (s == STANDING_PLANNED) {
@@ -350,9 +354,22 @@ static void file_look(struct ends *e, const struct problem *now,
     arena_done(&a);
 }
 
+/* The ten minutes of a person's word are over. */
+static void agreed_over(struct ends *e)
+{
+    if (e->env->now_ms - e->allowed_ms < WINDOW_MS)
+        return;
+    for (uint32_t i = 0; e->agreed && i < e->ledger->fleet.n; i++)
+        e->ledger->fleet.v[i]->end_agreed = false;
+    e->allowed = 0;
+    e->agreed = false;
+}
+
 void ends_begin(struct ends *e, const struct problem *now,
                 const struct plan *plan)
 {
+    for (uint32_t i = 0; i < e->ledger->fleet.n; i++)
+        e->ledger->fleet.v[i]->end_held = END_HELD_NOT;
     e->held_last = e->held;
     e->by_file_last = e->by_file;
     e->held = e->risen = e->by_file = 0;
@@ -390,28 +407,34 @@ void ends_finish(struct ends *e)
         e->shut = false;
     }
     risen_tell(e);
-    if (e->env->now_ms - e->allowed_ms >= WINDOW_MS)
-        e->allowed = 0;
+    agreed_over(e);
     if (e->unwritten)
         recent_write(e);
 }
 
-void ends_approve(struct ends *e)
+void ends_agree(struct ends *e, struct machine *m)
+{
+    m->end_agreed = e->agreed = true;
+    e->allowed_ms = e->env->now_ms;
+}
+
+void ends_approve(struct ends *e, bool named)
 {
     uint32_t n = e->by_file > e->by_file_last ? e->by_file : e->by_file_last;
 
     configuration_ends_approved(e->conf);
     ledger_file_is(e->ledger, e->conf->now->digest);
-    if (n > 0)
+    if (n > 0 && !named)
         ends_allow(e, n);
 }
 
-void ends_release(struct ends *e, const char *by)
+void ends_release(struct ends *e, const char *by, bool named)
 {
     uint32_t held = (e->held > e->held_last ? e->held : e->held_last) +
                     e->risen;
 
-    ends_allow(e, held);
+    if (!named)
+        ends_allow(e, held);
     e->shut = e->rose = false;
     emit(e->env, "ends.released", e->conf->now->cluster, "",
          "%u ends go on, by %s", held, by);

@@ -41,6 +41,7 @@ struct ends {
     bool unwritten;                 /* it is not, as it is now */
     uint32_t allowed;               /* a person let so many go on, */
     int64_t allowed_ms;             /* wall: then */
+    bool agreed;                    /* or to these (machine.end_agreed), then */
     uint32_t held;                  /* in this step: wanted, and not allowed */
     uint32_t held_last;             /* in the step before */
     uint32_t by_file, by_file_last; /* likewise: of a file that is held */
@@ -86,11 +87,13 @@ void ends_finish(struct ends *e);
 uint32_t ends_most(const struct ends *e, const struct config *conf);
 /* So many of the next that are not confirmed go all the same. */
 void ends_allow(struct ends *e, uint32_t n);
+/* A person has seen that this one would be ended, and says so be it. */
+void ends_agree(struct ends *e, struct machine *m);
 /* A person says: what the file in force wants to be ended may go, whatever was saved
- * since, and could not be read. */
-void ends_approve(struct ends *e);
+ * since, and could not be read.  named: those that he agreed to, and no other. */
+void ends_approve(struct ends *e, bool named);
 /* A person says: those that the brake holds may go, also those that a price that rose
- * would have ended. */
-void ends_release(struct ends *e, const char *by);
+ * would have ended; named as above. */
+void ends_release(struct ends *e, const char *by, bool named);
 
 #endif

@@ -81,6 +81,8 @@ static void providers_show(const struct providers *from, struct status_page *p)
             .version = arena_strdup(a, info.version),
             .ready = provider_is_read(s),
             .problem = arena_strdup(a, s->problem),
+            .elsewhere = s->elsewhere,
+            .list_short = s->short_since_ms > 0,
             .listed_ms = s->listed_ms,
             .machines = s->machines,
         };
@@ -175,6 +177,43 @@ static void unread_show(const struct known *k, struct status_page *p)
     }
 }
 
+/* The machines whose end is held, a blank between. */
+static const char *ends_held(const struct known *k, bool by_file,
+                             struct status_page *p)
+{
+    const struct fleet *f = &k->ledger->fleet;
+    const char *text;
+    struct buf b;
+
+    buf_init(&b, 16 << 20);
+    for (uint32_t i = 0; i < f->n; i++)
+        if (f->v[i]->end_held &&
+            (f->v[i]->end_held == END_HELD_FILE) == by_file)
+            buf_printf(&b, "%s%s", b.n ? " " : "", f->v[i]->id);
+    text = arena_strdup(&p->arena, b.n ? b.s : "");
+    buf_done(&b);
+    return text;
+}
+
+/* What a person may let go, as he is to see it first. */
+static void held_show(const struct known *k, struct status_page *p)
+{
+    const struct configuration *c = k->conf;
+    const struct ours *o = &k->ledger->ours;
+    const char *head = sources_another(k->sources);
+    char digest[CONFIGURATION_DIGEST];
+
+    configuration_digest(c, digest);
+    p->config_held = c->held;
+    p->config_digest = arena_strdup(&p->arena, digest);
+    p->config_ends = c->held && c->held_ends
+                         ? arena_strdup(&p->arena, c->held_ends)
+                         : ends_held(k, true, p);
+    p->held_ends = ends_held(k, false, p);
+    p->another_head = arena_strdup(&p->arena, head ? head : "");
+    p->copied = arena_strdup(&p->arena, *o->elder ? o->elder : o->younger);
+}
+
 void publish(const struct known *k, struct status_board *board,
              struct status_page *p)
 {
@@ -187,12 +226,9 @@ void publish(const struct known *k, struct status_board *board,
     left_show(k->sources, p);
     backoffs_show(k->ledger, p);
     failures_show(k->ledger, p);
-    p->config_held = k->conf->held;
+    held_show(k, p);
     p->config_path = k->conf->now->path;
     p->config_problem = arena_strdup(&p->arena, k->conf->problem);
-    p->config_ends = arena_strdup(&p->arena, k->conf->held && k->conf->held_ends
-                                                 ? k->conf->held_ends
-                                                 : "");
     p->config_loaded_ms = k->conf->loaded_ms;
     p->journal_ok = k->ledger->journal_ok && k->ledger->copy_ok;
     p->journal_problem = k->ledger->journal_ok

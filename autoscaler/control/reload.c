@@ -3,6 +3,7 @@
  */
 #include "reload.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "../base/clock.h"
@@ -166,6 +167,27 @@ static void unanswered_compare(const struct reloading *r,
     }
 }
 
+/* A person agreed to what it would have ended when he looked. */
+static const char *unseen(const struct reloading *r, struct config *conf,
+                          struct buf *ret, struct arena *a)
+{
+    struct ends_by_file ends;
+    struct err err;
+
+    if (ends_of(r, conf, a, &ends, &err) != ST_OK)
+        buf_printf(ret, "what it would end is not known (%s); ", err.text);
+    else if (!configuration_ends_shown(r->conf, ends.names))
+        buf_printf(
+            ret,
+            "it is the file that was shown, and its first plan is another "
+            "one since: it %s; ",
+            ends_by_file_text(&ends, a));
+    r->conf->another = ret->n > 0;
+    if (ret->n)
+        buf_str(ret, "nothing was done: look again, `davit approve config`");
+    return ends.names;
+}
+
 /* "" when it may be taken over without a person's word; and the machines that it would
  * end. */
 static const char *difference(const struct reloading *r, struct config *conf,
@@ -178,8 +200,10 @@ static const char *difference(const struct reloading *r, struct config *conf,
     if (r->ends->env->shadow)
         return "";
     unanswered_compare(r, set, ret);
-    if (ret->n || configuration_approved(r->conf, conf))
+    if (ret->n || (configuration_approved(r->conf, conf) && !r->conf->shown))
         return "";
+    if (configuration_approved(r->conf, conf))
+        return unseen(r, conf, ret, a);
     places_compare(r, conf, set, ret);
     if (ends_of(r, conf, a, &ends, &err) != ST_OK)
         buf_printf(ret, "what it would end is not known (%s); ", err.text);
@@ -187,8 +211,10 @@ static const char *difference(const struct reloading *r, struct config *conf,
         buf_printf(ret, "its first plan %s; ", ends_by_file_text(&ends, a));
     if (ret->n)
         changes_write(r->conf->now, conf, ret);
-    if (ret->n && r->conf->approved && !configuration_approved(r->conf, conf))
-        buf_str(ret, "it is another file than the one that was held; ");
+    r->conf->another = ret->n && r->conf->approved;
+    if (r->conf->another)
+        buf_str(ret,
+                "it is another file than the one that was held: look again; ");
     if (ret->n)
         buf_str(ret, "`davit apply` takes it over, the old file drops it");
     return ends.names;
@@ -205,17 +231,39 @@ static enum forgetting forgets(const struct configuration *c,
     return conf->digest == c->now->digest ? FORGETS_NOTHING : FORGETS_CALLS;
 }
 
+/* Those that were shown; or, where nobody says what was, as many. */
+static void ends_go(const struct reloading *r, const struct ends_by_file *ends,
+                    bool shown)
+{
+    struct ledger *l = r->providers->ledger;
+    char id[sizeof((struct machine *)0)->id];
+    const char *at = ends->names;
+
+    if (!shown && ends->n > 0) /* else what a person has let go stays so */
+        ends_allow(r->ends, ends->n);
+    while (shown && at && *at) {
+        size_t n = strcspn(at, " ");
+        struct machine *m;
+
+        snprintf(id, sizeof id, "%.*s", (int)n, at);
+        m = fleet_by_id(&l->fleet, id);
+        if (m)
+            ends_agree(r->ends, m);
+        at += n + (at[n] == ' ');
+    }
+}
+
 static void take_over(const struct reloading *r, struct config *conf,
                       struct provider_set *set)
 {
     bool approved = configuration_approved(r->conf, conf);
+    bool shown = approved && r->conf->shown;
     struct ends_by_file ends = {0};
     struct arena a = {0};
     struct err err;
 
     if (approved && ends_of(r, conf, &a, &ends, &err) != ST_OK)
         log_error("what the configuration ends is not known: %s", err.text);
-    arena_done(&a);
     providers_replace(r->providers, set, forgets(r->conf, conf));
     /* Retired plug-ins copied what they need at open(): see provider.h. */
     configuration_replace(r->conf, conf);
@@ -225,8 +273,8 @@ static void take_over(const struct reloading *r, struct config *conf,
     prices_settle(r->providers);
     agreed_file(r->providers->ledger, conf);
     ledger_file_is(r->providers->ledger, conf->digest);
-    if (ends.n > 0) /* else what a person has let go stays so */
-        ends_allow(r->ends, ends.n);
+    ends_go(r, &ends, shown);
+    arena_done(&a);
 }
 
 void reload_if_due(const struct reloading *r)
@@ -240,6 +288,7 @@ void reload_if_due(const struct reloading *r)
 
     if (!configuration_due(c))
         return;
+    c->another = false;
     buf_init(&errors, ERRORS_MAX);
     if (configuration_read(c, &conf, &errors) != ST_OK) {
         configuration_refuse(c, errors.s);

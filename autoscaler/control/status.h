@@ -28,6 +28,8 @@ struct status_provider {
     const char *name, *plugin, *version;
     bool ready;
     const char *problem; /* "" when ready */
+    bool elsewhere;      /* it waits: its machines are in another place */
+    bool list_short;     /* its list waits: too many are missing */
     int64_t listed_ms;   /* last good list, wall; 0 never */
     uint32_t machines;
     struct traffic_sum traffic; /* HTTP exchanges with its cloud */
@@ -114,7 +116,11 @@ struct status_page {
     uint32_t n_exposed;
     const char *config_path, *config_problem; /* a reload that was refused */
     bool config_held;                         /* it waits for `davit apply` */
-    const char *config_ends; /* machines that it would end, a blank between */
+    const char *config_ends;   /* machines that it would end, a blank between */
+    const char *config_digest; /* of what is held; "" */
+    const char *another_head;  /* its session; "" */
+    const char *copied; /* a launch of a daemon with a copy of this journal */
+    const char *held_ends; /* machines whose end is held, a blank between */
     int64_t config_loaded_ms;
     bool journal_ok;
     const char *journal_problem; /* why not, in the words of the disk; "" */

@@ -20,6 +20,14 @@
 
 /* Found in the cloud, not launched by this ledger?  And if so, whose is it
  * (control/ours.h)?  Kept by number in the journal. */
+/* What keeps an end from being asked for, in the last step. */
+enum end_held {
+    END_HELD_NOT,
+    END_HELD_BRAKE, /* limits.max_ends */
+    END_HELD_FILE,  /* a file that is held wants it */
+    END_HELD_PRICE  /* a price that rose */
+};
+
 enum adoption {
     ADOPTED_NOT,
     ADOPTED,             /* ours */
@@ -135,6 +143,8 @@ struct machine {
     uint64_t held_tick;     /* the remembered plan that knows it, and as what */
     uint64_t bought_for[4]; /* plain digests of shapes; 0: none */
     uint32_t held_node;
+    enum end_held end_held;
+    bool end_agreed; /* a person has seen that it would be ended, and agreed */
     uint64_t placed_hash; /* of what `previous` says; 0: not compared yet */
 };
 

@@ -1,9 +1,12 @@
 """What is held, and what a request would buy, is shown before anything is done: davit approve, davit request --dry-run."""
 import json
+import os
 import sqlite3
+import subprocess
 
+from lib import DAVIT, PATIENCE, simcloud
 from lib.daemon import Daemon
-from test_held import ask, many, started
+from test_held import ask, lose_journal, many, started
 from test_loop import faults
 
 
@@ -93,3 +96,130 @@ def test_a_dry_run_says_what_its_cloud_refused(tmp_path):
         d.until(lambda: d.events("offer.backoff"))
         shown = d.cli("request", "--owner", "other", "--dry-run", "GPU=1")
         assert "(STOCKOUT); the next try is at" in shown, shown
+
+
+# ---- what is done is what was shown
+
+def shown_of(d):
+    """What `davit approve config` sends back of what it shows."""
+    status = d.status()
+    return {"config": status["held"]["config"], "machines": status["config"]["ends"]}
+
+
+def refused(d, path, shown):
+    code, reply = d.call("POST", path, shown)
+    assert code == 409 and reply["error"]["status"] == "CONFLICT" and "look again" in reply["error"]["text"], (code, reply)
+    return reply["error"]["text"]
+
+
+def asked_on_a_terminal(d, *words):
+    """Starts the command on a terminal of its own, and waits for its question: (process, terminal)."""
+    ours, theirs = os.openpty()
+    p = subprocess.Popen([DAVIT, *words], stdin=theirs, stdout=theirs, stderr=theirs, env=dict(d.env, DAVIT_URL=d.url))
+    os.close(theirs)
+    seen = b""
+    while b"[y/N]" not in seen:
+        seen += os.read(ours, 4096)
+    return p, ours
+
+
+def answered(p, terminal, text):
+    """Its exit code, and what it printed after the answer."""
+    seen = b""
+    os.write(terminal, text)
+    try:
+        while part := os.read(terminal, 4096):
+            seen += part
+    except OSError:
+        pass  # Linux' end of a terminal
+    os.close(terminal)
+    return p.wait(PATIENCE), seen.decode()
+
+
+def test_a_file_that_was_saved_between_the_question_and_the_answer_is_not_taken_over(tmp_path):
+    with started(tmp_path, 7, many(8)) as d:
+        d.write(many(3))
+        d.until(lambda: d.status()["config"]["held"])
+        first = d.status()["held"]["config"]
+        p, terminal = asked_on_a_terminal(d, "approve", "config")
+        d.write(many(1))
+        d.until(lambda: d.status()["held"]["config"] not in ("", first))
+        code, said = answered(p, terminal, b"y\n")
+        assert code == 5 and "has changed since" in said and "look again" in said, (code, said)
+        assert d.ready("t4") == 7 and d.status()["config"]["held"] and not d.events("config.approved")
+        d.cli("approve", "config", "--yes")
+        d.until(lambda: len(d.nodes()) == 1)
+
+
+def test_a_file_that_is_saved_and_not_read_yet_is_not_taken_over(tmp_path):
+    """The digest is that of what is held; the file at the path is another one by the time that it is read."""
+    with started(tmp_path, 7, many(8)) as d:
+        d.write(many(3))
+        d.until(lambda: d.status()["config"]["held"])
+        shown = shown_of(d)
+        d.write(many(1))
+        refused(d, "/v1/apply", shown)
+        assert d.ready("t4") == 7
+        d.until(lambda: len(d.status()["config"]["ends"]) == 6)
+        assert d.call("POST", "/v1/apply", shown_of(d))[0] == 200
+        d.until(lambda: len(d.nodes()) == 1)
+
+
+def test_a_file_that_would_end_others_by_now_is_shown_again(tmp_path):
+    with started(tmp_path, 5, many(8)) as d:
+        d.write(many(2))
+        d.until(lambda: d.status()["config"]["held"])
+        shown = shown_of(d)
+        assert len(shown["machines"]) == 3
+        ask(d, 8)
+        d.until(lambda: d.ready("t4") == 8)
+        text = refused(d, "/v1/apply", shown)
+        assert "would end 6 machines" in text, text
+        assert len(d.nodes(state="ready")) == 8
+        again = shown_of(d)
+        assert again["config"] == shown["config"] and len(again["machines"]) == 6
+        assert d.call("POST", "/v1/apply", again)[0] == 200
+        d.until(lambda: len(d.nodes()) == 2)
+        assert not set(again["machines"]) & {n["id"] for n in d.nodes()}, "others went than it said"
+        assert d.call("POST", "/v1/apply", again)[0] == 404
+
+
+def test_ends_and_lists_are_released_as_they_were_shown(tmp_path):
+    with started(tmp_path, 6, many(8)) as d:
+        d.stop()
+        with sqlite3.connect(tmp_path / "davit.db") as db:
+            assert db.execute("delete from value where key = 'config/digest'").rowcount == 1
+        db.close()
+        d.write(many(2))
+        d.start()
+        d.until(lambda: len(d.status()["held"]["ends"]) == 3 and len(d.nodes()) == 5)
+        held = d.status()["held"]["ends"]
+        assert "the end of " + held[2] in refused(d, "/v1/release", {"machines": held[:2]})
+        assert len(d.nodes(state="ready")) == 5 and not d.events("ends.released")
+        with simcloud.changed(d.dir / "cloud.json") as c:
+            c["machines"] = dict(list(c["machines"].items())[:1]) if isinstance(c["machines"], dict) else c["machines"][:1]
+        d.until(lambda: d.status()["held"]["lists"] == ["east"])
+        assert "short list of provider east" in refused(d, "/v1/release", {"machines": held})
+        assert d.call("POST", "/v1/release", {"machines": held, "providers": ["east"]})[0] == 200
+        d.until(lambda: not d.status()["held"]["lists"] and not d.status()["held"]["ends"])
+
+
+def test_machines_are_adopted_as_they_were_shown(tmp_path):
+    with started(tmp_path, 3, many(4)) as d:
+        d.stop()
+        lose_journal(d)
+        d.start(wait="/readyz")
+        d.until(lambda: len([n for n in d.nodes() if n["launched_by"]]) == 3)
+        names = [n["id"] for n in d.nodes()]
+        assert names[2] in refused(d, "/v1/adopt", {"machines": names[:2]})
+        assert len([n for n in d.nodes() if n["launched_by"]]) == 3
+        assert d.call("POST", "/v1/adopt", {"machines": names})[1]["count"] == 3
+
+
+def test_what_was_shown_is_read_strictly(tmp_path):
+    with Daemon(tmp_path, many(4)) as d:
+        for body in ("[]", "{", '{"machine": []}', '{"machines": "a"}', '{"machines": [1]}', '{"config": 7}'):
+            for path in ("/v1/apply", "/v1/release", "/v1/adopt"):
+                assert d.call("POST", path, body)[0] == 400, (path, body)
+        for path in ("/v1/apply", "/v1/release", "/v1/adopt"):
+            assert d.call("POST", path, {})[0] == d.call("POST", path)[0] == 404

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Links of our documents lead somewhere, and the tests that they name are there: `test_x` is a function or a file
+"""Links of our documents lead somewhere, those into a page to a heading of it, and the tests that they name are there: `test_x` is a function or a file
 of tests/, `test_x.py`, `hostile/test_x.py` and `fuzz_x` are files."""
 import pathlib
 import re
@@ -19,6 +19,27 @@ def tests_of(root):
     return {str(p.relative_to(root)) for p in paths}, names
 
 
+def anchors_of(text):
+    """What GitHub makes of the headings: letters, digits, - and _, blanks as -, the second of a name with -1."""
+    text = re.sub(r"^(```|~~~).*?^\1", "", text, flags=re.M | re.S)
+    found, seen = set(re.findall(r"<a (?:id|name)=\"([^\"]+)\"", text)), {}
+    for title in re.findall(r"^#{1,6} +(.*?) *#*$", text, re.M):
+        title = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", title)
+        name = re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+        n = seen[name] = seen.get(name, -1) + 1
+        found.add(f"{name}-{n}" if n else name)
+    return found
+
+
+def anchor_is_there(doc, target, anchor, known):
+    page = (doc.parent / target).resolve() if target else doc.resolve()
+    if not page.exists() or page.suffix != ".md":
+        return page.exists()
+    if page not in known:
+        known[page] = anchors_of(page.read_text())
+    return anchor in known[page]
+
+
 def is_there(name, paths, names):
     if "." in name:
         return any(p.endswith("/" + name) or p == name for p in paths)
@@ -32,12 +53,17 @@ def main(root=ROOT):
     docs = [root / "README.md", *sorted((root / "docs").rglob("*.md")), *sorted((root / "providers").rglob("*.md")), *sorted((root / "tests").rglob("*.md"))]
     paths, names = tests_of(root)
     links = tests = 0
+    known = {}
     for doc in docs:
         text = doc.read_text()
         for target in re.findall(r"\]\(([^)#:]+)\)", text):
             links += 1
             if not (doc.parent / target).exists():
                 bad.append(f"{doc.relative_to(root)}: {target} does not exist")
+        for target, anchor in re.findall(r"\]\(([^)#:]*)#([^)\s]+)\)", text):
+            links += 1
+            if not anchor_is_there(doc, target, anchor, known):
+                bad.append(f"{doc.relative_to(root)}: {target}#{anchor} leads to no heading")
         for name in NAMED.findall(text):
             tests += 1
             if not is_there(name, paths, names):

@@ -223,6 +223,19 @@ def test_a_document_names_no_test_that_is_not_there(tmp_path):
     assert [n for n, code in said.items() if code] == ["test_that_is_none", "test_none.c", "hostile/test_it.py"], said
 
 
+def test_a_link_leads_to_a_heading(tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "docs/cli.md").write_text("# The line\n\n## approve, apply `it`\n\n## Twice\n\n## Twice\n\n```sh\n# no heading\n```\n")
+    bad = []
+    for target in ("docs/cli.md#approve-apply-it", "docs/cli.md#the-line", "docs/cli.md#twice-1", "docs/cli.md#apply", "docs/cli.md#no-heading", "docs/none.md#a", "#here", "#there"):
+        (tmp_path / "README.md").write_text(f"# Here\n[it]({target})\n")
+        p = subprocess.run([sys.executable, ROOT / "tests/lint/docs.py", tmp_path], capture_output=True, text=True)
+        assert (p.returncode == 1) == (f"{target} leads to no heading" in p.stdout), p
+        bad += [target] if p.returncode else []
+    assert bad == ["docs/cli.md#apply", "docs/cli.md#no-heading", "docs/none.md#a", "#there"], bad
+
+
 @pytest.mark.parametrize("path", sorted({path for path, _ in version.SAYERS}))
 def test_another_version_is_found(tmp_path, path):
     for name in {"Makefile", *(p for p, _ in version.SAYERS)}:

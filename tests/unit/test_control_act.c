@@ -234,7 +234,7 @@ static void test_brake(void **state)
             w->nodes[i].why = REASON_END_MAX_TYPE;
         carry_out(w, false);
         if (round == 1)
-            ends_release(&ends, "somebody");
+            ends_release(&ends, "somebody", false);
     }
     for (uint32_t i = 0; i < 8; i++)
         n += rig.ledger.fleet.v[i]->state == STATE_STOPPING;

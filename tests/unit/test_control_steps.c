@@ -434,18 +434,46 @@ static void test_reload_held(void **state)
     }
     assert_true(rig_emitted("config.held"));
     settings = dropped; /* saved after the person looked, and not read yet */
-    configuration_approve(&rig.conf);
+    configuration_approve(&rig.conf, false);
     reload_if_due(&reloading);
     assert_true(rig.conf.held);
     assert_ptr_equal(rig.conf.now, was);
     if (!strstr(rig.conf.problem, "another file than the one that was held"))
         fail_msg("%s", rig.conf.problem);
     reload(lowered);
-    configuration_approve(&rig.conf);
+    configuration_approve(&rig.conf, false);
     reload_if_due(&reloading);
     assert_false(rig.conf.held);
     assert_ptr_not_equal(rig.conf.now, was);
     assert_int_equal(ends.allowed, 4);
+}
+
+/* A start's file and a later one are both held: that the first wants no end any more
+ * is no word on the second. */
+static void test_a_later_file_stays_held(void **state)
+{
+    static const char dropped[] =
+        "cluster: c\nproviders: {other: {plugin: rig}}\n"
+        "node_types: {t: {provider: other, resources: {CPU: 4, GPU: 1}, "
+        "price: 1, max: 9}}\n";
+
+    (void)state;
+    rig_machine("m", STATE_READY, "m");
+    configuration_hold_ends(&rig.conf, "it would end m", "m");
+    reload(dropped);
+    assert_true(rig.conf.held && rig.conf.in_force);
+    configuration_ends_over(&rig.conf);
+    assert_false(rig.conf.in_force);
+    assert_true(rig.conf.held);
+    if (!strstr(rig.conf.problem, "drops provider rig"))
+        fail_msg("%s", rig.conf.problem);
+    reload(dropped); /* it is held, and not the one in force */
+    assert_true(rig.conf.held);
+
+    configuration_hold_ends(&rig.conf, "it would end m", "m");
+    configuration_ends_over(&rig.conf);
+    assert_false(rig.conf.held);
+    assert_string_equal(rig.conf.problem, "");
 }
 
 /* What is not answered yet is not forgotten, whoever says so. */
@@ -463,7 +491,7 @@ static void test_unanswered_stays_where_it_is(void **state)
     ours_move(&rig.ledger, "rig", "another place");
     for (int approved = 0; approved < 2; approved++) {
         if (approved)
-            configuration_approve(&rig.conf);
+            configuration_approve(&rig.conf, false);
         reload(same);
         assert_true(rig.conf.held);
         assert_ptr_equal(rig.conf.now, was);
@@ -471,7 +499,7 @@ static void test_unanswered_stays_where_it_is(void **state)
             fail_msg("%s", rig.conf.problem);
     }
     m->maybe.doubt = false; /* it was refused */
-    configuration_approve(&rig.conf);
+    configuration_approve(&rig.conf, false);
     reload(same);
     assert_false(rig.conf.held);
     assert_ptr_not_equal(rig.conf.now, was);
@@ -650,6 +678,7 @@ int main(void)
         TEST(test_reload),
         TEST(test_reload_refused),
         TEST(test_reload_held),
+        TEST(test_a_later_file_stays_held),
         TEST(test_unanswered_stays_where_it_is),
         TEST(test_changed_file_settles),
         TEST(test_request_expires),

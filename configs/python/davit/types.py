@@ -459,6 +459,15 @@ class StatusConfig(TypedDict):
     ends: List[str]
 
 
+class StatusHeld(TypedDict):
+    config: str
+    head: str
+    journal: str
+    ends: List[str]
+    places: List[str]
+    lists: List[str]
+
+
 class StatusJournal(TypedDict):
     ok: bool
 
@@ -492,6 +501,7 @@ class Status(TypedDict):
     failures: List["Failure"]
     providers: List["Provider"]
     config: "StatusConfig"
+    held: "StatusHeld"
     journal: "StatusJournal"
 
 
@@ -836,6 +846,14 @@ class Reload(TypedDict):
     path: str
     loaded_at: Optional[str]
     text: str
+
+
+class Shown(TypedDict, total=False):
+    config: str
+    head: str
+    journal: str
+    machines: List[str]
+    providers: List[str]
 
 
 class Apply(TypedDict):
