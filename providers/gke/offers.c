@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "gke.h"
 #include "kit/offer.h"
@@ -150,23 +151,42 @@ static void labels_read(const struct group *g, const struct facts *f,
     }
 }
 
-/* cloud.google.com/kubernetes-engine/docs/concepts/plan-node-sizes: of the boot
- * disk a tenth is kept free, and the least of half of it, 6 GiB and 35 % of it, and
- * 100 GiB; the file system has 94 % of it.  With local SSDs for pods these count,
- * and 50, 75, 100 GiB of one, two, more of them are kept. */
+/* MiB that have no place in the node's file system, of a boot disk and of SSDs for
+ * pods: kubernetes/autoscaler, cluster-autoscaler/cloudprovider/gce/reserved.go,
+ * where they were measured on GKE's images. */
+static int64_t boot_lost(const struct group *g, int64_t mib)
+{
+    const char *image = kit_json_text(g->pool, "config.imageType");
+    int64_t spare = mib / 1000 < 100 ? mib / 1000 : 100;
+    return strncasecmp(image, "ubuntu", 6) == 0
+               ? mib * 3083 / 100000 + 176 + spare
+               : mib * 15635 / 1000000 + 4248 + spare;
+}
+
+static int64_t ssds_lost(int64_t n)
+{
+    return (n <= 8 ? 10 + 61 * n : n <= 16 ? 510 : 760) * 1024 / 10;
+}
+
+/* cloud.google.com/kubernetes-engine/docs/concepts/plan-node-sizes: a tenth of the
+ * file system is kept free, and of the disk the least of half of it, 6 GiB and 35 %
+ * of it, and 100 GiB.  With local SSDs for pods these count, and 50, 75, 100 GiB
+ * of one, two, more of them are kept. */
 static int64_t disk_left(const struct group *g)
 {
     int64_t gib = kit_json_int(g->pool, "config.diskSizeGb", 100);
     int64_t ssds = kit_json_int(
         g->pool, "config.ephemeralStorageLocalSsdConfig.localSsdCount", 0);
-    int64_t kept = 6 + gib * 35 / 100;
+    int64_t kept = 6 + gib * 35 / 100, mib;
     if (gib <= 0 || gib > 1 << 20 || ssds < 0 || ssds > 64)
         return 0;
-    if (ssds > 0)
-        return (ssds * 375 * 9 / 10 - (ssds < 3 ? 25 + ssds * 25 : 100)) << 30;
+    mib = (ssds > 0 ? ssds * 375 : gib) << 10;
+    mib -= ssds > 0 ? ssds_lost(ssds) : boot_lost(g, mib);
     kept = kept < gib / 2 ? kept : gib / 2;
     kept = kept < 100 ? kept : 100;
-    return (gib << 30) / 1000 * 846 - (kept << 30);
+    if (ssds > 0)
+        kept = ssds < 3 ? 25 + ssds * 25 : 100;
+    return (mib * 9 / 10 - (kept << 10)) << 20;
 }
 
 /* Pods, disk and huge pages, as its kubelet will have them. */

@@ -310,13 +310,15 @@ def test_offers_tell_what_a_kubelet_leaves(drive, cloud):
         return {o["type"]: o["resources"] for o in drive().call("offers")["offers"]}["cpu"]
     plain = has()
     # GKE's own example of 100 GB: 47060071478 bytes are allocatable
-    assert "pods" not in plain and abs(plain["ephemeral-storage"] - 47060071478) < 0.02 * 47060071478
+    assert "pods" not in plain and 0 <= 47060071478 - plain["ephemeral-storage"] < 0.002 * 47060071478
     cloud.pools["cpu"]["maxPodsConstraint"] = {"maxPodsPerNode": "32"}
     got = has(diskSizeGb=20, linuxNodeConfig={"hugepages": {"hugepageSize2m": 512, "hugepageSize1g": 2}})
     assert got["pods"] == 32 and got["hugepages-2Mi"] == 1 << 30 and got["hugepages-1Gi"] == 2 << 30
-    assert 6 << 30 < got["ephemeral-storage"] < 8 << 30
+    # by kubernetes/autoscaler's measures: 4.48 GiB of 20 are COS' own, 0.81 Ubuntu's, and 13.1 of two SSDs are in no file system
+    assert abs(got["ephemeral-storage"] - (0.9 * (20 - 4.48) - 10) * 2**30) < 2**26
+    assert abs(has(imageType="UBUNTU_CONTAINERD")["ephemeral-storage"] - (0.9 * (20 - 0.81) - 10) * 2**30) < 2**26
     got = has(ephemeralStorageLocalSsdConfig={"localSsdCount": 2})
-    assert got["ephemeral-storage"] == 600 << 30
+    assert 0 <= (0.9 * (750 - 13.09) - 75) * 2**30 - got["ephemeral-storage"] < 2**28
 
 
 def test_quotas(drive, cloud):
