@@ -37,6 +37,10 @@ UNKNOWN_COST = 8.0      # seconds, of a test file that has never run
 UNKNOWN_UNIT = 2.0      # of a unit test program
 LONG_FILE = 20.0        # a changed test file that takes longer runs only its changed tests
 GOLDEN = "tests/prop/test_golden.py"
+# Test files of a suite that is a command of its own run alone so.
+ALONE = {"exec": check.pytest("tests/exec", real=True, before=check.NETNS)}
+# What else belongs to such a suite runs it whole.
+FOLDERS = {"tests/contract/": "contract", "tests/fuzz/": "fuzz", "tests/exec/": "exec"}
 ALWAYS = {("lint", "lint"), ("storm-found", "storm-found"), ("sequences", "sequences"), ("prop", GOLDEN)}
 
 
@@ -127,9 +131,9 @@ def costs():
 
 def suite_of(path):
     """The suite that runs a test file; None where none does."""
-    if re.fullmatch(r"tests/unit/test_\w+\.c", path):
+    if re.fullmatch(r"tests/(unit|exec)/test_\w+\.c", path):
         return "unit"
-    for name, suite in check.SUITES.items():
+    for name, suite in {**check.SUITES, **ALONE}.items():
         words = [] if name in check.LONG else suite.tests
         if f"--ignore={path}" in words or any(path.startswith(w[9:] + "/") for w in words if w.startswith("--ignore=")):
             continue
@@ -162,6 +166,9 @@ class Choice:
         """Tests that the change touches; of a long file only those."""
         for path, pieces in self.changes.items():
             whole = os.path.join(check.ROOT, path)
+            for folder, suite in FOLDERS.items():
+                if path.startswith(folder) and suite_of(path) is None:
+                    self.add(suite, suite, 1.0, f"its {os.path.basename(path)} changed", must=True)
             if not os.path.isfile(whole) or not re.fullmatch(r"tests/.*/test_\w+\.(py|c)", path):
                 continue
             suite = suite_of(path)
@@ -249,7 +256,7 @@ SET_UP = Set_up()
 
 def command_of(job):
     """The suite that runs this job alone."""
-    suite = check.SUITES[job.suite]
+    suite = check.SUITES[job.suite] if job.unit == job.suite else ALONE.get(job.suite, check.SUITES[job.suite])
     if job.suite == "unit":
         return check.Suite("tests/unit/run.sh", "build/debug", f"build/debug/tests/{os.path.basename(job.unit)[:-2]}")
     if not suite.tests:
@@ -268,7 +275,7 @@ def build(jobs, end):
     release += ["build/release/bench_simulate"] if "simulate" in names else []
     release += ["test-tools"] if any(n.startswith(("clouds", "e2e", "docs")) for n in names) else []
     debug = ["all", "plugins-test", *units] if units else []
-    debug += ["build-contract"] if names & {"contract", "exec"} else []
+    debug += ["build-contract"] if {j.suite for j in jobs if j.unit == j.suite} & {"contract", "exec"} else []
     for variant, what in (("release", release), ("debug", debug)):
         if what:
             p = subprocess.run(["make", "-s", f"-j{CORES}", f"VARIANT={variant}", *dict.fromkeys(what)], cwd=check.ROOT,

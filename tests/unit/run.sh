@@ -13,6 +13,7 @@ times=$(mktemp)
 trap 'rm -f "$times"' EXIT
 for t in "$@"; do
     name=tests/unit/${t##*/}.c
+    [ -f "$name" ] || name=tests/exec/${t##*/}.c
     [ -z "${DAVIT_REACH:-}" ] || export GCOV_PREFIX="$DAVIT_REACH/${name//[!a-zA-Z0-9_]/_}"
     { time out=$("$t" 2>&1); } 2>"$times"
     code=$?

@@ -98,8 +98,16 @@ def test_cheap_ones_run_first(project, chosen):
 def test_every_test_file_is_of_a_suite():
     """What no suite runs would be chosen for nothing; what lib/ and others give is no test."""
     out = subprocess.run(["git", "ls-files", "tests"], cwd=check.ROOT, capture_output=True, text=True, check=True).stdout
-    tests = [p for p in out.splitlines() if re.fullmatch(r"tests/(?!exec|storm|first|fuzz).*/test_\w+\.(py|c)", p)]
-    assert len(tests) > 150 and [p for p in tests if near.suite_of(p) is None] == []
+    tests = [p for p in out.splitlines() if re.fullmatch(r"tests/.*/test_\w+\.(py|c)", p)]
+    lost = [p for p in tests if near.suite_of(p) is None]
+    assert len(tests) > 150 and lost and all(p.startswith("tests/storm/") for p in lost), "sequences always run, and they alone"
+
+
+def test_a_file_of_a_suite_that_is_a_command_runs_it_or_alone(project, chosen):
+    project({"tests/exec/test_daemon.py": "def test_a(): pass\n", "tests/exec/test_exec.c": "", "tests/fuzz/fuzz_x.c": "", "tests/contract/laws.c": ""})
+    assert {"exec: tests/exec/test_daemon.py", "unit: tests/exec/test_exec.c", "fuzz", "contract"} <= set(chosen()[0])
+    assert near.command_of(near.Job("exec", "tests/exec/test_daemon.py", 0)).tests == ["tests/exec/test_daemon.py"]
+    assert "exec" not in chosen()[0]
 
 
 def test_counters_of_gcc_are_read(tmp_path):
