@@ -102,6 +102,7 @@ LONG = {
     "storm-real-long": Suite("make", "-s", "storm-real", "SECONDS=600"),
     "storm-ray-long": Suite("make", "-s", "storm-ray", "SECONDS=300"),
     "storm-real-mutants": Suite("make", "-s", "storm-real-mutants"),
+    "cut-mutants": Suite("nice", "make", "-s", "cut-mutants"),
     "hostile-long": Suite("make", "-s", "hostile", "HOSTILE_S=120"),
 }
 SUITES |= LONG

@@ -56,6 +56,10 @@ check-long:  ## for a release: `make check`, then long storms, all mutants, more
 check-near:  ## what the change since origin/main can have broken, in three minutes; says what it left out
 	@py=$$(tests/setup.sh test) && $(CACHED) && PATH="$$py/bin:$$PATH" $$py/bin/python tests/near/near.py $(NEAR)
 
+.PHONY: cut-mutants
+cut-mutants:  ## is a fault still told where tests were cut: tests/cuts/README.md
+	@py=$$(tests/setup.sh test) && $(CACHED) && PATH="$$py/bin:$$PATH" $$py/bin/python tests/cuts/mutants.py
+
 # SUITES: those alone.  The counters of the others are those of their last run.
 check-cost:  ## the dearest tests of the last `make check`; runs all on VARIANT=cov and says which lines each suite alone reaches (two hours)
 	@$(K8S) && py=$$(tests/setup.sh test) && $(CACHED) && clouds=$$(tests/setup.sh clouds) && DAVIT_AXE=$$(tests/setup.sh page) && export DAVIT_AXE && \

@@ -18,7 +18,9 @@ for lint in layers folders purity rings keyed written unused docs version seeds 
     check "${DAVIT_PYTHON:-python3}" tests/lint/$lint.py
 done
 check "${DAVIT_PYTHON:-python3}" configs/python/make_types.py --check
-check "${DAVIT_PYTHON:-python3}" tests/storm/mutants.py --check
+for mutants in storm real cuts; do
+    check "${DAVIT_PYTHON:-python3}" tests/$mutants/mutants.py --check
+done
 check bash tests/lint/banned.sh
 check bash tests/lint/format.sh
 echo "lint: $passed passed, $failed failed"

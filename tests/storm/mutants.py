@@ -15,9 +15,11 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from lib import mutants  # noqa: E402
+from lib.mutants import run  # noqa: E402
+
 C = "autoscaler/control/"
 AS_IT_IS = "build/release/storm-as-it-is"
 # law, name, file, what stands there, what the mutant has; or tuples of both
@@ -150,10 +152,6 @@ MUTANTS = [
 SHOWS = {0: {0}, 1: {1}, 2: {2}, 3: {3}, 4: {4, 3, 5, 6}, 5: {5, 3}, 6: {6}, 7: {6, 7}, 8: {8}, 9: {9}}
 
 
-def run(*command, cwd):
-    return subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-
-
 def violations(tree, storm, seeds):
     """Yields (seed, law) as they are found."""
     p = subprocess.Popen([storm, "--seeds", seeds], cwd=tree, stdout=subprocess.PIPE, text=True)
@@ -174,25 +172,6 @@ def random_shows(tree, law, seeds):
     return 0
 
 
-def mutated(tree, mutant):
-    """(the file as it is, as the mutant has it, "" or why it cannot be made)."""
-    _, _, path, old, new = mutant
-    with open(os.path.join(tree, path), encoding="utf-8") as f:
-        text = f.read()
-    result = text
-    for a, b in zip(old, new) if isinstance(old, tuple) else [(old, new)]:
-        if text.count(a) != 1:
-            return text, text, f"{path} has its text {text.count(a)} times, not once"
-        result = result.replace(a, b)
-    return text, result, ""
-
-
-def check():
-    wrong = [f"{m[1]}: {why}" for m in MUTANTS if (why := mutated(ROOT, m)[2])]
-    print("\n".join(wrong + [f"{len(MUTANTS) - len(wrong)} of {len(MUTANTS)} mutants can be made"]))
-    return bool(wrong)
-
-
 def shown(tree, law, seeds):
     """What shows it; "" nothing does.  No seeds: sequences alone are played."""
     for goal, what in (("check-sequences", "the sequence"), ("check-found", "the world"))[:2 if seeds else 1]:
@@ -204,49 +183,39 @@ def shown(tree, law, seeds):
 
 def mutant_try(tree, mutant, seeds):
     """(what shows it, else "" and why nothing does)."""
-    law, _, path, _, _ = mutant
-    text, changed, why = mutated(tree, mutant)
-    if why:
-        return "", why
-    try:
-        with open(os.path.join(tree, path), "w", encoding="utf-8") as f:
-            f.write(changed)
+    law, _, path, old, new = mutant
+    with mutants.made(tree, path, old, new) as why:
+        if why:
+            return "", why
         built = run("make", "-s", "build/release/test_sequences", cwd=tree)
         if built.returncode:
             return "", "it does not build: " + built.stdout[-300:]
         return shown(tree, law, seeds), "no sequence shows it" + (f", no world of found/, nor one of seeds {seeds}" if seeds else "")
-    finally:
-        with open(os.path.join(tree, path), "w", encoding="utf-8") as f:
-            f.write(text)
 
 
 def main(argv):
     seeds, names = "1-3000", argv[1:]
     if names == ["--check"]:
-        return check()
+        return mutants.check([m[1:] for m in MUTANTS])
     if names[:1] == ["--sequences"]:
         seeds, names = "", names[1:]
     elif names[:1] == ["--seeds"]:
         seeds, names = names[1], names[2:]
-    mutants = [m for m in MUTANTS if not names or m[1] in names]
+    asked = [m for m in MUTANTS if not names or m[1] in names]
     if unknown := set(names) - {m[1] for m in MUTANTS}:
         sys.exit(f"no such mutant: {', '.join(sorted(unknown))}; there are {', '.join(m[1] for m in MUTANTS)}")
     failed = 0
-    with tempfile.TemporaryDirectory(prefix="davit-mutants") as tree:
-        for path in run("git", "ls-files", cwd=ROOT).stdout.split("\n"):
-            if path and os.path.isfile(os.path.join(ROOT, path)):
-                os.makedirs(os.path.join(tree, os.path.dirname(path)), exist_ok=True)
-                shutil.copy2(os.path.join(ROOT, path), os.path.join(tree, path))
+    with mutants.copy_of() as tree:
         built = run("make", "-s", "build/release/storm", "build/release/test_sequences", cwd=tree)
         if built.returncode:
             print(built.stdout[-2000:])
             return 1
         shutil.copy2(os.path.join(tree, "build/release/storm"), os.path.join(tree, AS_IT_IS))
-        for m in mutants:
+        for m in asked:
             by, why = mutant_try(tree, m, seeds)
             failed += not by
             print(f"{'caught' if by else 'MISSED'}  law {m[0]}  {m[1]}: {by or why}", flush=True)
-    print(f"{len(mutants) - failed} passed, {failed} failed")
+    print(f"{len(asked) - failed} passed, {failed} failed")
     return failed > 0
 
 

@@ -46,7 +46,9 @@ static int dir_sweep(void **state)
     return rmdir(dir);
 }
 
-static struct status_page *page_make(uint64_t tick, int64_t now_ms, int gpus)
+/* more: what the snapshot has besides. */
+static struct status_page *page_of(uint64_t tick, int64_t now_ms,
+                                   const char *more)
 {
     struct status_page *p = calloc(1, sizeof *p);
     struct snapshot *f = NULL;
@@ -54,13 +56,12 @@ static struct status_page *page_make(uint64_t tick, int64_t now_ms, int gpus)
     struct plan *plan;
     struct err err;
     json_t *json = NULL;
-    char text[256];
+    char text[512];
 
     snprintf(text, sizeof text,
              "{\"now_ms\":%lld,\"node_types\":[{\"name\":"
-             "\"t\",\"resources\":{\"GPU\":1},\"price\":0.1}],\"%s\":["
-             "{\"resources\":{\"GPU\":1}}]}",
-             (long long)now_ms, gpus ? "demands" : "about");
+             "\"t\",\"resources\":{\"GPU\":1},\"price\":0.1}],%s}",
+             (long long)now_ms, more);
     atomic_init(&p->refs, 1);
     assert_int_equal(codec_parse(text, strlen(text), &json, &err), ST_OK);
     assert_int_equal(codec_snapshot_read(json, &p->arena, &f, &err), ST_OK);
@@ -74,6 +75,13 @@ static struct status_page *page_make(uint64_t tick, int64_t now_ms, int gpus)
     p->now = s;
     p->plan = plan;
     return p;
+}
+
+static struct status_page *page_make(uint64_t tick, int64_t now_ms, int gpus)
+{
+    return page_of(
+        tick, now_ms,
+        gpus ? "\"demands\":[{\"resources\":{\"GPU\":1}}]" : "\"about\":[]");
 }
 
 static struct record *open_good(void)
@@ -159,6 +167,30 @@ static void a_plan_that_asks_becomes_a_file(void **state)
     record_close(NULL);
 }
 
+/* A plan that keeps its node asks for nothing, one that ends it does. */
+static void an_end_alone_is_asked(void **state)
+{
+#define NODE(more) \
+    "\"nodes\":[{\"id\":\"n\",\"type\":\"t\",\"state\":\"ready\",\"total\":{\"GPU\":" \
+    "1}," more "}]"
+    const char *const nodes[] = {NODE("\"available\":{\"GPU\":0}"),
+                                 NODE("\"idle_ms\":3600000")};
+    struct record *r = open_good();
+
+    (void)state;
+    for (uint64_t i = 0; i < 2; i++) {
+        struct status_page *p = page_of(i, 1795255200123, nodes[i]);
+
+        assert_int_equal(p->plan->n_launches, 0);
+        assert_int_equal(p->plan->nodes[0].action, i ? NODE_END : NODE_KEEP);
+        record_put(r, p);
+        status_unref(p);
+    }
+    record_close(r);
+    assert_int_equal(files_count(), 1);
+    assert_true(is_there("1-20261121T100000.123.json"));
+}
+
 static void the_oldest_go_first(void **state)
 {
     struct record *r;
@@ -220,6 +252,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_plan_that_asks_becomes_a_file,
                                         dir_make, dir_sweep),
+        cmocka_unit_test_setup_teardown(an_end_alone_is_asked, dir_make,
+                                        dir_sweep),
         cmocka_unit_test_setup_teardown(the_oldest_go_first, dir_make,
                                         dir_sweep),
         cmocka_unit_test_setup_teardown(bytes_are_bounded_too, dir_make,

@@ -601,6 +601,7 @@ static void test_unplaced(void **state)
                           .n_bundles = 1};
     struct plan plan = {.bundles = &planned};
     struct status_page page = {.now = &now, .plan = &plan};
+    int64_t before;
 
     (void)state;
     u = (struct unplaced){.env = &rig.env};
@@ -609,6 +610,11 @@ static void test_unplaced(void **state)
     rig_pass(2000);
     unplaced_emit(&u, &page);
     assert_true(rig_emitted("demand.waits"));
+    /* However long it waits, it is told once. */
+    before = rig.env.events.next_id;
+    rig_pass(3600000);
+    unplaced_emit(&u, &page);
+    assert_int_equal(rig.env.events.next_id, before);
     /* A view that lacks it for a moment is no end. */
     planned.waiting = 0;
     unplaced_emit(&u, &page);
