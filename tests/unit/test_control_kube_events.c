@@ -151,6 +151,7 @@ static void test_once_in_five_minutes(void **state)
         put("a", "TriggeredScaleUp");
     until_written("m-2");
     assert_int_equal(seen("TriggeredScaleUp"), 1);
+    assert_int_equal(seen("PATCH "), 0);
     put("a", "NotTriggerScaleUp"); /* another reason is another Event */
     until_written("m-3");
     assert_int_equal(seen("NotTriggerScaleUp"), 1);
@@ -158,6 +159,7 @@ static void test_once_in_five_minutes(void **state)
     put("a", "TriggeredScaleUp");
     until_written("m-4");
     assert_int_equal(seen("TriggeredScaleUp"), 1);
+    assert_int_equal(seen("PATCH "), 0);
 }
 
 /* The same one is counted up. */
