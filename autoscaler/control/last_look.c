@@ -3,19 +3,14 @@
  */
 #include "last_look.h"
 
-#include <string.h>
+#include <assert.h>
+
+#include "providers/launches.h"
 
 /* Its cloud may give an id again while an earlier machine's record waits for a list. */
 static bool id_is_its_own(const struct last_look *l, const struct machine *m)
 {
-    const struct fleet *f = &l->ledger->fleet;
-
-    for (uint32_t i = 0; i < f->n; i++)
-        if (f->v[i] != m && f->v[i]->state != STATE_GONE &&
-            strcmp(f->v[i]->cloud_id, m->cloud_id) == 0 &&
-            strcmp(f->v[i]->provider, m->provider) == 0)
-            return false;
-    return true;
+    return !fleet_shares_id(&l->ledger->fleet, m);
 }
 
 static bool is_still_that(const struct last_look *l, const struct machine *m)
@@ -26,11 +21,9 @@ static bool is_still_that(const struct last_look *l, const struct machine *m)
         return true; /* no call for its end can leave */
     if (launch_under_way(l->providers, p))
         return false;
-    if (find_has(l->providers, m) &&
-        m->maybe.found_ms >= launches_over_ms(l->providers, p))
+    if (find_has(l->providers, m) && m->maybe.found_ms >= p->over_ms)
         return true;
-    return p->list_begun_ms >= launches_over_ms(l->providers, p) &&
-           m->seen_ms >= p->listed_ms;
+    return p->list_begun_ms >= p->over_ms && m->seen_ms >= p->listed_ms;
 }
 
 static bool work_is_known(const struct last_look *l, const struct machine *m)
@@ -65,8 +58,17 @@ static const struct {
      no_work_came},
 };
 
+struct last_look last_look_begin(const struct ledger *ledger,
+                                 const struct providers *providers,
+                                 const struct sources *sources)
+{
+    launches_over_note(providers);
+    return (struct last_look){ledger, providers, sources, true};
+}
+
 const char *last_look(const struct last_look *l, const struct machine *m)
 {
+    assert(l->begun);
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (!rules[i].so(l, m))
             return rules[i].else_waits;

@@ -32,8 +32,14 @@ struct last_look {
     const struct ledger *ledger;
     const struct providers *providers;
     const struct sources *sources;
+    bool begun;
 };
 
+/* Of many machines, in a moment in which nothing else happens: what is asked of the
+ * whole ledger is looked up once. */
+struct last_look last_look_begin(const struct ledger *ledger,
+                                 const struct providers *providers,
+                                 const struct sources *sources);
 /* NULL: its end may leave now; else what it waits for, for a person. */
 const char *last_look(const struct last_look *l, const struct machine *m);
 /* Only for a list without a launch beside it, which may never be where one launch

@@ -135,6 +135,7 @@ enum status ledger_open(struct ledger *l, struct env *env, struct ha *ha,
         return s;
     l->fleet.on_change = machine_written;
     l->fleet.arg = l;
+    fleet_index(&l->fleet);
     for (uint32_t i = 0; i < l->fleet.n; i++)
         machine_loaded(l->fleet.v[i], env->now_ms);
     interrupted_open(l);
@@ -342,31 +343,6 @@ void machine_doubt(struct ledger *l, struct machine *m, const struct err *e)
     emit(l->env, "launch.unanswered", m->id, status_name(e->status),
          "%s: it counts until a list of %s tells what came of it: %s", m->type,
          m->provider, e->text);
-}
-
-/* Since when this one machine keeps its request from being sent again. */
-static int64_t unneeded_since(const struct machine *m)
-{
-    if (m->state >= STATE_STOPPING)
-        return m->since_ms;
-    return m->state == STATE_INTENDED && !m->needed ? m->needed_ms : INT64_MAX;
-}
-
-int64_t launch_unneeded_since(const struct ledger *l, const struct machine *m)
-{
-    int64_t since = INT64_MAX;
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < l->fleet.n; i++) {
-        const struct machine *x = l->fleet.v[i];
-
-        if (strcmp(x->request_id, m->request_id) != 0)
-            continue;
-        if (unneeded_since(x) < since)
-            since = unneeded_since(x);
-        n++;
-    }
-    return n == m->launch_count ? since : 0;
 }
 
 bool machine_waits(const struct ledger *l, const struct machine *m)

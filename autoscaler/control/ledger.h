@@ -135,10 +135,6 @@ void machine_fail_life(struct ledger *l, struct machine *m,
 /* Its launch left and is not answered: it is not sent again, and counts until a
  * list tells what came of it. */
 void machine_doubt(struct ledger *l, struct machine *m, const struct err *e);
-/* Since when (wall ms) its launch is not to be sent again: one machine of the
- * request has ended or, on its way, is not needed, and the same request can ask for
- * no less.  INT64_MAX: all are needed; 0: some are in the ledger no more. */
-int64_t launch_unneeded_since(const struct ledger *l, const struct machine *m);
 /* May something be asked about it now?  Not while something is, before its next
  * try, or before it is in the copy. */
 bool machine_due(const struct ledger *l, const struct machine *m);

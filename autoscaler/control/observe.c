@@ -3,6 +3,7 @@
  */
 #include "observe.h"
 
+#include "providers/launches.h"
 #include "settle.h"
 
 enum {
@@ -187,11 +188,11 @@ static void end_late(struct observe *o, struct machine *m)
 /* One that left and is not answered may exist.  Sent again, it is found by its
  * request id; much later it would buy what was needed then.  While it is not needed
  * it is not sent, and only a list can tell: it need not count for so long. */
-static int64_t unanswered_until(const struct observe *o,
+static int64_t unanswered_until(const struct observe *o, struct launches *l,
                                 const struct machine *m)
 {
     int64_t until = m->progress_ms + UNANSWERED_MS;
-    int64_t since = launch_unneeded_since(o->ledger, m);
+    int64_t since = launch_unneeded_since(l, o->ledger, m);
 
     if (since == INT64_MAX)
         return until;
@@ -202,13 +203,15 @@ static int64_t unanswered_until(const struct observe *o,
     return since + UNNEEDED_MS < until ? since + UNNEEDED_MS : until;
 }
 
-static void unanswered_late(struct observe *o, struct machine *m)
+static void unanswered_late(struct observe *o, struct launches *l,
+                            struct machine *m)
 {
-    int64_t until = unanswered_until(o, m);
+    int64_t until;
     struct err e;
 
     if (m->busy || m->maybe.given_up)
         return;
+    until = unanswered_until(o, l, m);
     if (until > o->env->now_ms) {
         env_wake_wall(o->env, until);
         return;
@@ -223,13 +226,14 @@ static void unanswered_late(struct observe *o, struct machine *m)
  * provider cannot be read) would look like a node to come for as long: it is
  * given up, and the next plan looks elsewhere.  While it cannot be written down, or
  * ends go first, no launch may leave, whichever: its time begins after that. */
-static void intent_late(struct observe *o, struct machine *m)
+static void intent_late(struct observe *o, struct launches *l,
+                        struct machine *m)
 {
     const struct provider_state *p = provider_find(o->providers, m->provider);
     int64_t until = m->progress_ms + UNSENT_MS;
 
     if (standing_of(m) == STANDING_ASKED)
-        unanswered_late(o, m);
+        unanswered_late(o, l, m);
     if (standing_of(m) != STANDING_PLANNED)
         return;
     if (!p) {
@@ -306,6 +310,8 @@ static void reservations_pass(struct observe *o)
 
 void observe_deadlines(struct observe *o)
 {
+    struct launches launches = {0};
+
     reservations_pass(o);
     for (uint32_t i = 0; i < o->ledger->fleet.n; i++) {
         struct machine *m = o->ledger->fleet.v[i];
@@ -315,10 +321,11 @@ void observe_deadlines(struct observe *o)
         else if (m->state == STATE_DRAINING)
             drained_late(o, m);
         else if (m->state == STATE_INTENDED)
-            intent_late(o, m);
+            intent_late(o, &launches, m);
         else if (m->state == STATE_STOPPING)
             end_late(o, m);
         else if (m->state == STATE_READY)
             proof_due(o, m);
     }
+    launches_done(&launches);
 }

@@ -7,6 +7,7 @@
 
 #include "last_look.h"
 #include "ours.h"
+#include "providers/launches.h"
 #include "rare.h"
 #include "settle.h"
 
@@ -19,15 +20,10 @@ enum {
 /* ---- launches */
 
 /* One leaves when all of its machines are on disk, and in the copy. */
-static bool launch_waits(const struct send *s, const char *request_id)
+static bool launch_waits(const struct send *s, struct launches *l,
+                         const struct machine *first)
 {
-    const struct fleet *f = &s->ledger->fleet;
-
-    for (uint32_t i = 0; i < f->n; i++)
-        if (strcmp(f->v[i]->request_id, request_id) == 0 &&
-            machine_waits(s->ledger, f->v[i]))
-            return true;
-    return false;
+    return launch_sum(l, s->ledger, first)->waits;
 }
 
 static bool backs_off(const struct send *s, const struct machine *m)
@@ -45,19 +41,21 @@ static bool backs_off(const struct send *s, const struct machine *m)
  * what is needed now, all of it: the same request can ask for no less, and may
  * make one anew that ends.  Of those that the ledger has no more it is known that
  * they are gone. */
-static bool is_needed(const struct send *s, const struct machine *first)
+static bool is_needed(const struct send *s, struct launches *l,
+                      const struct machine *first)
 {
-    return launch_unneeded_since(s->ledger, first) == INT64_MAX;
+    return launch_unneeded_since(l, s->ledger, first) == INT64_MAX;
 }
 
 /* It stood in line (for a place among the calls, for the copy, for a back-off), and
  * what it was planned for is over: the next plan launches what is needed.  Only
  * requests last from one look to the next for sure; work that is pending may be
  * in doubt for a moment. */
-static bool launch_is_void(const struct send *s, const struct machine *first)
+static bool launch_is_void(const struct send *s, struct launches *l,
+                           const struct machine *first)
 {
     return standing_of(first) == STANDING_PLANNED &&
-           first->why == REASON_FOR_REQUEST && !is_needed(s, first);
+           first->why == REASON_FOR_REQUEST && !is_needed(s, l, first);
 }
 
 static void launch_drop(const struct send *s, const char *request_id,
@@ -92,7 +90,8 @@ static void launch_mark(const struct send *s, const char *request_id)
     }
 }
 
-static void launch_send(struct send *s, const struct machine *first)
+static void launch_send(struct send *s, struct launches *l,
+                        const struct machine *first)
 {
     struct provider_state *p = provider_find(s->providers, first->provider);
     char token[JOIN_TOKEN_MAX];
@@ -102,10 +101,10 @@ static void launch_send(struct send *s, const struct machine *first)
      * what cannot be seen is not bought. */
     if (!provider_is_read(p) || p->ends_first ||
         !calls_room(s->providers, p, CALL_LAUNCH) ||
-        launch_waits(s, first->request_id) || backs_off(s, first) ||
-        (first->maybe.doubt && !is_needed(s, first)))
+        launch_waits(s, l, first) || backs_off(s, first) ||
+        (first->maybe.doubt && !is_needed(s, l, first)))
         return;
-    if (launch_is_void(s, first)) {
+    if (launch_is_void(s, l, first)) {
         launch_drop(s, first->request_id, "is not needed any more");
         return;
     }
@@ -144,19 +143,20 @@ static bool console_wanted(const struct machine *m)
 }
 
 /* Does the end of one of its machines wait for a list that launches leave no room
- * for?  Then they wait, until the calls under way are back and a list is there. */
-static bool ends_go_first(const struct send *s, const struct provider_state *p)
+ * for?  Then they wait, until the calls under way are back and a list is there.  One
+ * whose end is confirmed, and asked for again for as long as lists have it, keeps
+ * nobody waiting. */
+static bool ends_go_first(const struct send *s, const struct last_look *l,
+                          const struct provider_state *p)
 {
-    struct last_look l = {s->ledger, s->providers, s->sources};
-
     for (uint32_t i = 0; i < s->ledger->fleet.n; i++) {
         const struct machine *m = s->ledger->fleet.v[i];
         int64_t since = m->since_ms > m->retry_ms ? m->since_ms : m->retry_ms;
 
-        if (machine_end_due(s->ledger, m) &&
+        if (machine_end_due(s->ledger, m) && !m->maybe.ended_ms &&
             s->env->now_ms - since >= ENDS_FIRST_MS &&
             strcmp(m->provider, p->conf->name) == 0 &&
-            last_look_waits_for_launches(&l, m))
+            last_look_waits_for_launches(l, m))
             return true;
     }
     return false;
@@ -190,13 +190,11 @@ static void batch_add(struct batch *b, struct machine *m)
     b->ids[call->n_ids++] = arena_strdup(&call->arena, m->cloud_id);
 }
 
-static bool end_due(const struct send *s, const struct provider_state *p,
+static bool end_due(const struct last_look *l, const struct provider_state *p,
                     const struct machine *m)
 {
-    struct last_look l = {s->ledger, s->providers, s->sources};
-
-    return machine_end_due(s->ledger, m) &&
-           strcmp(m->provider, p->conf->name) == 0 && !last_look(&l, m);
+    return machine_end_due(l->ledger, m) &&
+           strcmp(m->provider, p->conf->name) == 0 && !last_look(l, m);
 }
 
 /* Which ends leave now: those that were tried so often at most, so many. */
@@ -206,7 +204,7 @@ struct share {
 
 /* All, but while ends hang: those that were tried least, and of what has hung
  * half, as the plug-in may hang on one of them.  It is alone in the end. */
-static struct share share_of(const struct send *s,
+static struct share share_of(const struct send *s, const struct last_look *l,
                              const struct provider_state *p)
 {
     struct share r = {UINT32_MAX, 0};
@@ -217,7 +215,7 @@ static struct share share_of(const struct send *s,
     for (uint32_t i = 0; i < f->n; i++) {
         const struct machine *m = f->v[i];
 
-        if (!end_due(s, p, m) || m->tries > r.tries)
+        if (!end_due(l, p, m) || m->tries > r.tries)
             continue;
         if (m->tries < r.tries)
             r = (struct share){m->tries, 0};
@@ -228,16 +226,17 @@ static struct share share_of(const struct send *s,
     return r;
 }
 
-static void terminates_send(struct send *s, struct provider_state *p)
+static void terminates_send(struct send *s, const struct last_look *l,
+                            struct provider_state *p)
 {
     struct share share;
     struct batch b = {0};
 
-    share = share_of(s, p);
+    share = share_of(s, l, p);
     for (uint32_t i = 0; i < s->ledger->fleet.n && share.most > 0; i++) {
         struct machine *m = s->ledger->fleet.v[i];
 
-        if (m->tries > share.tries || !end_due(s, p, m))
+        if (m->tries > share.tries || !end_due(l, p, m))
             continue;
         if (!b.call && !ends_may_leave(s->providers, p))
             return;
@@ -301,14 +300,14 @@ void send_commit_begin(struct send *s)
     ledger_commit_begin(s->ledger);
 }
 
-static void machine_send(struct send *s, struct machine *m)
+static void machine_send(struct send *s, struct launches *l, struct machine *m)
 {
     if (m->retry_ms > s->env->now_ms && m->state != STATE_READY)
         env_wake_wall(s->env, m->retry_ms + 1);
     if (!machine_due(s->ledger, m))
         return;
     if (m->state == STATE_INTENDED && !m->maybe.given_up)
-        launch_send(s, m);
+        launch_send(s, l, m);
     else if (m->state == STATE_DRAINING &&
              (!m->drain_accepted || drains_in_steps(s)))
         source_drain(s->sources, m, drains_work(s, m));
@@ -326,34 +325,64 @@ bool send_awaits_view(const struct send *s)
     return false;
 }
 
+/* The first look at any of them costs a look at the whole ledger. */
+static bool any_end_due(const struct send *s)
+{
+    const struct fleet *f = &s->ledger->fleet;
+
+    for (uint32_t i = 0; i < f->n; i++)
+        if (machine_end_due(s->ledger, f->v[i]))
+            return true;
+    return false;
+}
+
 /* One whose ends hang says nothing of the others. */
 bool send_may_end(const struct send *s)
 {
+    struct last_look l;
+
+    if (!any_end_due(s))
+        return false;
+    l = last_look_begin(s->ledger, s->providers, s->sources);
     for (uint32_t i = 0; i < s->providers->all.n; i++) {
         const struct provider_state *p = s->providers->all.v[i];
 
         if (ends_hang(s->providers, p))
             continue;
         for (uint32_t k = 0; k < s->ledger->fleet.n; k++)
-            if (s->ledger->fleet.v[k]->state == STATE_STOPPING &&
-                end_due(s, p, s->ledger->fleet.v[k]))
+            if (end_due(&l, p, s->ledger->fleet.v[k]))
                 return true;
     }
     return false;
 }
 
+static void ends_send(struct send *s)
+{
+    bool any = any_end_due(s);
+    struct last_look l = {0};
+
+    if (any)
+        l = last_look_begin(s->ledger, s->providers, s->sources);
+    for (uint32_t i = 0; i < s->providers->all.n; i++) {
+        struct provider_state *p = s->providers->all.v[i];
+
+        if (any)
+            terminates_send(s, &l, p);
+        p->ends_first = any && ends_go_first(s, &l, p);
+    }
+}
+
 /* What is on disk, and still so by what this step has seen. */
 static void all_send(struct send *s)
 {
+    struct launches launches = {0};
+
     if (!ledger_leads(s->ledger) || ours_stands(s->ledger))
         return;
-    for (uint32_t i = 0; i < s->providers->all.n; i++) {
-        terminates_send(s, s->providers->all.v[i]); /* before a launch leaves */
-        s->providers->all.v[i]->ends_first = ends_go_first(
-            s, s->providers->all.v[i]);
-    }
+    ends_send(s); /* before a launch leaves */
     for (uint32_t i = 0; i < s->ledger->fleet.n; i++)
-        machine_send(s, s->ledger->fleet.v[i]);
+        machine_send(s, &launches, s->ledger->fleet.v[i]);
+    launches_done(&launches);
     sources_cordon(s->sources);
     sources_clean_up(s->sources);
 }

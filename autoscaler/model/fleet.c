@@ -4,8 +4,7 @@
  * Two hash indices, by id and by (provider, cloud_id), hold records, not keys:
  * a lookup compares with what the record says now, so an entry that became
  * stale (a changed cloud_id) is merely passed over.  fleet_touch() enters a
- * record under its present cloud_id; a sweep builds both anew; a cloud id that
- * is not found there is looked for in the records themselves.
+ * record under its present cloud_id; a sweep builds both anew.
  */
 #include "fleet.h"
 
@@ -196,6 +195,18 @@ struct machine *fleet_by_launch(const struct fleet *f, const char *provider,
             found = m;
     }
     return found;
+}
+
+bool fleet_shares_id(const struct fleet *f, const struct machine *m)
+{
+    uint64_t h = hash_cloud(m->provider, m->cloud_id);
+    const struct machine *x;
+
+    for (uint32_t at = 0; (x = hash_next(&f->by_cloud, h, &at));)
+        if (x != m && x->state != STATE_GONE &&
+            is_of_cloud(x, m->provider, m->cloud_id))
+            return true;
+    return false;
 }
 
 struct offer_key machine_offer(const struct machine *m)

@@ -207,6 +207,8 @@ struct machine *fleet_by_id(const struct fleet *f, const char *id);
  * the newest; NULL: what has that id is another machine. */
 struct machine *fleet_by_launch(const struct fleet *f, const char *provider,
                                 const char *cloud_id, const char *request_id);
+/* Has another one, not gone, that id of the same provider? */
+bool fleet_shares_id(const struct fleet *f, const struct machine *m);
 /* Are both of one launch, as far as it is known? */
 bool launch_is_same(const char *request_id, const char *other);
 /* The offer it was launched from; the strings are the machine's. */

@@ -15,16 +15,13 @@ SOURCES = {"last_look.c": None,  # those of its table
            "sources/nodes.c": ["sources_know_work", "sources_seen_since", "source_drains_still"]}
 # The model has one cloud, one Ray head, and two records: O(m) is the other one.
 WORDS = {
-    "f->v[i] != m": "true",
-    "f->v[i]->state != STATE_GONE": "st[O(m)] != GONE",
-    "strcmp(f->v[i]->cloud_id, m->cloud_id) == 0": "cid[O(m)] == cid[m]",
-    "strcmp(f->v[i]->provider, m->provider) == 0": "true",
+    "fleet_shares_id(& l->ledger->fleet, m)": "st[O(m)] != GONE && cid[O(m)] == cid[m]",
     "p": "true",
     "launch_under_way(l->providers, p)": "LAUNCH_UNDER_WAY",
-    "p->list_begun_ms >= launches_over_ms(l->providers, p)": "list_since_launch && !MAY_COME",
+    "p->list_begun_ms >= p->over_ms": "list_since_launch && !MAY_COME",
     "m->seen_ms >= p->listed_ms": "in_list[m]",
     "find_has(l->providers, m)": "false",     # the model's cloud is not asked by ids
-    "m->maybe.found_ms >= launches_over_ms(l->providers, p)": "list_since_launch && !MAY_COME",
+    "m->maybe.found_ms >= p->over_ms": "list_since_launch && !MAY_COME",
     "sources_know_work(l->sources)": "sources_know_work",
     "l->sources->n == 0": "NO_HEAD",
     "m->maybe.taken": "taken[m]",

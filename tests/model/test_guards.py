@@ -12,9 +12,9 @@ def test_the_table_of_rules_is_that_of_the_daemon():
 
 @pytest.mark.parametrize("path, old, new, told", [
     ("last_look.c", "if (launch_under_way(l->providers, p))\n        return false;", "", "is_still_that differs"),
-    ("last_look.c", "p->list_begun_ms >= launches_over_ms(l->providers, p)", "p->list_begun_ms >= p->told_ms", "no word for"),
+    ("last_look.c", "p->list_begun_ms >= p->over_ms", "p->list_begun_ms >= p->told_ms", "no word for"),
     ("last_look.c", "l->sources->n == 0 || m->maybe.taken", "l->sources->n == 0", "no_work_came differs"),
-    ("last_look.c", "strcmp(f->v[i]->cloud_id, m->cloud_id) == 0 &&", "", "id_is_its_own differs"),
+    ("last_look.c", "!fleet_shares_id(&l->ledger->fleet, m)", "true", "id_is_its_own differs"),
     ("last_look.c", "     no_work_came},\n", "     no_work_came},\n    {\"it rests\", rests},\n", "the table of last_look.c is"),
     ("sources/nodes.c", "if (c.contested)\n        return false;", "", "source_drains_still differs"),
 ])

@@ -49,8 +49,8 @@ MUTANTS = [
     (1, "vanished_is_without_work", C + "sources/joins.c", "    return !n && m->maybe.lived &&", "    return !n && !*m->id &&"),
     (1, "drain_remembered_to_the_end", C + "sources/nodes.c", ("n->status == SOURCE_UNREADY) &&", "    if (c.contested)\n        return false;\n"),
      ("n->status != SOURCE_DEAD) &&", "")),
-    (1, "unlisted_launch_overlooked", C + "last_look.c", ("    if (!p)\n", "            return false;\n    return true;\n}\n\nstatic bool is_still_that"),
-     ("    if (l->ledger)\n", "            return true;\n    return true;\n}\n\nstatic bool is_still_that")),
+    (1, "unlisted_launch_overlooked", C + "last_look.c", ("    if (!p)\n", "return !fleet_shares_id(&l->ledger->fleet, m);"),
+     ("    if (l->ledger)\n", "return l->ledger || !fleet_shares_id(&l->ledger->fleet, m);")),
     (1, "first_end_is_not_looked_at", C + "last_look.c", "    if (!p)\n", "    if (!p || (!m->maybe.end_sent && m->why != REASON_END_FAILED))\n"),
     (7, "launches_go_first", C + "send.c", "ENDS_FIRST_MS = 20000", "ENDS_FIRST_MS = 2000000000"),
     # one reading is not final

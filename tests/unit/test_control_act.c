@@ -4,6 +4,8 @@
  */
 #include "control_rig.h"
 
+#include <time.h>
+
 #include "control/act.h"
 #include "control/send.h"
 #include "control/settle.h"
@@ -324,6 +326,152 @@ static void test_in_doubt_is_not_dropped(void **state)
     assert_int_equal(rig.n_jobs, 0);
 }
 
+/* ---- ends and launches beside each other */
+
+/* Is to be ended, and may be asked for by now. */
+static struct machine *stopping(const char *id, const char *cloud_id)
+{
+    struct machine *m = rig_machine(id, STATE_READY, cloud_id);
+
+    fleet_move(&rig.ledger.fleet, m, STATE_STOPPING, rig.env.now_ms);
+    m->seen_ms = rig_site()->listed_ms;
+    return m;
+}
+
+/* One whose end is confirmed, and that a list still has, is asked for again; a list
+ * without a launch beside it is not awaited for its sake. */
+static void test_a_confirmed_end_holds_no_launch(void **state)
+{
+    struct machine *m;
+
+    (void)state;
+    m = stopping("a", "i-1");
+    rig_site()->list_begun_ms = rig_site()->launched_ms - 1;
+    rig_pass(60000);
+    carry_out(world_make(1, REASON_FOR_REQUEST), false);
+    send_due(&sending);
+    assert_true(rig_site()->ends_first);
+    assert_int_equal(rig.n_jobs, 0);
+    m->maybe.ended_ms = rig.env.now_ms;
+    send_due(&sending);
+    assert_false(rig_site()->ends_first);
+    assert_int_equal(((struct call *)rig.jobs[0])->op, CALL_LAUNCH);
+    call_free((struct call *)rig_job());
+    rig.providers.calls.n = 0;
+}
+
+/* It is news that an end may leave: only then, and each time. */
+static void test_when_an_end_may_leave(void **state)
+{
+    struct call *c;
+    struct machine *m, *other;
+
+    (void)state;
+    assert_false(send_may_end(&sending));
+    rig_machine("r", STATE_READY, "i-0");
+    assert_false(send_may_end(&sending)); /* it stays */
+    m = stopping("a", "i-1");
+    rig_site()->list_begun_ms = rig_site()->launched_ms - 1;
+    assert_false(send_may_end(&sending)); /* its id may be a new one's */
+    rig_site()->list_begun_ms = rig_site()->launched_ms;
+    assert_true(send_may_end(&sending));
+    other = rig_machine("b", STATE_STARTING, "i-1");
+    assert_false(send_may_end(&sending)); /* whose is it? */
+    fleet_move(&rig.ledger.fleet, other, STATE_GONE, rig.env.now_ms);
+    assert_true(send_may_end(&sending));
+    m->retry_ms = rig.env.now_ms + 1;
+    assert_false(send_may_end(&sending));
+    m->retry_ms = 0;
+    send_due(&sending);
+    assert_false(send_may_end(&sending)); /* it has left */
+    c = (struct call *)rig_job();
+    assert_int_equal(c->op, CALL_TERMINATE);
+    m = stopping("d", "i-3");
+    assert_true(send_may_end(&sending));
+    rig.providers.calls.v[0].overdue = true; /* ends hang: send_due() looks */
+    assert_false(send_may_end(&sending));
+    call_free(c);
+    rig.providers.calls.n = 0;
+}
+
+/* ---- what many cost */
+
+static double seconds_of(void (*what)(void))
+{
+    double best = 1e9;
+
+    for (int i = 0; i < 3; i++) {
+        clock_t t0 = clock();
+        double took;
+
+        what();
+        took = (double)(clock() - t0) / CLOCKS_PER_SEC;
+        best = took < best ? took : best;
+    }
+    return best;
+}
+
+static void ask_ends(void)
+{
+    assert_false(send_may_end(&sending));
+    send_due(&sending);
+    assert_int_equal(rig.n_jobs, 0);
+}
+
+/* As many as there are by then, all of one kind; the machines before stay. */
+static double asked_with(uint32_t n, struct machine *(*one)(const char *id,
+                                                            const char *cloud))
+{
+    for (uint32_t i = rig.ledger.fleet.n; i < n; i++) {
+        char id[16], cloud[16];
+
+        snprintf(id, sizeof id, "m%u", i);
+        snprintf(cloud, sizeof cloud, "i-%u", i);
+        one(id, cloud);
+    }
+    return seconds_of(ask_ends);
+}
+
+/* In doubt, and not needed: it is not sent again. */
+static struct machine *doubted(const char *id, const char *cloud)
+{
+    struct machine *m = rig_machine(id, STATE_INTENDED, "");
+
+    snprintf(m->request_id, sizeof m->request_id, "r-%s", cloud);
+    m->launch_count = 1;
+    m->maybe.doubt = true;
+    return m;
+}
+
+enum { FEW = 1000, TIMES = 8 };
+
+/* Each looks at itself, not at all the others: eight times as many cost eight times as
+ * much, where it was sixty-four. */
+static void test_what_many_ends_cost(void **state)
+{
+    double few, many;
+
+    (void)state;
+    rig_site()->list_begun_ms = rig_site()->launched_ms - 1;
+    few = asked_with(FEW, stopping);
+    many = asked_with(FEW * TIMES, stopping);
+    print_message("ends: %d in %.4f s, %d in %.4f s\n", FEW, few, FEW * TIMES,
+                  many);
+    assert_true(many < few * TIMES * 3);
+}
+
+static void test_what_many_doubts_cost(void **state)
+{
+    double few, many;
+
+    (void)state;
+    few = asked_with(FEW, doubted);
+    many = asked_with(FEW * TIMES, doubted);
+    print_message("launches: %d in %.4f s, %d in %.4f s\n", FEW, few,
+                  FEW * TIMES, many);
+    assert_true(many < few * TIMES * 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -340,6 +488,10 @@ int main(void)
         TEST(test_brake_holds),
         TEST(test_brake_outlives_the_daemon),
         TEST(test_in_doubt_is_not_dropped),
+        TEST(test_a_confirmed_end_holds_no_launch),
+        TEST(test_when_an_end_may_leave),
+        TEST(test_what_many_ends_cost),
+        TEST(test_what_many_doubts_cost),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

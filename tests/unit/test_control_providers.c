@@ -254,6 +254,38 @@ static void test_a_wave_by_ids(void **state)
     assert_int_equal(rig.n_jobs, 0);
 }
 
+/* However many are sought, an end and a launch have their places. */
+static void test_a_wave_leaves_room(void **state)
+{
+    uint32_t finds = 0;
+
+    (void)state;
+    find_is_there(true);
+    for (int i = 0; i < 400; i++) {
+        char id[16];
+
+        snprintf(id, sizeof id, "i-%d", i);
+        rig_machine(id + 2, STATE_READY, id)->seen_ms = rig.env.now_ms;
+    }
+    rig_pass(RIG_SETTLE_MS);
+    list(NULL, 0);
+    assert_true(rig.n_jobs > 0);
+    assert_true(calls_room(&rig.providers, rig_site(), CALL_LAUNCH));
+    assert_true(calls_room(&rig.providers, rig_site(), CALL_TERMINATE));
+    assert_false(calls_room(&rig.providers, rig_site(), CALL_FIND));
+    while (rig.n_jobs) {
+        found(find_sent(50), ST_OK, ST_OK);
+        finds++;
+    }
+    assert_int_equal(finds, 3);
+    list(NULL, 0); /* the next list asks for the others */
+    while (rig.n_jobs) {
+        found(find_sent(50), ST_OK, ST_OK);
+        finds++;
+    }
+    assert_int_equal(finds, 6);
+}
+
 /* They are there, by their ids: however long lists lack them, they are not gone;
  * each is asked for once a minute. */
 static void test_a_broken_list_by_ids(void **state)
@@ -339,20 +371,27 @@ static void test_another_account_by_ids(void **state)
         assert_true(m[i]->state == STATE_READY && !m[i]->maybe.lost);
 }
 
+static const char *looked(const struct machine *m)
+{
+    struct last_look l = last_look_begin(&rig.ledger, &rig.providers,
+                                         &rig.sources);
+
+    return last_look(&l, m);
+}
+
 /* One that lists lack and that is there by its id can be ended. */
 static void test_an_end_of_one_that_lists_lack(void **state)
 {
     const char *ids[] = {"i-0", "i-1", "i-2"};
-    struct last_look l = {&rig.ledger, &rig.providers, &rig.sources};
     struct machine *m[3];
 
     (void)state;
     machines_of(ids, m, 3);
     machine_to(&rig.ledger, m[2], STATE_STOPPING);
     list(ids, 2);
-    assert_non_null(last_look(&l, m[2]));
+    assert_non_null(looked(m[2]));
     found(find_sent(1), ST_OK, ST_OK);
-    assert_null(last_look(&l, m[2]));
+    assert_null(looked(m[2]));
     list(ids, 2);
     assert_int_equal(m[2]->state, STATE_STOPPING);
 }
@@ -361,7 +400,6 @@ static void test_an_end_of_one_that_lists_lack(void **state)
 static void test_an_answer_from_before_a_launch(void **state)
 {
     const char *ids[] = {"i-0", "i-1", "i-2"};
-    struct last_look l = {&rig.ledger, &rig.providers, &rig.sources};
     struct machine *m[3];
     struct call *c;
 
@@ -374,7 +412,7 @@ static void test_an_answer_from_before_a_launch(void **state)
     rig_site()->launched_ms = rig.env.now_ms;
     rig_pass(1000);
     found(c, ST_OK, ST_OK);
-    assert_non_null(last_look(&l, m[2]));
+    assert_non_null(looked(m[2]));
 }
 
 /* What the cloud says of a machine's end in a list: it leaves, and stays after
@@ -637,6 +675,8 @@ int main(void)
         TEST(test_provider_was_renamed),
         TEST(test_short_list),
         TEST(test_a_wave_is_believed),
+        cmocka_unit_test_setup_teardown(test_a_wave_leaves_room, start,
+                                        stop_finding),
         cmocka_unit_test_setup_teardown(test_a_wave_by_ids, start,
                                         stop_finding),
         cmocka_unit_test_setup_teardown(test_a_broken_list_by_ids, start,

@@ -401,6 +401,25 @@ static void test_reload_refused(void **state)
     assert_int_equal(atomic_load(&rig.env.metrics.reload_failures), 3);
 }
 
+/* What a person has let go stays so when a file is read again that ends nothing
+ * itself: machines that are to go one by one would be held half-way. */
+static void test_a_reload_keeps_a_release(void **state)
+{
+    (void)state;
+    ends.held = 5;
+    ends_release(&ends, "somebody", false);
+    assert_int_equal(ends.allowed, 5);
+    reload(RIG_OTHER("c", ""));
+    assert_string_equal(rig.conf.problem, "");
+    assert_int_equal(rig.conf.generation, 1);
+    assert_int_equal(ends.allowed, 5);
+    /* as `davit apply` does: a word on this file */
+    configuration_reload(&rig.conf, 0);
+    configuration_approve(&rig.conf, false);
+    reload_if_due(&reloading);
+    assert_int_equal(ends.allowed, 5);
+}
+
 /* What would forget or end many machines waits for a person. */
 static void test_reload_held(void **state)
 {
@@ -685,6 +704,7 @@ int main(void)
         TEST(test_reload_refused),
         TEST(test_reload_held),
         TEST(test_a_later_file_stays_held),
+        TEST(test_a_reload_keeps_a_release),
         TEST(test_unanswered_stays_where_it_is),
         TEST(test_changed_file_settles),
         TEST(test_request_expires),

@@ -11,15 +11,17 @@
 #include <string.h>
 
 #include "../rare.h"
-#include "../settle.h"
 #include "providers.h"
 
 /* Of those that do not hang, of all kinds together; of all kinds but lists,
  * which leaves room to look: who does not see what is there can do nothing
- * else; and of offers. */
-enum { CALLS_MAX = 8, NO_LISTS_MAX = 6, OFFERS_MAX = 2 };
+ * else. */
+enum { CALLS_MAX = 8, NO_LISTS_MAX = 6 };
 /* Of those that hang, likewise.  Each is a thread. */
-enum { HUNG_MAX = 32, HUNG_NO_LISTS_MAX = 24, HUNG_OFFERS_MAX = 6 };
+enum { HUNG_MAX = 32, HUNG_NO_LISTS_MAX = 24 };
+/* Of offers, and of machines that are sought by their ids: however many there are,
+ * a launch or an end finds a place. */
+enum { OFFERS_MAX = 2, FINDS_MAX = 3, HUNG_OFFERS_MAX = 6, HUNG_FINDS_MAX = 9 };
 enum { LANDS_MS = 1000 };
 enum {
     STUCK = 2,         /* so many that began to hang */
@@ -29,7 +31,7 @@ enum {
 };
 
 struct sums {
-    uint32_t all, lists, offers;
+    uint32_t all, lists, offers, finds;
 };
 
 static struct sums sums_of(const struct providers *p,
@@ -45,15 +47,18 @@ static struct sums sums_of(const struct providers *p,
         n.all++;
         n.lists += f->call->op == CALL_LIST;
         n.offers += f->call->op == CALL_OFFERS;
+        n.finds += f->call->op == CALL_FIND;
     }
     return n;
 }
 
-static bool has_room(struct sums n, enum call_op op, uint32_t all,
-                     uint32_t no_lists, uint32_t offers)
+static bool has_room(struct sums n, enum call_op op, struct sums most,
+                     uint32_t no_lists)
 {
-    return n.all < all && (op == CALL_LIST || n.all - n.lists < no_lists) &&
-           (op != CALL_OFFERS || n.offers < offers);
+    return n.all < most.all &&
+           (op == CALL_LIST || n.all - n.lists < no_lists) &&
+           (op != CALL_OFFERS || n.offers < most.offers) &&
+           (op != CALL_FIND || n.finds < most.finds);
 }
 
 bool calls_room(const struct providers *p, const struct provider_state *s,
@@ -63,16 +68,22 @@ bool calls_room(const struct providers *p, const struct provider_state *s,
         env_wake_mono(p->env, p->env->mono_ms + LANDS_MS);
         return false;
     }
-    return has_room(sums_of(p, s, false), op, CALLS_MAX, NO_LISTS_MAX,
-                    OFFERS_MAX) &&
+    return has_room(
+               sums_of(p, s, false), op,
+               (struct sums){
+                   .all = CALLS_MAX, .offers = OFFERS_MAX, .finds = FINDS_MAX},
+               NO_LISTS_MAX) &&
            !calls_used_up(p, s, op);
 }
 
 bool calls_used_up(const struct providers *p, const struct provider_state *s,
                    enum call_op op)
 {
-    return !has_room(sums_of(p, s, true), op, HUNG_MAX, HUNG_NO_LISTS_MAX,
-                     HUNG_OFFERS_MAX);
+    return !has_room(sums_of(p, s, true), op,
+                     (struct sums){.all = HUNG_MAX,
+                                   .offers = HUNG_OFFERS_MAX,
+                                   .finds = HUNG_FINDS_MAX},
+                     HUNG_NO_LISTS_MAX);
 }
 
 bool lists_hang(const struct providers *p, const struct provider_state *s)
@@ -151,26 +162,13 @@ bool launch_under_way(const struct providers *p, const struct provider_state *s)
     return false;
 }
 
-int64_t launches_over_ms(const struct providers *p,
-                         const struct provider_state *s)
-{
-    int64_t over = s->launched_ms;
-
-    for (uint32_t i = 0; i < p->ledger->fleet.n; i++) {
-        const struct machine *m = p->ledger->fleet.v[i];
-        int64_t at = settle_comes_ms(m, p->env->started_ms);
-
-        if (at > over && strcmp(m->provider, s->conf->name) == 0)
-            over = at;
-    }
-    return over;
-}
-
 void call_send(struct providers *p, struct provider_state *s, struct call *call,
                int64_t timeout_ms)
 {
     if (call->op == CALL_LAUNCH)
         s->launched_ms = p->env->now_ms;
+    if (s->over_ms < s->launched_ms)
+        s->over_ms = s->launched_ms;
     call_submit(p->env->workers, call, timeout_ms);
     VEC_PUSH(
         NULL, &p->calls,

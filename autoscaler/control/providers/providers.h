@@ -49,6 +49,9 @@ struct provider_state {
     int64_t launched_ms;    /* wall: its last launch left, or was answered; at
                              * first, when it was opened: there may have been
                              * one before */
+    int64_t over_ms;        /* wall: what its launches so far may make is made
+                             * by then; one that nobody answered may come in
+                             * for a minute.  As launches_over_note() had it */
     uint32_t machines;      /* in that list */
     int64_t short_since_ms; /* wall: its lists lack many at once; 0 */
     uint32_t short_by;      /* how many, without what a witness confirms */
@@ -244,10 +247,6 @@ void machine_missed(struct providers *p, struct machine *m,
 /* Is a launch under way there that does not hang? */
 bool launch_under_way(const struct providers *p,
                       const struct provider_state *s);
-/* Wall: what its launches so far may make is made by then; one that nobody answered
- * may come in for a minute. */
-int64_t launches_over_ms(const struct providers *p,
-                         const struct provider_state *s);
 void call_send(struct providers *p, struct provider_state *s, struct call *call,
                int64_t timeout_ms);
 /* It is none of them any more; what it was. */

@@ -21,6 +21,7 @@ enum {
 struct stops {
     const struct known *k;
     struct status_page *page;
+    struct last_look look;
     VEC(struct status_stop) all;
 };
 
@@ -202,9 +203,7 @@ static bool end_is_stuck(const struct machine *m)
 
 static const char *looked(const struct stops *s, const struct machine *m)
 {
-    struct last_look l = {s->k->ledger, s->k->providers, s->k->sources};
-
-    return last_look(&l, m);
+    return last_look(&s->look, m);
 }
 
 /* It would be asked for, if the last look let it. */
@@ -495,7 +494,10 @@ static void word_stops(struct stops *s)
 void stops_show(const struct known *k, const struct ends *e,
                 struct status_page *page)
 {
-    struct stops s = {.k = k, .page = page};
+    struct stops s = {
+        .k = k,
+        .page = page,
+        .look = last_look_begin(k->ledger, k->providers, k->sources)};
 
     backoffs_each(k->ledger->backoffs, k->env->now_ms, backoff_stops, &s);
     backoffs_rows(k->ledger->backoffs, row_stop, &s);
