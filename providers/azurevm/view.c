@@ -101,14 +101,23 @@ static void phase_read(const json_t *vm, const json_t *view,
     }
 }
 
+/* Is the maintenance over?  The status stays when it is. */
+static bool is_over(const json_t *r, int64_t now_ms)
+{
+    int64_t until = kit_time_ms(kit_json_text(r, "maintenanceWindowEndTime"));
+    return strcasecmp(kit_json_text(r, "lastOperationResultCode"),
+                      "MaintenanceCompleted") == 0 ||
+           (until > 0 && until <= now_ms);
+}
+
 /* Maintenance that redeploys it (the SDK's MaintenanceRedeployStatus). */
-static void leaving_read(const json_t *view, struct davit_machine *m,
-                         char *text, size_t size)
+static void leaving_read(const json_t *view, int64_t now_ms,
+                         struct davit_machine *m, char *text, size_t size)
 {
     const json_t *r = json_object_get(view, "maintenanceRedeployStatus");
     const char *from = kit_json_text(r, "maintenanceWindowStartTime");
     text[0] = '\0';
-    if (*from != '\0') {
+    if (*from != '\0' && !is_over(r, now_ms)) {
         snprintf(text, size, "Azure's maintenance begins at %.40s", from);
         m->leaves_ms = kit_time_ms(from);
     }
@@ -150,6 +159,7 @@ void vm_put(const struct op *op, const json_t *vm, const json_t *view,
         .spot = strcasecmp(kit_json_text(vm, "properties.priority"), "Spot") ==
                 0};
     phase_read(vm, view, &m, detail, sizeof detail);
-    leaving_read(view, &m, leaving, sizeof leaving);
+    leaving_read(view, op->v->azure.host->wall_ms(), &m, leaving,
+                 sizeof leaving);
     put(sink, &m);
 }

@@ -38,6 +38,7 @@ class VM:
         self.name, self.body, self.group, self.failure = name, body, group, failure
         self.ready, self.gone, self.power, self.id = time.monotonic() + op_s, None, "running", str(uuid.uuid4())
         self.state = None  # instead of what time says
+        self.maintenance = None  # its maintenanceRedeployStatus
 
     def provisioning(self):
         if self.gone:
@@ -56,7 +57,7 @@ class VM:
             out = [{"code": f"ProvisioningState/{state}", "level": "Info", "displayStatus": state}]
         if state != "creating" and not (state == "failed" and self.failure):
             out.append({"code": f"PowerState/{self.power}", "level": "Info", "displayStatus": f"VM {self.power}"})
-        return {"statuses": out}
+        return {"statuses": out, **({"maintenanceRedeployStatus": self.maintenance} if self.maintenance else {})}
 
 
 class Cloud:

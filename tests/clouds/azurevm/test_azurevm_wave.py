@@ -40,6 +40,32 @@ def test_a_spot_wave(daemon, cloud):
     wave.story(daemon, "t4", {"GPU": 1}, cloud.machines, lambda ids: hidden(cloud, ids), lambda ids: evict(cloud, ids))
 
 
+MAINTENANCE = {"isCustomerInitiatedMaintenanceAllowed": True, "preMaintenanceWindowStartTime": "2029-12-01T00:00:00+00:00",
+               "preMaintenanceWindowEndTime": "2030-01-02T00:00:00+00:00", "maintenanceWindowStartTime": "2030-01-02T03:04:05+00:00",
+               "maintenanceWindowEndTime": "2030-01-04T00:00:00+00:00", "lastOperationResultCode": "None"}
+
+
+def test_maintenance_that_redeploys_is_left_in_time(daemon, cloud):
+    daemon.post({"owner": "w", "bundles": [{"GPU": 1}]})
+    daemon.until(lambda: daemon.ready("t4") == 1)
+    [first] = cloud.machines()
+    cloud.vms[first.lower()].maintenance = MAINTENANCE
+    wave.looked(daemon, lambda: daemon.events("node.leaving"), "it is not noticed")
+    assert "2030-01-02" in daemon.events("node.leaving")[0]["text"]
+    daemon.until(lambda: first not in cloud.machines() and daemon.ready("t4") == 1, why="another is bought, and it ends")
+
+
+def test_maintenance_that_is_over_is_none(cloud, drives):
+    d = drives()
+    [m] = d.launch(1, zone="1")["machines"]
+    vm = cloud.vms[m["id"].lower()]
+    for told, more in [(True, {}), (False, {"lastOperationResultCode": "MaintenanceCompleted"}), (True, {"lastOperationResultCode": "RetryLater"}),
+                       (False, {"maintenanceWindowStartTime": "2026-01-02T00:00:00Z", "maintenanceWindowEndTime": "2026-01-03T00:00:00Z"})]:
+        vm.maintenance = {**MAINTENANCE, **more}
+        [m] = d.list()
+        assert bool(m["leaving"]) == told and (not told or m["leaves_ms"] == 1893553445000), m
+
+
 @pytest.mark.parametrize("code, done", [("ResourceNotFound", "NOT_FOUND"), ("ResourceGroupNotFound", "RETRY"), ("SubscriptionNotFound", "RETRY")])
 def test_a_404_of_something_else_is_no_word_on_a_machine(cloud, drives, code, done):
     d = drives()
