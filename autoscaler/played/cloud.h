@@ -30,6 +30,7 @@ struct cloud_opts {
     uint32_t end_most_ms; /* from an accepted end to gone; 0: 30 s */
     uint32_t hosts;       /* machines are hosts, so many, whose names are given
                      * again; 0: each has an id of its own */
+    bool finds;           /* it is asked for machines by their ids, too */
     struct head *head;    /* where machines join; NULL: nowhere.  Borrowed */
     void (*closes)(void *arg); /* its provider is being closed: may take time */
     void *arg;
@@ -124,13 +125,14 @@ struct cloud_weather {
     uint32_t hangs;        /* its answer comes after hang_ms */
     uint32_t end_hangs;    /* likewise, terminate alone; it has no effect */
     uint32_t hang_ms;
-    uint32_t cut_list;     /* OK, with half of the machines */
-    uint32_t drops, lies;  /* of 1,000 rows of a list: it lacks a machine once,
+    uint32_t cut_list;    /* OK, with half of the machines */
+    uint32_t drops, lies; /* of 1,000 rows of a list: it lacks a machine once,
                             * or says that it failed or is being ended, once:
                             * not again within LIES_APART_MS */
-    bool other_ids;        /* answers of launches have ids that no list has */
-    uint32_t partial;      /* a launch gives a part, and an error */
-    bool async;            /* launch says OK, and nothing of its machines */
+    uint32_t mute_ids;    /* of 1,000 ids that are asked for, it says nothing */
+    bool other_ids;       /* answers of launches have ids that no list has */
+    uint32_t partial;     /* a launch gives a part, and an error */
+    bool async;           /* launch says OK, and nothing of its machines */
     uint32_t made_late_ms; /* launch says OK, and makes them so much later, at
                             * most */
     bool invalid_ends;     /* terminate alone answers INVALID */

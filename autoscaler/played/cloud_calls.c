@@ -517,6 +517,7 @@ const struct davit_provider *cloud_provider(void)
                                                 .launch = do_launch,
                                                 .terminate = do_terminate,
                                                 .settle_ms = do_settle_ms,
+                                                .find = cloud_find,
                                                 .places = places};
     return &table;
 }

@@ -2,7 +2,8 @@
  * cloud_inside.h - what the files of the played cloud share.
  *
  * cloud.c is its machines and what befalls them, cloud_calls.c the provider that
- * daemons call, cloud_list.c its list, cloud_offers.c its prices.
+ * daemons call, cloud_list.c its list, cloud_find.c its word on each by its id,
+ * cloud_offers.c its prices.
  */
 #ifndef PLAYED_CLOUD_INSIDE_H
 #define PLAYED_CLOUD_INSIDE_H
@@ -104,6 +105,11 @@ void cloud_put_machine(const struct cloud *c, const struct cloud_machine *m,
 /* What another daemon sees, or one before it that stood still, proves nothing to
  * the one that leads.  (It opens another handle when it reads its file.) */
 bool handle_is_newest(const struct handle *h);
+
+/* ---- cloud_find.c: the provider's find() */
+int cloud_find(void *self, struct davit_call *call, const char *const *ids,
+               size_t n_ids, struct davit_sink *sink, davit_put_done *done,
+               struct davit_error *e);
 
 /* ---- cloud_offers.c: the provider's offers() */
 void cloud_dearness(struct cloud *c); /* its weather is another one */

@@ -146,6 +146,39 @@ static void flips_draw(struct more *m)
     qsort(s->v, s->n, sizeof *s->v, by_time);
 }
 
+/* Many are gone at once, or a list lacks many that are there; their cloud is asked for
+ * each, and now and then says nothing. */
+static void waves_draw(struct more *m)
+{
+    uint32_t n = 1 + more_below(m, 5), span = (uint32_t)m->s->storm_ms - MINUTE;
+
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t at = MINUTE + more_below(m, span);
+        uint32_t cloud = more_below(m, m->s->world.clouds);
+
+        if (more_below(m, 2)) {
+            happens_too(m, &(struct happening){.at_ms = at,
+                                               .kind = HAPPENS_DIES,
+                                               .a = more_below(m, 1 << 16),
+                                               .b = 4 + more_below(m, 9)});
+            continue;
+        }
+        happens_too(m, &(struct happening){
+                           .at_ms = at,
+                           .kind = HAPPENS_WEATHER,
+                           .a = cloud,
+                           .weather = {.cut_list = 500 + more_below(m, 501),
+                                       .mute_ids = more_below(m, 2)
+                                                       ? more_below(m, 1001)
+                                                       : 0}});
+        happens_too(m, &(struct happening){
+                           .at_ms = at + SECOND + more_below(m, 20 * MINUTE),
+                           .kind = HAPPENS_WEATHER,
+                           .a = cloud});
+    }
+    qsort(m->s->v, m->s->n, sizeof *m->s->v, by_time);
+}
+
 void script_draw_more(struct script *s, uint64_t seed)
 {
     struct more m = {.s = s, .seed = seed};
@@ -161,4 +194,8 @@ void script_draw_more(struct script *s, uint64_t seed)
         flips_draw(&m);
     if (which >= 8 && which <= 10 && !s->plain)
         store_draw(&m);
+    m.n = 1000; /* a later thought: what was drawn so far stays as it is */
+    s->world.finds = more_below(&m, 2);
+    if (s->world.finds && !s->judged && !more_below(&m, 3))
+        waves_draw(&m);
 }

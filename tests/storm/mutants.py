@@ -100,6 +100,8 @@ MUTANTS = [
     (4, "stands_until_a_start", C + "ours.c", "        journal_put_value(l->env->journal, ELDER_KEY, o->elder, NULL);\n    emit(", "        journal_put_value(l->env->journal, ELDER_KEY, \"\", NULL);\n    emit("),
     (4, "found_seldom", C + "providers/machines.c", "return m ? m : adopt(p, provider, cm);",
      "return m || cm->phase == DAVIT_STOPPING || p->env->now_ms / 400000 % 2 == 0 ? m : adopt(p, provider, cm);"),
+    (4, "silence_is_loss", C + "providers/finds.c", "call->done[i] == ST_NOT_FOUND) {", "call->done[i] != ST_OK) {"),
+    (4, "ids_have_no_say", C + "providers/finds.c", "m->maybe.found_ms = begun_ms;", "m->maybe.found_ms = 0 * begun_ms;"),
     (5, "asked_is_forgotten", C + "settle.c", "return m->maybe.given_up && !m->busy &&", "return !m->busy ||"),
     (5, "no_settle_time", C + "settle.c", ("return list_begun_ms >= since + settle_ms;", "list_begun_ms >= sent_last(m) + settle_ms"),
      ("return list_begun_ms >= since + 0 * settle_ms;", "list_begun_ms >= sent_last(m) + 0 * settle_ms")),

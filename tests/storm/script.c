@@ -35,6 +35,7 @@
     X(hang_ms) \
     X(cut_list) \
     X(drops) \
+    X(mute_ids) \
     X(lies) \
     X(other_ids) \
     X(partial) \
@@ -97,12 +98,13 @@ void script_write(const struct script *s, FILE *f)
         f,
         "world seed=%llu head=%d waits=%d boot=%u-%u end=%u clouds=%u "
         "storm=%lld plain=%d edited=%d pause=%u busy=%u leave=%d gone=%u ha=%d "
-        "slow=%u,%u,%u judged=%d hosts=%u addressed=%d\n",
+        "slow=%u,%u,%u judged=%d hosts=%u addressed=%d "
+        "finds=%d\n",
         (unsigned long long)o->seed, o->head, o->waits, o->boot_least_ms,
         o->boot_most_ms, o->end_most_ms, o->clouds, (long long)s->storm_ms,
         s->plain, s->edited, o->pause_ms, o->busy, s->leave, s->gone, o->ha,
         o->slow_syncs, o->slow_lines, o->slow_closings, s->judged, o->hosts,
-        o->addressed);
+        o->addressed, o->finds);
     rare_write(&o->rare, f);
     for (uint32_t i = 0; i < s->n_files; i++)
         file_write(s->files[i], f);
@@ -136,23 +138,25 @@ static bool world_read(struct script *s, const char *line)
     unsigned long long seed;
     long long storm;
     int head, waits, plain, edited, leave = 0, ha = 0, judged = 0,
-                                    addressed = 0;
+                                    addressed = 0, finds = 0;
 
     if (sscanf(
             line,
             "world seed=%llu head=%d waits=%d boot=%u-%u end=%u clouds=%u "
             "storm=%lld plain=%d edited=%d pause=%u busy=%u leave=%d gone=%u "
-            "ha=%d slow=%u,%u,%u judged=%d hosts=%u addressed=%d",
+            "ha=%d slow=%u,%u,%u judged=%d hosts=%u addressed=%d "
+            "finds=%d",
             &seed, &head, &waits, &o->boot_least_ms, &o->boot_most_ms,
             &o->end_most_ms, &o->clouds, &storm, &plain, &edited, &o->pause_ms,
             &o->busy, &leave, &s->gone, &ha, &o->slow_syncs, &o->slow_lines,
-            &o->slow_closings, &judged, &o->hosts,
-            &addressed) < 10) /* older ones end there */
+            &o->slow_closings, &judged, &o->hosts, &addressed,
+            &finds) < 10) /* older ones end there */
         return false;
     o->seed = seed;
     o->head = head;
     o->ha = ha;
     o->addressed = addressed;
+    o->finds = finds;
     o->waits = waits;
     s->storm_ms = storm;
     s->plain = plain;

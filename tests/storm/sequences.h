@@ -71,6 +71,11 @@ struct daemon *first(struct world *w);
     X(37, answer_of_before_an_outage) \
     X(43, displaced_in_an_outage)
 
+/* test_ids.c: lists that lack what their cloud knows by its id. */
+#define BY_IDS(X) \
+    X(52, wave_by_ids) \
+    X(52, broken_list_by_ids)
+
 /* test_led.c: a leader and its journal's copy in the cluster. */
 #define LED(X) \
     X(23, led_consolidation) \
@@ -147,6 +152,7 @@ struct daemon *first(struct world *w);
 #define SEQUENCE_OF_(n, f) const char *f(void);
 EDITED(SEQUENCE_OF_)
 LATE(SEQUENCE_OF_)
+BY_IDS(SEQUENCE_OF_)
 LED(SEQUENCE_OF_)
 TIMED(SEQUENCE_OF_)
 VAIN(SEQUENCE_OF_)

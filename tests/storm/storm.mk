@@ -13,7 +13,7 @@ $(B)/rare/%.o: %.c $(B)/flags | $(GEN_C)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) -DDAVIT_RARE $(CPPFLAGS) $(PKG_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/test_sequences: $(B)/tests/storm/test_sequences.o $(B)/tests/storm/test_edits.o $(B)/tests/storm/test_late.o $(B)/tests/storm/test_led.o $(B)/tests/storm/test_time.o $(B)/tests/storm/test_vain.o $(B)/tests/storm/test_asked.o $(STORM_OBJS) $(STORM_LIBS)
+$(B)/test_sequences: $(B)/tests/storm/test_sequences.o $(B)/tests/storm/test_edits.o $(B)/tests/storm/test_late.o $(B)/tests/storm/test_ids.o $(B)/tests/storm/test_led.o $(B)/tests/storm/test_time.o $(B)/tests/storm/test_vain.o $(B)/tests/storm/test_asked.o $(STORM_OBJS) $(STORM_LIBS)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(STORM_LIBS) $(PKG_LIBS) -ldl -lpthread -lm
 

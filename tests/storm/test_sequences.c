@@ -1031,6 +1031,7 @@ static const char *type_dropped_then_found(void)
     X(26, type_dropped_then_found) \
     EDITED(X) \
     LATE(X) \
+    BY_IDS(X) \
     LED(X) \
     TIMED(X) \
     VAIN(X) \

@@ -720,6 +720,7 @@ void world_begin(struct world *w, const struct world_opts *o)
                                             .boot_most_ms = o->boot_most_ms,
                                             .end_most_ms = o->end_most_ms,
                                             .hosts = o->hosts,
+                                            .finds = o->finds,
                                             .head = w->head,
                                             .closes = closing_takes,
                                             .arg = w});

@@ -353,6 +353,25 @@ static void test_one_by_its_id(void **state)
     assert_int_equal(rig.n_jobs, 0);
 }
 
+/* The last list of all, which comes in as the daemon ends, lacks machines, too: nobody
+ * is asked any more, as there are no workers. */
+static void test_no_ids_at_the_end(void **state)
+{
+    const char *ids[] = {"i-0", "i-1", "i-2", "i-3", "i-4", "i-5"};
+    struct machine *m[6];
+    struct call *last;
+
+    (void)state;
+    machines_of(ids, m, 6);
+    rig_pass(20000);
+    last = list_sent();
+    rig.env.stopping = true;
+    listed(last, ids, 2);
+    rig.env.stopping = false;
+    assert_int_equal(rig.n_jobs, 0);
+    assert_int_equal(m[5]->state, STATE_READY);
+}
+
 /* A cloud that knows none of ours, by list or by id, may be another account's. */
 static void test_another_account_by_ids(void **state)
 {
@@ -682,6 +701,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_broken_list_by_ids, start,
                                         stop_finding),
         cmocka_unit_test_setup_teardown(test_no_word_by_ids, start,
+                                        stop_finding),
+        cmocka_unit_test_setup_teardown(test_no_ids_at_the_end, start,
                                         stop_finding),
         cmocka_unit_test_setup_teardown(test_another_account_by_ids, start,
                                         stop_finding),

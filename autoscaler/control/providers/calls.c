@@ -8,6 +8,7 @@
  * never return would be the last ones; what hangs has a limit of its own, at
  * which only a restart helps (report/stops.c).
  */
+#include <assert.h>
 #include <string.h>
 
 #include "../rare.h"
@@ -165,6 +166,7 @@ bool launch_under_way(const struct providers *p, const struct provider_state *s)
 void call_send(struct providers *p, struct provider_state *s, struct call *call,
                int64_t timeout_ms)
 {
+    assert(!p->env->stopping); /* there are no workers then */
     if (call->op == CALL_LAUNCH)
         s->launched_ms = p->env->now_ms;
     if (s->over_ms < s->launched_ms)

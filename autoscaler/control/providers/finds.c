@@ -67,8 +67,8 @@ void finds_ask(struct providers *p, struct provider_state *s)
     struct machine *batch[FIND_MOST];
     uint32_t n = 0;
 
-    if (!provider_finds(s->provider))
-        return;
+    if (p->env->stopping || !provider_finds(s->provider))
+        return; /* the last list of all may lack some, too */
     for (uint32_t i = 0; i < p->ledger->fleet.n; i++) {
         struct machine *m = p->ledger->fleet.v[i];
 
