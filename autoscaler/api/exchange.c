@@ -107,10 +107,24 @@ static bool make_smaller(struct exchange *ex, unsigned code, struct buf *b)
     return true;
 }
 
+/* Who holds what is charged. */
+struct whose {
+    char group[400], account[400];
+    const char *names[CHARGE_PURSES];
+};
+
+static void whose(const struct exchange *ex, struct whose *ret)
+{
+    ret->names[0] = caller_share(&ex->caller, ret->group, sizeof ret->group);
+    ret->names[1] = caller_account(&ex->caller, ret->account,
+                                   sizeof ret->account);
+}
+
 void exchange_reply(struct exchange *ex, unsigned code, struct buf *b,
                     const char *content_type)
 {
     bool small = !b->full && make_smaller(ex, code, b);
+    struct whose who;
     size_t n = b->n;
 
     if (b->full) {
@@ -120,8 +134,9 @@ void exchange_reply(struct exchange *ex, unsigned code, struct buf *b,
     }
     if (ex->response)
         MHD_destroy_response(ex->response);
+    whose(ex, &who);
     ex->response = n > SMALL ? charged_response(ex->server->door,
-                                                ex->shared ? NULL : ex->peer,
+                                                ex->shared ? NULL : who.names,
                                                 buf_take(b), n)
                              : MHD_create_response_from_buffer(
                                    n, buf_take(b), MHD_RESPMEM_MUST_FREE);
@@ -231,7 +246,10 @@ void exchange_err(struct exchange *ex, const struct err *e)
 /* Until the exchange is over; false: a 503 is written. */
 static bool charge(struct exchange *ex, size_t n)
 {
-    if (charge_add(&ex->charge, ex->server->door, ex->peer, n))
+    struct whose who;
+
+    whose(ex, &who);
+    if (charge_add(&ex->charge, ex->server->door, who.names, n))
         return true;
     refuse_memory(ex);
     return false;

@@ -2,6 +2,8 @@
 import contextlib
 import http.client
 import json
+import re
+import socket
 import threading
 import time
 
@@ -70,3 +72,34 @@ def test_all_places_of_long_work_by_one(two):
         assert ask(d, "good", "POST", "/v1/request_resources", {"owner": "good-1", "bundles": [{"CPU": 1, "memory": 1 + k} for k in range(3000)]})[0] in (200, 202)
     print({c: many.codes.count(c) for c in set(many.codes)})
     assert 200 in many.codes, "and he is served as well"
+
+
+def unfinished(d, who, n, address="127.0.0.1"):
+    """So many bodies of 4 MiB, but for the last byte."""
+    many, body = [], b" " * ((4 << 20) - 65)
+    for _ in range(n):
+        s = socket.create_connection(("127.0.0.1", d.port), timeout=60, source_address=(address, 0))
+        many.append(s)
+        with contextlib.suppress(OSError):
+            s.sendall(b"POST /v1/plan HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n" % (d.tokens[who].encode(), len(body) + 1) + body)
+    return many
+
+
+def held(d):
+    return int(re.search(rb"davit_http_held_bytes (\d+)", ask(d, "ops", "GET", "/metrics")[1]).group(1))
+
+
+def test_all_memory_for_bodies_by_one(two):
+    """Two callers of one address: the one sends fifteen bodies of 4 MiB and ends none, the other one's is read to its end."""
+    d = two
+    many = unfinished(d, "mal", 9)
+    until(lambda: held(d) >= 9 << 22, 60, every=0.3)
+    many += unfinished(d, "mal", 6)
+    assert held(d) <= 41 << 20
+    large = json.dumps({"bundles": [{"CPU": 1 + k % 7, "memory": 1 + k} for k in range(4000)]}).encode()
+    code, text = ask(d, "good", "POST", "/v1/plan", large.ljust((4 << 20) - 65))
+    assert code == 200, text
+    assert ask(d, "good", "POST", "/v1/request_resources", {"owner": "good-1", "bundles": [{"CPU": 1, "memory": 1 + k} for k in range(3000)]})[0] in (200, 202)
+    for s in many:
+        s.close()
+    until(lambda: held(d) == 0, 60)

@@ -1,34 +1,104 @@
 /*
- * budget.c - the bytes that clients make us hold.
+ * budget.c - the bytes that callers make us hold.
  *
  * What is small is not charged by those who call this: a few KiB for each seat
- * are part of what a seat costs.
+ * are part of what a seat costs.  Who holds something has a purse, by his name: a
+ * caller, and the account of it that asks.  A part of all is for who holds little.
  */
+#include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../../base/alloc.h"
 #include "inside.h"
 
-bool charge_add(struct charge *c, struct door *d, struct peer *p, size_t n)
-{
-    bool fits;
+struct purse {
+    struct purse *next;
+    char *name;
+    int kind;      /* a caller's, or that of his account */
+    uint32_t refs; /* charges */
+    size_t bytes;
+};
 
+static const size_t most[CHARGE_PURSES] = {DOOR_BYTES_CALLER,
+                                           DOOR_BYTES_ACCOUNT};
+
+/* All under the lock. */
+static struct purse *purse_find(const struct door *d, int kind,
+                                const char *name)
+{
+    struct purse *p = d->purses;
+
+    while (p && (p->kind != kind || strcmp(p->name, name) != 0))
+        p = p->next;
+    return p;
+}
+
+static struct purse *purse_get(struct door *d, int kind, const char *name)
+{
+    struct purse *p = purse_find(d, kind, name);
+
+    if (!p) {
+        p = MEM_NEW(struct purse);
+        p->kind = kind;
+        p->name = mem_strdup(name);
+        p->next = d->purses;
+        d->purses = p;
+    }
+    p->refs++;
+    return p;
+}
+
+static void purse_drop(struct door *d, struct purse *p)
+{
+    struct purse **at = &d->purses;
+
+    if (--p->refs > 0)
+        return;
+    assert(p->bytes == 0);
+    while (*at != p)
+        at = &(*at)->next;
+    *at = p->next;
+    free(p->name);
+    free(p);
+}
+
+static bool fits(const struct door *d, const char *const who[CHARGE_PURSES],
+                 size_t n)
+{
+    bool few = who;
+
+    for (int i = 0; who && i < CHARGE_PURSES; i++) {
+        const struct purse *p = purse_find(d, i, who[i]);
+        size_t his = p ? p->bytes : 0;
+
+        if (his > 0 && his + n > most[i]) /* one thing alone may be larger */
+            return false;
+        few = few && his + n <= DOOR_BYTES_FEW;
+    }
+    return d->bytes + n <= DOOR_BYTES_MAX + (few ? DOOR_BYTES_REST : 0);
+}
+
+bool charge_add(struct charge *c, struct door *d,
+                const char *const who[CHARGE_PURSES], size_t n)
+{
+    bool good;
+
+    if (n > DOOR_BYTES_MAX)
+        return false;
     pthread_mutex_lock(&d->lock);
-    fits = n <= DOOR_BYTES_MAX - d->bytes &&
-           (!p ||
-            (p->bytes <= DOOR_BYTES_PEER && n <= DOOR_BYTES_PEER - p->bytes));
-    if (fits) {
-        if (!c->door && p)
-            peer_ref(p);
-        if (!c->door)
-            *c = (struct charge){.door = d, .peer = p};
+    good = fits(d, who, n);
+    for (int i = 0; good && !c->door && who && i < CHARGE_PURSES; i++)
+        c->purses[i] = purse_get(d, i, who[i]);
+    if (good) {
+        c->door = d;
         c->n += n;
         d->bytes += n;
-        if (p)
-            p->bytes += n;
+        for (int i = 0; i < CHARGE_PURSES && c->purses[i]; i++)
+            c->purses[i]->bytes += n;
     }
     pthread_mutex_unlock(&d->lock);
-    return fits;
+    return good;
 }
 
 void charge_drop(struct charge *c)
@@ -39,9 +109,9 @@ void charge_drop(struct charge *c)
         return;
     pthread_mutex_lock(&d->lock);
     d->bytes -= c->n;
-    if (c->peer) {
-        c->peer->bytes -= c->n;
-        peer_drop(d, c->peer);
+    for (int i = 0; i < CHARGE_PURSES && c->purses[i]; i++) {
+        c->purses[i]->bytes -= c->n;
+        purse_drop(d, c->purses[i]);
     }
     pthread_mutex_unlock(&d->lock);
     *c = (struct charge){0};
@@ -71,14 +141,15 @@ static void held_free(void *arg)
     free(h);
 }
 
-struct MHD_Response *charged_response(struct door *d, struct peer *p,
+struct MHD_Response *charged_response(struct door *d,
+                                      const char *const who[CHARGE_PURSES],
                                       char *text, size_t n)
 {
     struct held *h = MEM_NEW(struct held);
     struct MHD_Response *r = NULL;
 
     h->text = text;
-    if (charge_add(&h->charge, d, p, n))
+    if (charge_add(&h->charge, d, who, n))
         r = MHD_create_response_from_buffer_with_free_callback_cls(
             n, text, held_free, h);
     if (!r)

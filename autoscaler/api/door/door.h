@@ -7,7 +7,7 @@
  * Here every connection has a seat, whose phase says whom it waits for, with an
  * absolute deadline; a newcomer to a full house takes the seat of the client
  * that holds the most.  One budget of bytes is shared by all bodies, what is
- * made of them, and replies on their way.
+ * made of them, and replies on their way, with a share for each caller.
  *
  * All functions may be called on any thread.
  */
@@ -25,9 +25,14 @@ struct seat; /* one of its connections */
 
 enum door_port { DOOR_API, DOOR_METRICS, DOOR_PORTS };
 
-/* Bytes that all requests and replies together may hold, and one client. */
-#define DOOR_BYTES_MAX ((size_t)64 << 20)
-#define DOOR_BYTES_PEER ((size_t)48 << 20)
+/* Bytes that all requests and replies together may hold, one caller with all of his
+ * accounts, and one of them: the largest request has room beside it.  More is for
+ * those who hold little. */
+#define DOOR_BYTES_MAX ((size_t)72 << 20)
+#define DOOR_BYTES_CALLER ((size_t)48 << 20)
+#define DOOR_BYTES_ACCOUNT ((size_t)40 << 20)
+#define DOOR_BYTES_REST ((size_t)16 << 20)
+#define DOOR_BYTES_FEW ((size_t)5 << 20)
 /* Libmicrohttpd's own limit is above ours by so many for each of its threads:
  * seats that are given up already, but not closed yet. */
 #define DOOR_MARGIN 64
@@ -83,19 +88,25 @@ const char *strict_fault(struct MHD_Connection *connection, const void *context,
                          const char *version);
 
 /* ---- budget.c */
-/* A charge is of one peer, or of nobody; it may outlive the peer's seats. */
+/* A charge is of one caller and his account, or of nobody.  Callers of one address
+ * are told apart as soon as they are known; until then the address is one. */
+enum { CHARGE_PURSES = 2 }; /* the caller, the account */
+struct purse;
 struct charge {
     struct door *door;
-    struct peer *peer;
+    struct purse *purses[CHARGE_PURSES];
     size_t n;
 };
-/* False: it would be too much, and nothing is charged. */
-bool charge_add(struct charge *c, struct door *d, struct peer *p, size_t n);
+/* False: it would be too much, and nothing is charged.  who: of nobody when it is
+ * NULL; of the first call for this charge. */
+bool charge_add(struct charge *c, struct door *d,
+                const char *const who[CHARGE_PURSES], size_t n);
 void charge_drop(struct charge *c);
 size_t door_bytes(struct door *d);
 /* A reply that is charged until libmicrohttpd drops it; takes over text (heap)
  * in any case.  NULL: it would be too much. */
-struct MHD_Response *charged_response(struct door *d, struct peer *p,
+struct MHD_Response *charged_response(struct door *d,
+                                      const char *const who[CHARGE_PURSES],
                                       char *text, size_t n);
 
 /* ---- logins.c: tokens that are wrong

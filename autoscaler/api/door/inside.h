@@ -17,10 +17,9 @@ struct peer {
     struct peer *next;
     unsigned char key[18]; /* constant, with the name */
     char name[64];
-    uint32_t refs; /* seats and charges */
+    uint32_t refs; /* seats */
     uint32_t seats[DOOR_PORTS];
     uint32_t waits;
-    size_t bytes;
     uid_t uid; /* constant; of a local user */
     /* logins.c */
     int64_t debt_ms; /* mono: when all failed logins are forgotten */
@@ -60,12 +59,12 @@ struct door {
     struct seat *seats;
     struct port ports[DOOR_PORTS];
     size_t bytes;
+    struct purse *purses; /* budget.c */
     atomic_ullong late, evicted, logins_failed, logins_throttled;
 };
 
 /* A reference; under the lock. */
 struct peer *peer_get(struct door *d, const struct sockaddr *a, int fd);
-void peer_ref(struct peer *p);
 void peer_drop(struct door *d, struct peer *p);
 /* Forgets those that nothing is to be remembered of. */
 void peers_sweep(struct door *d, int64_t now_ms);

@@ -77,11 +77,6 @@ struct peer *peer_get(struct door *d, const struct sockaddr *a, int fd)
     return p;
 }
 
-void peer_ref(struct peer *p)
-{
-    p->refs++;
-}
-
 void peer_drop(struct door *d, struct peer *p)
 {
     struct peer **at = &d->peers;
