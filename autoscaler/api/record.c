@@ -14,6 +14,7 @@
 void record_change(struct exchange *ex)
 {
     const char *owner = ex->pending ? ex->pending->cmd.owner : "";
+    char who[400];
     struct buf b;
     struct out o;
 
@@ -33,7 +34,8 @@ void record_change(struct exchange *ex)
     out_close(&o);
     if (!b.full && b.n > 2) {
         b.s[b.n - 1] = '\0'; /* the fields alone */
-        audit_add(ex->server->audit, clock_wall_ms(), b.s + 1);
+        audit_add(ex->server->audit, clock_wall_ms(),
+                  caller_share(&ex->caller, who, sizeof who), b.s + 1);
     }
     buf_done(&b);
 }

@@ -19,7 +19,8 @@ def two(daemon_of, tmp_path):
     from conftest import CONFIG
     file = str(tmp_path / "tokens")
     t = {"mal": token(file, "mal", "read", "request:mal-*"), "good": token(file, "good", "read", "request:good-*"), "ops": token(file, "ops", "admin")}
-    d = daemon_of(CONFIG, f", tokens: {file}")
+    d = daemon_of(CONFIG, f", tokens: {file}, audit: {tmp_path}/audit.jsonl")
+    d.audit = tmp_path / "audit.jsonl"
     d.tokens, d.headers = t, {"Authorization": "Bearer " + t["ops"]}
     d.start(wait="/readyz")
     return d
@@ -103,3 +104,44 @@ def test_all_memory_for_bodies_by_one(two):
     for s in many:
         s.close()
     until(lambda: held(d) == 0, 60)
+
+
+def flood(d, who, n):
+    """So many changes that change nothing, on one connection."""
+    c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=120)
+    with contextlib.closing(c):
+        for i in range(n):
+            c.request("DELETE", f"/v1/request_resources/{who}-{i}", headers={"Authorization": "Bearer " + d.tokens[who]})
+            c.getresponse().read()
+
+
+def entries(d, after=0):
+    got = []
+    while True:
+        page = json.loads(ask(d, "ops", "GET", f"/v1/audit?after={after}")[1])
+        if not page["entries"]:
+            return got
+        got += page["entries"]
+        after = page["next"]
+
+
+def test_the_audit_keeps_what_others_did(two):
+    """1,200 changes of one caller pushed the others' out of the 1,024 that are kept, and any number theirs out of the file."""
+    d = two
+    assert ask(d, "good", "POST", "/v1/request_resources", {"owner": "good-1", "num_cpus": 1})[0] in (200, 202)
+    floods = [threading.Thread(target=flood, args=(d, "mal", 300)) for _ in range(4)]
+    for t in floods:
+        t.start()
+    for t in floods:
+        t.join()
+    assert ask(d, "good", "DELETE", "/v1/request_resources/good-1")[0] == 200
+    got = entries(d)
+    assert [(e["method"], e["subject"]) for e in got if e["caller"] == "good"] == [("POST", "good-1"), ("DELETE", "good-1")]
+    his = [e for e in got if e["caller"] == "mal"]
+    assert sum(e.get("more", 1) for e in his) == 1200, "all are counted"
+    assert any("more" in e for e in his) and len(his) < 1000
+    assert [e["id"] for e in got] == sorted(e["id"] for e in got)
+    assert d.stop() == 0
+    lines = [json.loads(x) for x in d.audit.read_text().splitlines()]
+    assert sum(e.get("more", 1) for e in lines if e["caller"] == "mal") == 1200
+    assert [e["method"] for e in lines if e["caller"] == "good"] == ["POST", "DELETE"]

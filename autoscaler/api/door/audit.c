@@ -21,9 +21,30 @@
 #include "../../base/outfile.h"
 
 enum { RING = 1024, OLD_FILES = 4 };
+/* Of one caller: so many lines at once, and after that one each so often.  More are
+ * counted, and told in one line each so often. */
+enum { BURST = 300, EACH_MS = 500, TELL_MS = 10000, WRITERS_MAX = 4096 };
 #define ROTATE ((off_t)16 << 20)
 #define TAIL ((off_t)1 << 20)
 enum { WAITING_MOST = 4 << 20, STUCK_MS = 10000, GOODBYE_MS = 2000 };
+
+/* Somebody of whom there are lines, or were a while ago. */
+struct writer {
+    struct writer *next;
+    char *name;
+    uint32_t kept;    /* lines in the ring */
+    int64_t debt_ms;  /* mono: then all that he wrote is forgotten */
+    int64_t since_ms; /* mono: of the first that is not told */
+    uint32_t untold;
+    char *fields; /* of the last of these */
+    int64_t wall_ms;
+};
+
+struct entry {
+    int64_t id;
+    char *line;
+    struct writer *by;
+};
 
 struct audit {
     pthread_mutex_t lock;
@@ -34,8 +55,11 @@ struct audit {
     off_t size;
     /* under the lock: */
     int64_t next_id;
-    char *lines[RING]; /* by id; heap or NULL */
-    int64_t first_id;  /* the oldest that is kept */
+    struct entry ring[RING]; /* the newest last */
+    uint32_t n;
+    int64_t gone_id; /* the newest that is not kept any more */
+    struct writer *writers;
+    uint32_t n_writers;
     char problem[300];
 };
 
@@ -99,16 +123,76 @@ static void file_write(void *arg, const char *line, size_t n)
 
 /* ---- the ring */
 
-static void keep(struct audit *a, int64_t id, const char *line, size_t n)
+static void writer_free(struct writer *w)
 {
-    char **at = &a->lines[id % RING];
+    free(w->name);
+    free(w->fields);
+    free(w);
+}
 
+/* Those of whom there is nothing to remember go. */
+static void writers_sweep(struct audit *a, int64_t now_ms)
+{
+    for (struct writer **at = &a->writers; *at;) {
+        struct writer *w = *at;
+
+        if (w->kept || w->untold || w->debt_ms > now_ms) {
+            at = &w->next;
+            continue;
+        }
+        *at = w->next;
+        a->n_writers--;
+        writer_free(w);
+    }
+}
+
+/* When there are very many, those who come later are one. */
+static struct writer *writer_get(struct audit *a, const char *name)
+{
+    struct writer *w = a->writers;
+
+    while (w && strcmp(w->name, name) != 0)
+        w = w->next;
+    if (w)
+        return w;
+    if (a->n_writers >= WRITERS_MAX && *name)
+        return writer_get(a, "");
+    w = MEM_NEW(struct writer);
+    w->name = mem_strdup(name);
+    w->next = a->writers;
+    a->writers = w;
+    a->n_writers++;
+    return w;
+}
+
+/* The oldest of who has the most: nobody pushes out what others did. */
+static void make_room(struct audit *a)
+{
+    struct writer *most = a->writers;
+    uint32_t i = 0;
+
+    for (struct writer *w = a->writers; w; w = w->next)
+        if (w->kept > most->kept)
+            most = w;
+    while (a->ring[i].by != most)
+        i++;
+    if (a->ring[i].id > a->gone_id)
+        a->gone_id = a->ring[i].id;
+    most->kept--;
+    free(a->ring[i].line);
+    a->n--;
+    memmove(&a->ring[i], &a->ring[i + 1], (a->n - i) * sizeof a->ring[0]);
+}
+
+static void keep(struct audit *a, struct writer *by, int64_t id,
+                 const char *line, size_t n)
+{
     if (id != a->next_id)
-        a->first_id = 0; /* what is not in the file is not there */
-    free(*at);
-    *at = mem_strndup(line, n);
-    if (a->first_id == 0 || id - a->first_id >= RING)
-        a->first_id = a->first_id == 0 ? id : id - RING + 1;
+        a->gone_id = id - 1; /* what is not in the file is not there */
+    if (a->n == RING)
+        make_room(a);
+    a->ring[a->n++] = (struct entry){id, mem_strndup(line, n), by};
+    by->kept++;
     a->next_id = id + 1;
 }
 
@@ -129,7 +213,7 @@ static void tail_read(struct audit *a, int fd)
         long long id = 0;
 
         if (p[len] && sscanf(p, "{\"id\":%lld,", &id) == 1 && id >= a->next_id)
-            keep(a, id, p, len);
+            keep(a, writer_get(a, ""), id, p, len);
         p += len + 1;
     }
     free(text);
@@ -174,12 +258,51 @@ enum status audit_open(const char *path, struct audit **ret, struct err *err)
     return ST_OK;
 }
 
+/* more: so many of him, the last of which has these fields; 0: it is one. */
+static void line_add(struct audit *a, struct writer *by, int64_t wall_ms,
+                     const char *fields, uint32_t more)
+{
+    struct arena s = {0};
+    char at[32], count[40] = "";
+    char *line;
+
+    if (more)
+        snprintf(count, sizeof count, ",\"more\":%u", more);
+    line = arena_printf(&s, "{\"id\":%" PRId64 ",\"at\":\"%s\",%s%s}\n",
+                        a->next_id, clock_iso(wall_ms, at, sizeof at), fields,
+                        count);
+    if (a->box)
+        outbox_add(a->box, line, strlen(line));
+    keep(a, by, a->next_id, line, strlen(line) - 1);
+    arena_done(&s);
+}
+
+/* What was counted since before then, a line for each. */
+static void tell(struct audit *a, int64_t before_ms)
+{
+    for (struct writer *w = a->writers; w; w = w->next)
+        if (w->untold && w->since_ms <= before_ms) {
+            uint32_t n = w->untold;
+
+            w->untold = 0;
+            line_add(a, w, w->wall_ms, w->fields, n);
+        }
+}
+
 void audit_close(struct audit *a)
 {
+    if (a)
+        tell(a, INT64_MAX);
     if (!a || (a->box && !outbox_free(a->box, GOODBYE_MS)))
         return; /* its file blocks: the end of the process frees it */
-    for (int i = 0; i < RING; i++)
-        free(a->lines[i]);
+    for (uint32_t i = 0; i < a->n; i++)
+        free(a->ring[i].line);
+    while (a->writers) {
+        struct writer *w = a->writers;
+
+        a->writers = w->next;
+        writer_free(w);
+    }
     if (a->fd >= 0)
         close(a->fd);
     pthread_mutex_destroy(&a->lock);
@@ -187,20 +310,27 @@ void audit_close(struct audit *a)
     free(a);
 }
 
-void audit_add(struct audit *a, int64_t wall_ms, const char *fields)
+void audit_add(struct audit *a, int64_t wall_ms, const char *who,
+               const char *fields)
 {
-    struct arena s = {0};
-    char at[32];
-    char *line;
+    int64_t now = clock_mono_ms();
+    struct writer *w;
 
     pthread_mutex_lock(&a->lock);
-    line = arena_printf(&s, "{\"id\":%" PRId64 ",\"at\":\"%s\",%s}\n",
-                        a->next_id, clock_iso(wall_ms, at, sizeof at), fields);
-    if (a->box)
-        outbox_add(a->box, line, strlen(line));
-    keep(a, a->next_id, line, strlen(line) - 1);
+    writers_sweep(a, now);
+    w = writer_get(a, who);
+    if (w->debt_ms - now < BURST * EACH_MS) {
+        w->debt_ms = (w->debt_ms > now ? w->debt_ms : now) + EACH_MS;
+        line_add(a, w, wall_ms, fields, 0);
+    } else {
+        if (!w->untold++)
+            w->since_ms = now;
+        free(w->fields);
+        w->fields = mem_strdup(fields);
+        w->wall_ms = wall_ms;
+    }
+    tell(a, now - TELL_MS);
     pthread_mutex_unlock(&a->lock);
-    arena_done(&s);
 }
 
 uint32_t audit_read(struct audit *a, int64_t after, uint32_t max,
@@ -209,15 +339,16 @@ uint32_t audit_read(struct audit *a, int64_t after, uint32_t max,
 {
     const char **v = ARENA_ARRAY(arena, const char *, max < RING ? max : RING);
     uint32_t n = 0;
-    int64_t id;
 
     pthread_mutex_lock(&a->lock);
-    *ret_missed = a->first_id > 0 && after + 1 < a->first_id;
-    id = after < a->first_id ? a->first_id : after + 1;
+    tell(a, INT64_MAX);
+    *ret_missed = after < a->gone_id;
     *ret_next = after;
-    for (; id > 0 && id < a->next_id && n < max && n < RING; id++) {
-        v[n++] = arena_strdup(arena, a->lines[id % RING]);
-        *ret_next = id;
+    for (uint32_t i = 0; i < a->n && n < max; i++) {
+        if (a->ring[i].id <= after)
+            continue;
+        v[n++] = arena_strdup(arena, a->ring[i].line);
+        *ret_next = a->ring[i].id;
     }
     pthread_mutex_unlock(&a->lock);
     *ret = v;

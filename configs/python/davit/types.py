@@ -606,17 +606,22 @@ class Audit(TypedDict):
     missed: bool
 
 
-AuditEntry = TypedDict("AuditEntry", {
+_AuditEntry = TypedDict("_AuditEntry", {
     "id": int,
     "at": str,
     "caller": str,
-    "via": Literal["token", "socket", "certificate", "open"],
+    "via": Literal["token", "kubernetes", "socket", "certificate", "open"],
     "from": str,
     "method": str,
     "path": str,
     "subject": str,
     "code": int,
 })
+
+
+class AuditEntry(_AuditEntry, total=False):
+    more: int
+
 
 OverviewCostMonth = TypedDict("OverviewCostMonth", {
     "from": str,
