@@ -71,13 +71,31 @@ def run(names):
     return opened
 
 
-def arcs_of(folder):
+def notes_of(counters):
+    return os.path.join(ROOT, "build/cov", counters.split("/build/cov/")[1][:-5] + ".gcno")
+
+
+def is_of_this_build(counters):
+    """The compiler stamps what it knows of an object, and what that object counts: the third word of both files."""
+    try:
+        with open(counters, "rb") as c, open(notes_of(counters), "rb") as n:
+            return c.read(12)[8:] == n.read(12)[8:]
+    except OSError:
+        return False
+
+
+def counters_of(folder, name="*", now=False):
+    """(path, source) of our counters in a folder; now: those alone that are of what build/cov holds now."""
+    for path in glob.glob(os.path.join(glob.escape(folder), f"**/{name}.gcda"), recursive=True):
+        source = source_of(path)
+        if source is not None and not (now and not is_of_this_build(path)):
+            yield path, source
+
+
+def arcs_of(folder, now=False):
     """{source: {(function, arc)}: touched}, and {source: how many arcs its functions have} of a folder of counters."""
     touched, total = collections.defaultdict(set), collections.defaultdict(int)
-    for path in glob.glob(os.path.join(glob.escape(folder), "**/*.gcda"), recursive=True):
-        source = source_of(path)
-        if source is None:
-            continue
+    for path, source in counters_of(folder, now=now):
         counts = gcda.read(path)
         total[source] = max(total[source], sum(map(len, counts.values())))
         touched[source] |= {(name, i) for name, arcs in counts.items() for i, n in enumerate(arcs) if n}
@@ -156,7 +174,7 @@ def write_costs():
 
 def alone(suites):
     """{suite: {source: arcs that no other suite touches}}"""
-    touched = {s: arcs_of(os.path.join(FOLDER, s))[0] for s in suites}
+    touched = {s: arcs_of(os.path.join(FOLDER, s), now=True)[0] for s in suites}
     seen = collections.Counter((source, arc) for found in touched.values() for source, arcs in found.items() for arc in arcs)
     return {s: {source: only for source, arcs in found.items() if (only := {a for a in arcs if seen[source, a] == 1})}
             for s, found in touched.items()}
@@ -165,10 +183,10 @@ def alone(suites):
 def executed(folder_of_counters, source):
     """Lines of a source that ran, by gcov, all counters of the folder for it added up."""
     lines = set()
-    for path in glob.glob(os.path.join(glob.escape(folder_of_counters), "**/" + os.path.basename(source)[:-2] + ".gcda"), recursive=True):
-        if source_of(path) != source:
+    for path, of in counters_of(folder_of_counters, os.path.basename(source)[:-2], now=True):
+        if of != source:
             continue
-        notes = os.path.join(ROOT, "build/cov", path.split("/build/cov/")[1][:-5] + ".gcno")
+        notes = notes_of(path)
         here = os.path.join(FOLDER, "gcov")
         os.makedirs(here, exist_ok=True)
         shutil.copy(path, os.path.join(here, "x.gcda"))
@@ -180,7 +198,15 @@ def executed(folder_of_counters, source):
     return lines
 
 
+def earlier(suites):
+    """{suite: how many sources it reaches by counters of an earlier build}"""
+    found = {s: {source for path, source in counters_of(os.path.join(FOLDER, s)) if not is_of_this_build(path)} for s in suites}
+    return {s: len(sources) for s, sources in found.items() if sources}
+
+
 def print_alone(suites):
+    for suite, n in earlier(suites).items():
+        print(f"{suite}: {n} files were changed since it ran and are left out: `make check-cost SUITES={suite}` runs it again")
     for suite, sources in sorted(alone(suites).items()):
         lines = {}
         for source in sources:

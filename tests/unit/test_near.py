@@ -95,6 +95,23 @@ def test_cheap_ones_run_first(project, chosen):
     assert always == ["sequences", "lint", "storm-found"]
 
 
+def test_a_build_may_take_longer_than_all_and_what_must_run_runs(project, tmp_path, monkeypatch, capsys):
+    """A tree that was not built before, or a busy machine: make has no time limit, and the time is over when it is done."""
+    run, limits = subprocess.run, []
+
+    def seen(command, **more):
+        limits.extend([more.get("timeout")] if command[0] == "make" else [])
+        return run(command, **more)
+    project({"Makefile": "%:\n\t@true\n", "build/reach.txt": "", "build/costs.txt": ""})
+    monkeypatch.setattr(near, "HERE", str(tmp_path / "build"))
+    monkeypatch.setattr(near, "ALWAYS", {("a", "a")})
+    monkeypatch.setattr(check, "SUITES", {"a": check.Suite("sh", "-c", "echo 1 passed, 0 failed")})
+    monkeypatch.setattr(near.subprocess, "run", seen)
+    monkeypatch.setattr("sys.argv", ["near.py", "--base", "HEAD", "--seconds", "0"])
+    assert near.main() == 0
+    assert capsys.readouterr().out.endswith("\n1 passed, 0 failed\n") and limits == [None]
+
+
 def test_every_test_file_is_of_a_suite():
     """What no suite runs would be chosen for nothing; what lib/ and others give is no test."""
     out = subprocess.run(["git", "ls-files", "tests"], cwd=check.ROOT, capture_output=True, text=True, check=True).stdout
@@ -119,6 +136,35 @@ def test_counters_of_gcc_are_read(tmp_path):
     assert len(got) == 2 and sorted(any(arcs) for arcs in got.values()) == [False, True]
     (tmp_path / "bad.gcda").write_bytes(struct.pack("4I", 1, 2, 3, 4))
     assert gcda.read(tmp_path / "bad.gcda") == {}
+
+
+def test_lines_that_a_suite_alone_reaches(tmp_path, monkeypatch, capsys):
+    """Counters of an earlier build are of other lines: they are named, and left out."""
+    env = dict(os.environ, CCACHE_DISABLE="1", PATH=os.environ["PATH"].replace("/usr/lib/ccache:", ""), GCOV_PREFIX_STRIP=str(str(tmp_path).count("/")))
+    monkeypatch.setattr(reach, "ROOT", str(tmp_path))
+    monkeypatch.setattr(reach, "FOLDER", str(tmp_path / "build/reach"))
+    (tmp_path / "build/cov/autoscaler").mkdir(parents=True)
+    (tmp_path / "autoscaler").mkdir()
+
+    def built(text):
+        (tmp_path / "autoscaler/a.c").write_text(text)
+        subprocess.run(["gcc", "--coverage", "-O0", "-c", "-o", "build/cov/autoscaler/a.o", "autoscaler/a.c"], cwd=tmp_path, check=True, env=env)
+        subprocess.run(["gcc", "--coverage", "-o", "a", "build/cov/autoscaler/a.o"], cwd=tmp_path, check=True, env=env)
+
+    def ran(suite, *args):
+        subprocess.run([tmp_path / "a", *args], cwd=tmp_path, check=True, env=dict(env, GCOV_PREFIX=f"{tmp_path}/build/reach/{suite}/{suite}"))
+
+    source = "int main(int n, char **v)\n{\n    if (n > 1)\n        n = 0;\n    return n > 0 ? 0 : !v;\n}\n"
+    built(source)
+    ran("few")
+    ran("more", "x")
+    reach.print_alone(["few", "more"])
+    assert capsys.readouterr().out.splitlines()[1:3] == ["more: 1 lines alone, in 1 files; 2 arcs alone", "    autoscaler/a.c: 4"]
+    built("/* a line more */\nint other(void);\nint other(void)\n{\n    return 3;\n}\n" + source)
+    ran("more", "x")
+    reach.print_alone(["few", "more"])
+    out = capsys.readouterr().out
+    assert "few: 1 files were changed since it ran and are left out" in out and "few: 0 lines alone" in out
 
 
 @pytest.mark.parametrize("path, source", [
