@@ -50,6 +50,7 @@ class Cloud:
         if url.scheme != "https" and not (url.scheme == "http" and url.hostname in ("127.0.0.1", "::1", "localhost")):
             raise Failed("INVALID", "options.url must begin with https://: a token goes there")
         self.number("unsure", 60)
+        self.number("gap", self.GAP_S)
         self.option("state")
 
     def type_of(self, name):

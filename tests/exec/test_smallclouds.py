@@ -20,7 +20,7 @@ CLOUDS = {
     "lambda": ("lambdacloud.py", ("gpu_1x_a10", "gpu_1x_h100_pcie"), "us-east-1", {"ssh_key": "key", "gap": "0", "launch_gap": "0", "join": "ray start --address=$RAY_HEAD"},
                "POST /api/v1/instance-operations/launch", "/api/v1"),
     "runpod": ("runpod.py", ("NVIDIA GeForce RTX 4090", "NVIDIA H100 80GB HBM3"), "US-KS-2", {"image": "rayproject/ray:2.60.0-gpu"}, "POST /v2/pods", "/v2"),
-    "digitalocean": ("digitalocean.py", ("gpu-l40sx1-48gb", "gpu-h100x1-80gb"), "tor1", {"image": "gpu-h100x1-base", "join": "ray start --address=$RAY_HEAD"},
+    "digitalocean": ("digitalocean.py", ("gpu-l40sx1-48gb", "gpu-h100x1-80gb"), "tor1", {"image": "gpu-h100x1-base", "gap": "0", "join": "ray start --address=$RAY_HEAD"},
                      "POST /v2/droplets", ""),
 }
 
@@ -230,6 +230,17 @@ def test_the_limit_of_an_hour(cloud, rent):
     cloud.fault(throttle=1, reset=int(time.time()) + 900)
     end, _ = rent()("list")
     assert end["status"] == "THROTTLED" and 600000 < end["retry_after_ms"] <= 900000
+
+
+@pytest.mark.parametrize("cloud, gap", [("lambda", 1), ("digitalocean", 0.72)], indirect=["cloud"])
+def test_requests_keep_their_distance(cloud, rent, gap):
+    del cloud.options["gap"]
+    p = rent()
+    began, before = time.monotonic(), len(cloud.call("/_calls"))
+    for _ in range(2):
+        p.machines()
+    n = len(cloud.call("/_calls")) - before
+    assert n >= 2 and time.monotonic() - began >= (n - 1) * gap
 
 
 @pytest.mark.parametrize("cloud", ["lambda"], indirect=True)
