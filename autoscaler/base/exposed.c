@@ -73,17 +73,26 @@ static bool note_put(const char *path, const char *what, bool secret,
     return fresh;
 }
 
-void exposed_look(const char *path, const char *what, bool secret)
+/* As it is now; 0: others may not, or there is no such file. */
+static mode_t mode_of(const char *path, bool secret)
 {
-    mode_t bad = S_IWOTH | (secret ? S_IROTH : 0u), mode;
-    struct arena a = {0};
-    struct note n;
+    mode_t bad = S_IWOTH | (secret ? S_IROTH : 0u);
     struct stat st;
 
-    if (strlen(path) >= sizeof n.path || stat(path, &st) != 0 ||
-        !S_ISREG(st.st_mode))
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+        return 0;
+    return st.st_mode & bad ? st.st_mode & 07777 : 0;
+}
+
+void exposed_look(const char *path, const char *what, bool secret)
+{
+    struct arena a = {0};
+    struct note n;
+    mode_t mode;
+
+    if (strlen(path) >= sizeof n.path)
         return;
-    mode = st.st_mode & bad ? st.st_mode & 07777 : 0;
+    mode = mode_of(path, secret);
     if (note_put(path, what, secret, mode, &n))
         log_warn("%s", sentence(&n, &a));
     arena_done(&a);
@@ -94,9 +103,12 @@ uint32_t exposed_list(struct arena *a, const char *ret[EXPOSED_MAX])
     uint32_t n = 0;
 
     pthread_mutex_lock(&lock);
-    for (int i = 0; i < EXPOSED_MAX; i++)
+    for (int i = 0; i < EXPOSED_MAX; i++) {
+        if (notes[i].mode)
+            notes[i].mode = mode_of(notes[i].path, notes[i].secret);
         if (notes[i].mode)
             ret[n++] = sentence(&notes[i], a);
+    }
     pthread_mutex_unlock(&lock);
     return n;
 }

@@ -1,6 +1,7 @@
 /*
  * test_base.c - alloc, arena, buf, harden, suggest, mailbox and workers.
  */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -12,6 +13,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,7 +26,9 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/exposed.h"
 #include "base/harden.h"
+#include "base/log.h"
 #include "base/outbox.h"
 #include "base/suggest.h"
 #include "base/text.h"
@@ -414,6 +418,79 @@ static void lines_wait_for_nobody(void **state)
     assert_string_equal(r.last, "line 4\n");
 }
 
+/* What a pipe has, without waiting for it. */
+static bool pipe_has(int fd, const char *text)
+{
+    char line[256];
+    ssize_t n = read(fd, line, sizeof line - 1);
+
+    line[n > 0 ? n : 0] = '\0';
+    return strstr(line, text);
+}
+
+/* In a child, whose log is a pipe: 0, or which of them is not so. */
+static int log_stops(int reader, int writer)
+{
+    alarm(120); /* it stands still */
+    dup2(writer, STDERR_FILENO);
+    log_start(NULL);
+    log_info("the first");
+    log_stop(60000); /* what was said is out */
+    if (!pipe_has(reader, "the first"))
+        return 1;
+    log_info("and one more"); /* other threads may say something yet */
+    log_stop(60000);
+    if (!pipe_has(reader, "and one more"))
+        return 2;
+    fcntl(writer, F_SETFL, O_NONBLOCK);
+    while (write(writer, "x", 1) == 1)
+        ;
+    fcntl(writer, F_SETFL, 0);
+    log_info("nobody takes this");
+    log_stop(50); /* it is not waited for */
+    return log_state().stuck_ms > 0 ? 0 : 3;
+}
+
+/* The end waits for the log's reader, and not for one who does not read. */
+static void a_log_is_stopped(void **state)
+{
+    int fds[2], ws;
+    pid_t child;
+
+    (void)state;
+    assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+    fcntl(fds[0], F_SETFL, O_NONBLOCK);
+    child = fork();
+    if (child == 0)
+        _exit(log_stops(fds[0], fds[1]));
+    close(fds[1]);
+    assert_int_equal(waitpid(child, &ws, 0), child);
+    close(fds[0]);
+    assert_int_equal(ws, 0);
+}
+
+/* What is told of a file is how it is now: gone, or mended, it is told no more. */
+static void a_file_that_is_gone_is_not_exposed(void **state)
+{
+    char path[] = "/tmp/davit-exposed-XXXXXX";
+    const char *told[EXPOSED_MAX];
+    struct arena a = {0};
+    int fd = mkstemp(path);
+
+    (void)state;
+    assert_true(fd >= 0);
+    close(fd);
+    for (int gone = 0; gone < 2; gone++) {
+        assert_int_equal(chmod(path, 0644), 0);
+        exposed_look(path, "the secret", true);
+        assert_int_equal(exposed_list(&a, told), 1);
+        assert_non_null(strstr(told[0], "mode 0644"));
+        assert_int_equal(gone ? unlink(path) : chmod(path, 0600), 0);
+        assert_int_equal(exposed_list(&a, told), 0);
+    }
+    arena_done(&a);
+}
+
 /* In a child: it cannot be taken back. */
 static void secrets_are_not_dumped(void **state)
 {
@@ -451,6 +528,8 @@ int main(void)
         cmocka_unit_test(what_is_shown_is_plain),
         cmocka_unit_test(lines_wait_for_nobody),
         cmocka_unit_test(secrets_are_not_dumped),
+        cmocka_unit_test(a_log_is_stopped),
+        cmocka_unit_test(a_file_that_is_gone_is_not_exposed),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }

@@ -456,6 +456,22 @@ static void test_leaving_by_the_list(void **state)
     assert_true(rig_emitted("node.stays"));
 }
 
+/* One that had not joined is on its way again, and not ready. */
+static void test_one_that_stays_has_not_joined(void **state)
+{
+    struct machine *m = rig_machine("m", STATE_STARTING, "i-1");
+
+    (void)state;
+    rig.providers.join_elsewhere = true;
+    m->why = REASON_END_TAKEN;
+    m->maybe.noticed = m->maybe.leaving = true;
+    machine_to(&rig.ledger, m, STATE_DRAINING);
+    list((const char *[]){"i-1"}, 1);
+    assert_true(rig_emitted("node.stays"));
+    assert_int_equal(m->state, STATE_STARTING);
+    assert_int_equal(m->ready_ms, 0);
+}
+
 /* A source that was not read since is no witness: it fell silent before. */
 static void test_an_old_view_is_no_witness(void **state)
 {
@@ -713,6 +729,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_one_by_its_id, start,
                                         stop_finding),
         TEST(test_leaving_by_the_list),
+        TEST(test_one_that_stays_has_not_joined),
         TEST(test_an_old_view_is_no_witness),
         TEST(test_lost_after_two_lists),
         TEST(test_failed_list_says_nothing),

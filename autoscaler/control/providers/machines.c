@@ -489,7 +489,7 @@ static void leaving_seen(struct providers *p, struct machine *m,
     m->maybe.noticed = m->maybe.leaving = leaving;
     m->maybe.leaves_ms = leaving ? cm->leaves_ms : 0;
     if (!leaving && m->state == STATE_DRAINING && m->why == REASON_END_TAKEN)
-        machine_to(p->ledger, m, STATE_READY);
+        machine_take_back(p->ledger, m);
     fleet_touch(&p->ledger->fleet, m);
     p->env->news = true;
     emit(p->env, leaving ? "node.leaving" : "node.stays", m->id,
