@@ -515,7 +515,7 @@ unsigned caller_may(struct exchange *ex)
 }
 
 enum status caller_may_ask(const struct caller *c, const char *owner,
-                           const char *queue, struct err *err)
+                           const char *queue, int32_t priority, struct err *err)
 {
     struct arena a = {0};
     enum status s = ST_OK;
@@ -530,6 +530,12 @@ enum status caller_may_ask(const struct caller *c, const char *owner,
                     "queue: %s may not use %s%.64s%s; it may do this: %.200s",
                     c->name, *queue ? "the queue \"" : "all node types", queue,
                     *queue ? "\"" : " without a queue",
+                    principal_rights(c->who, &a));
+    else if (queue && !principal_outranks(c->who, priority))
+        s = err_set(err, ST_AUTH,
+                    "priority: %s may ask for %d at most; it may do this: "
+                    "%.200s",
+                    c->name, c->who->priority_max,
                     principal_rights(c->who, &a));
     arena_done(&a);
     return s;

@@ -67,6 +67,7 @@ unsigned caller_may(struct exchange *ex);
 /* May he make this request?  queue: "" for none, NULL: it is not asked about.
  * INVALID never, AUTH if not. */
 enum status caller_may_ask(const struct caller *c, const char *owner,
-                           const char *queue, struct err *err);
+                           const char *queue, int32_t priority,
+                           struct err *err);
 
 #endif

@@ -112,7 +112,8 @@ static enum status request_fill(struct command *cmd, const struct caller *by,
     json_decref(body);
     buf_done(text);
     if (s == ST_OK)
-        s = caller_may_ask(by, r.owner, r.clear ? NULL : r.demand.queue, err);
+        s = caller_may_ask(by, r.owner, r.clear ? NULL : r.demand.queue,
+                           r.demand.priority, err);
     if (s != ST_OK)
         return s;
     cmd->owner = r.owner;
@@ -166,7 +167,7 @@ static void large_answer(struct exchange *ex)
         from->status = caller_may_ask(
             &ex->caller, from->owner,
             from->kind == COMMAND_REQUEST_PUT ? from->demand.queue : NULL,
-            &from->err);
+            from->demand.priority, &from->err);
     if (from->status != ST_OK) {
         exchange_err(ex, &from->err);
         return;
@@ -254,7 +255,7 @@ static const struct mark marks[] = {
      "%s is used again"},
     {COMMAND_DRAIN, "asked_to_end",
      "%s is drained and ended; `davit why` says how far it is",
-     "%s is not to be ended any more, unless its drain was accepted already"},
+     "%s is not to be ended any more"},
 };
 
 static const struct mark *mark_of(enum command_kind kind)
@@ -264,6 +265,22 @@ static const struct mark *mark_of(enum command_kind kind)
     while (i + 1 < sizeof marks / sizeof *marks && marks[i].kind != kind)
         i++;
     return &marks[i];
+}
+
+/* Its drain was accepted, or its cloud ends it: there is no way back. */
+static bool leaves_anyway(const struct command *cmd)
+{
+    bool leaves;
+    struct view v;
+    uint32_t i;
+
+    if (cmd->on || cmd->kind == COMMAND_PROTECT)
+        return false;
+    view_open(&v, cmd->seen);
+    i = node_find(&v, cmd->machine);
+    leaves = i == NONE || v.snapshot->nodes[i].state > STATE_READY;
+    view_done(&v);
+    return leaves;
 }
 
 static void mark_answer(struct exchange *ex)
@@ -279,7 +296,12 @@ static void mark_answer(struct exchange *ex)
     out_object(&o, NULL);
     out_str(&o, "node", cmd->machine);
     out_bool(&o, m->key, cmd->on);
-    out_strf(&o, "text", cmd->on ? m->on : m->off, cmd->machine);
+    out_strf(&o, "text",
+             leaves_anyway(cmd) ? "%s is ended all the same: its drain was "
+                                  "accepted already, or its cloud ends it"
+             : cmd->on          ? m->on
+                                : m->off,
+             cmd->machine);
     out_close(&o);
     exchange_reply(ex, 200, &b, "application/json");
 }

@@ -5,6 +5,8 @@
  * probe that fails for a cloud's outage would only restart a healthy daemon.
  * Ready says everything that keeps it from its work.
  */
+#include <string.h>
+
 #include "../base/clock.h"
 #include "../base/log.h"
 #include "inside.h"
@@ -66,6 +68,40 @@ static void log_problem(struct view *v)
             (uintmax_t)s.dropped);
 }
 
+/* What a line asked for that is not there any more goes on being bought and billed. */
+static void left_behind(struct server *s, struct view *v)
+{
+    static const char via[] = "token/";
+    struct access *now = access_get(s->access);
+    const struct status_page *p = v->page;
+    const char *first = "", *name = "";
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; p && i < p->n_requests; i++) {
+        const char *share = p->requests[i].share;
+
+        if (!share || strncmp(share, via, sizeof via - 1) != 0)
+            continue;
+        share += sizeof via - 1;
+        if (strcmp(share, "token_file") == 0 ||
+            access_has(now, share, clock_wall_ms()))
+            continue;
+        if (n++ == 0) {
+            first = p->requests[i].owner;
+            name = share;
+        }
+    }
+    access_unref(now);
+    if (n)
+        v->more[v->n_more++] = arena_printf(
+            &v->arena,
+            "api.tokens: %u request%s of a token that is no longer in the file "
+            "stand%s and cost%s: %s of %s%s; `davit request --owner %s --clear` "
+            "ends it",
+            n, n == 1 ? "" : "s", n == 1 ? "s" : "", n == 1 ? "s" : "", first,
+            name, n > 1 ? " and others" : "", first);
+}
+
 void server_problems(struct server *s, struct view *v)
 {
     int64_t write_ms = atomic_load(&s->metrics->commit_ms);
@@ -98,6 +134,8 @@ void server_problems(struct server *s, struct view *v)
     log_problem(v);
     if (s->review && *review_problem(s->review, text, sizeof text))
         add(v, text); /* other callers are still known */
+    if (s->access)
+        left_behind(s, v);
     /* what is as somebody wanted it, and should not be */
     if (!g->loopback && !g->closed)
         add(v, "api: everybody who reaches it may order machines: set "

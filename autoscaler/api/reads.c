@@ -12,6 +12,7 @@
 #include "inside.h"
 
 #define COSTLY_MS 50
+#define FRESH_MS 250
 
 static bool render(struct exchange *ex, const struct status_page *page,
                    write_fn *fn, struct buf *ret)
@@ -108,13 +109,16 @@ static void queue_shared(struct exchange *ex, const struct cached *c)
     atomic_fetch_add(&ex->server->replies[2], 1);
 }
 
-/* One that takes long to make is shown for a while after its tick: so making it
- * takes a sixth of the time at most, however often it is asked for. */
+/* It says how old it is, and what is wrong with the server by now, so it is made anew
+ * four times a second within its tick, too.  One that takes long to make is shown for
+ * longer: so making it takes a sixth of the time at most, however often it is asked
+ * for. */
 static bool still_good(const struct cached *c, const struct status_page *page)
 {
-    return c->response && (c->tick == page->tick ||
-                           (c->took_ms >= COSTLY_MS &&
-                            clock_mono_ms() - c->made_ms < 5 * c->took_ms));
+    int64_t age = clock_mono_ms() - c->made_ms;
+
+    return c->response && ((c->tick == page->tick && age < FRESH_MS) ||
+                           (c->took_ms >= COSTLY_MS && age < 5 * c->took_ms));
 }
 
 static void make_cached(struct exchange *ex, struct cached *c,
@@ -130,7 +134,7 @@ static void make_cached(struct exchange *ex, struct cached *c,
         return;
     etag_add(ex, page);
     pthread_mutex_lock(&ex->server->cache_lock);
-    if (!c->response || c->tick < page->tick) {
+    if (!c->response || c->tick <= page->tick) {
         if (c->response)
             MHD_destroy_response(c->response);
         c->response = ex->response;

@@ -11,6 +11,7 @@
 #include "../base/alloc.h"
 #include "../base/clock.h"
 #include "../codec/codec.h"
+#include "../control/requests.h"
 #include "../plan/planner.h"
 #include "inside.h"
 
@@ -77,6 +78,9 @@ static enum status read_whatif(struct plan_job *j, const json_t *body,
 
     s = request_read(body, "what-if", page->snapshot->now_ms, &j->arena, &r,
                      err);
+    if (s == ST_OK && !r.clear) /* what would be refused is no plan */
+        s = request_queue_check(page->snapshot->queues,
+                                page->snapshot->n_queues, &r.demand, err);
     if (s != ST_OK)
         return s;
     *f = *page->snapshot;

@@ -444,8 +444,7 @@ const struct cli_command cli_adopt = {
                "(`davit nodes`: not_ours). It shows whose they are and asks. "
                "If another daemon of this cluster runs, they are taken from "
                "it: find out first. From now on they are ended when "
-               "idle, without a demand source as many at once as "
-               "limits.max_ends lets go.\n"};
+               "idle, like any other.\n"};
 
 static const struct cli_option forget_words[] = {
     {"NODE", .many = &args.nodes, .takes = TAKES_NODE,

@@ -239,9 +239,10 @@ static int new_run(void)
 static const struct cli_option new_words[] = {
     {"NAME", .text = &args.name, .help = "who has it"},
     {"RIGHT", .many = &args.rights,
-     .help = "read; request:OWNERS, with queues:QUEUES if only those; admin; "
-             "until:DAY ends them. OWNERS and QUEUES are lists such as "
-             "ci-*,eval-*"},
+     .help =
+         "read; request:OWNERS, with queues:QUEUES if only those, and "
+         "priority:MOST; admin; until:DAY ends them. OWNERS and QUEUES are lists such as "
+         "ci-*,eval-*"},
     {0}};
 
 static const struct cli_command cli_token_new = {

@@ -8,6 +8,7 @@
 #include "../base/ending.h"
 #include "../base/log.h"
 #include "control_inside.h"
+#include "ours.h"
 #include "prices/agreed.h"
 #include "type_names.h"
 
@@ -83,6 +84,9 @@ static enum status stored_open(struct control *c, struct buf *errors)
     if (s == ST_OK)
         s = requests_open(&c->requests, &c->env, &c->ledger, &c->configuration,
                           &err);
+    if (s == ST_OK)
+        s = ours_cluster(&c->ledger, c->configuration.now->cluster,
+                         c->ledger.fleet.n || c->requests.all.n, &err);
     if (s == ST_OK) {
         env_load_events(&c->env);
         history_load(&c->history);

@@ -47,6 +47,7 @@ struct provider_facts {
 struct ours {
     char owner[MARK_OWNER + 1];     /* six hexadecimal digits */
     char join_key[65];              /* "": no launch has needed one */
+    char *cluster;                  /* heap; NULL: not said yet */
     bool began_empty;               /* it had no machines when it was opened */
     struct incarnation incarnation; /* of this process */
     int64_t alone_s; /* wall: before it launches that are not known may be of

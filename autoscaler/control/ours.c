@@ -20,6 +20,7 @@
 #define INCARNATION_KEY "incarnation"
 #define ELDER_KEY "elder"
 #define JOIN_KEY "join"
+#define CLUSTER_KEY "cluster"
 
 enum { KEY_MAX = 96, DAY_S = 86400 };
 
@@ -211,8 +212,36 @@ enum status ours_open(struct ledger *l, struct err *err)
     return s;
 }
 
+enum status ours_cluster(struct ledger *l, const char *cluster, bool in_use,
+                         struct err *err)
+{
+    struct arena a = {0};
+    const char *was = "";
+    enum status s = journal_value(l->env->journal, CLUSTER_KEY, &a, &was, err);
+
+    if (s == ST_OK && *was && strcmp(was, cluster) != 0 && in_use)
+        s = err_set(
+            err, ST_INVALID,
+            "this journal is of cluster \"%.80s\", and has machines or "
+            "requests; the configuration is of cluster \"%.80s\": give "
+            "each cluster a journal of its own under `state:`. If it has "
+            "another name by now, its machines have the old one still: "
+            "write that, or move the journal away",
+            was, cluster);
+    if (s == ST_OK) {
+        l->ours.cluster = mem_strdup(cluster);
+        if (strcmp(was, cluster) != 0)
+            journal_put_value(l->env->journal, CLUSTER_KEY, cluster, NULL);
+    }
+    arena_done(&a);
+    return s;
+}
+
 void ours_close(struct ledger *l)
 {
+    free(l->ours.cluster);
+    l->ours.cluster = NULL;
+
     for (uint32_t i = 0; i < l->ours.providers.n; i++) {
         free(l->ours.providers.v[i].name);
         free(l->ours.providers.v[i].place);
@@ -227,6 +256,8 @@ void ours_rewrite(struct ledger *l)
     journal_put_value(l->env->journal, OWNER_KEY, l->ours.owner, NULL);
     journal_put_value(l->env->journal, ELDER_KEY, l->ours.elder, NULL);
     incarnation_write(l);
+    if (l->ours.cluster)
+        journal_put_value(l->env->journal, CLUSTER_KEY, l->ours.cluster, NULL);
     if (*l->ours.join_key)
         journal_put_value(l->env->journal, JOIN_KEY, l->ours.join_key, NULL);
     for (uint32_t i = 0; i < l->ours.providers.n; i++) {

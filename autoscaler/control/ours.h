@@ -27,6 +27,10 @@
 /* Reads the journal's owner, or gives it one, and begins an incarnation. */
 enum status ours_open(struct ledger *l, struct err *err);
 void ours_close(struct ledger *l);
+/* It is that cluster's from now on.  INVALID: it has machines or requests of another
+ * one. */
+enum status ours_cluster(struct ledger *l, const char *cluster, bool in_use,
+                         struct err *err);
 /* Puts all of it into the batch again. */
 void ours_rewrite(struct ledger *l);
 

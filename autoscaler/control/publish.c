@@ -16,9 +16,10 @@ static void requests_show(const struct requests *r, struct status_page *p)
 
         if (q->demand.n_bundles == 0)
             status_hold_shared(p, q->memory);
-        v[i] = (struct status_request){q->owner, *q->problem ? "" : q->body,
-                                       q->created_ms, q->expires_ms,
-                                       q->problem};
+        v[i] = (struct status_request){
+            q->owner,      *q->problem ? "" : q->body,
+            q->created_ms, q->expires_ms,
+            q->problem,    arena_strdup(&p->arena, q->share)};
     }
     p->requests = v;
     p->n_requests = r->all.n;

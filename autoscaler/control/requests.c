@@ -271,14 +271,15 @@ bool requests_leave_out(const struct requests *r, const struct snap_demand *d)
     return false;
 }
 
-static enum status queue_unknown(const struct config *conf, const char *name,
+static enum status queue_unknown(const struct snap_queue *queues,
+                                 uint32_t n_queues, const char *name,
                                  struct err *err)
 {
     const char *names[64], *like;
     size_t n = 0;
 
-    for (; n < conf->n_queues && n < 64; n++)
-        names[n] = conf->queues[n].name;
+    for (; n < n_queues && n < 64; n++)
+        names[n] = queues[n].name;
     if (n == 0)
         return err_set(err, ST_INVALID,
                        "queue: there is no \"%s\": the configuration has no "
@@ -289,21 +290,19 @@ static enum status queue_unknown(const struct config *conf, const char *name,
                    "queue: there is no \"%s\"%s%s%s; there are %u, such as "
                    "\"%s\"",
                    name, like ? ", did you mean \"" : "", like ? like : "",
-                   like ? "\"?" : "", conf->n_queues, names[0]);
+                   like ? "\"?" : "", n_queues, names[0]);
 }
 
-/* A request that names a queue must be able to use it.  Later, when a reload
- * takes the queue away, the plan says why it waits. */
-static enum status queue_check(const struct config *conf,
-                               const struct snap_demand *d, struct err *err)
+enum status request_queue_check(const struct snap_queue *queues, uint32_t n,
+                                const struct snap_demand *d, struct err *err)
 {
     const struct snap_queue *q;
 
     if (!*d->queue)
         return ST_OK;
-    q = queue_find(conf->queues, conf->n_queues, d->queue);
+    q = queue_find(queues, n, d->queue);
     if (!q)
-        return queue_unknown(conf, d->queue, err);
+        return queue_unknown(queues, n, d->queue, err);
     if (queue_allows(q, d->owner))
         return ST_OK;
     return err_set(err, ST_INVALID,
@@ -432,7 +431,8 @@ void requests_fold(struct requests *r, struct command *cmd)
     if (cmd->status != ST_OK)
         return;
     q = request_take(r->env->now_ms, cmd);
-    cmd->status = queue_check(r->conf->now, &q->demand, &cmd->err);
+    cmd->status = request_queue_check(
+        r->conf->now->queues, r->conf->now->n_queues, &q->demand, &cmd->err);
     if (cmd->status == ST_OK)
         cmd->status = request_fits(r, q, &cmd->err);
     if (cmd->status != ST_OK) {

@@ -62,6 +62,10 @@ void requests_undo(struct requests *r, struct command *cmd);
 /* It is on disk: what stood before is freed. */
 void requests_done(struct command *cmd);
 void requests_expire(struct requests *r);
+/* A request that names a queue must be able to use it.  Later, when a reload takes the
+ * queue away, the plan says why it waits. */
+enum status request_queue_check(const struct snap_queue *queues, uint32_t n,
+                                const struct snap_demand *d, struct err *err);
 /* Puts all of them into the batch again. */
 void requests_rewrite(const struct requests *r);
 

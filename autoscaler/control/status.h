@@ -22,6 +22,7 @@ struct status_request {       /* one owner's request as it stands */
     const char *owner, *body; /* body: canonical JSON */
     int64_t created_ms, expires_ms;
     const char *problem; /* "", or why it cannot be read; body is "" then */
+    const char *share;   /* who asked: "token/ci"; "": not known */
 };
 
 struct status_provider {

@@ -325,6 +325,36 @@ def test_one_client_does_not_get_all_streams(daemon):
         s.close()
 
 
+def test_a_ceiling_of_priority(world):
+    """Who may ask does not say himself how important he is."""
+    d = world
+    d.tokens["low"] = token(d.file, "low", "read", "request:low-*", "priority:10")
+    d.until(lambda: code(d, "low", "GET", "/v1/status") == 200)
+    body = {"owner": "low-1", "bundles": [{"CPU": 1}]}
+    big = {"owner": "low-1", "bundles": [{"CPU": 1, "memory": i + 1} for i in range(4000)]}
+    assert code(d, "low", "POST", "/v1/request_resources", {**body, "priority": 10}) in (200, 202)
+    for asked in ({**body, "priority": 11}, {**body, "priority": 1000000}, {**big, "priority": 11}):
+        r = ask(d, "low", "POST", "/v1/request_resources", asked)
+        assert r.code == 403 and r.json["error"]["where"] == "priority" and "10 at most" in r.text, r.text
+    assert code(d, "low", "DELETE", "/v1/request_resources/low-1") == 200
+    # without that right as ever, and an admin has no ceiling
+    for who, owner in (("ci", "ci-1"), ("admin", "low-1")):
+        assert code(d, who, "POST", "/v1/request_resources", {**body, "owner": owner, "priority": 1000000}) in (200, 202)
+
+
+def test_requests_of_a_token_that_is_gone_are_named(world):
+    d = world
+    assert code(d, "ci", "POST", "/v1/request_resources", {"owner": "ci-1", "bundles": [{"CPU": 1}]}) in (200, 202)
+    said = "1 request of a token that is no longer in the file stands and costs: ci-1 of ci"
+    assert not [p for p in d.status()["problems"] if "no longer in the file" in p]
+    assert subprocess.run([DAVIT, "token", "revoke", "ci", "--file", d.file]).returncode == 0
+    d.until(lambda: [p for p in d.status()["problems"] if said in p])
+    ready = d.exchange("GET", "/readyz")
+    assert ready.code == 200 and said in ready.text, "it is told, and keeps nobody from his work"
+    assert d.call("DELETE", "/v1/request_resources/ci-1")[0] == 200
+    d.until(lambda: not [p for p in d.status()["problems"] if "no longer in the file" in p])
+
+
 LINES = {
     "x sha256:" + "0" * 63 + " read": "64 hexadecimal",
     "x sha256:" + "g" * 64 + " read": "hexadecimal",
@@ -337,6 +367,10 @@ LINES = {
     "x user:1 request:a,,b": "patterns",
     "x user:1 read queues:a": "goes with request",
     "x user:1 until:2030-01-01": "there is no right",
+    "x user:1 read priority:5": "goes with request",
+    "x user:1 request:a priority:": "whole number",
+    "x user:1 request:a priority:5x": "whole number",
+    "x user:1 request:a priority:1000001": "-1000000 and 1000000",
     "x user:1 read until:soon": "until:",
     "x/y user:1 read": "letters",
     "a user:1 read\na user:2 read": "already",

@@ -79,6 +79,9 @@ def test_what_a_full_disk_refused_does_not_stand(tmp_path):
         d.until(lambda: d.ready("t4") == 1)
         name = d.nodes("t4")[0]["id"]
         fill_up(d)
+        for _ in range(10):  # also between two refusals: nothing was written
+            d.step()
+            assert d.get("/readyz")[0] == 503
         before = stands(d)
         assert "a" in before
         refused = {"new": ("POST", "/v1/request_resources", {"owner": "new", "bundles": [{"CPU": 1, "y" * 900: 1}]}),

@@ -348,3 +348,16 @@ def test_stops_with_open_streams(daemon_of):
     assert time.monotonic() - began < 15  # wait: a stream is told something every 15 s, and then sees that it is over
     for s in streams:
         s.close()
+
+
+def test_the_age_of_a_screen_grows_while_nothing_happens(daemon):
+    """Within one tick, of which there may be one a minute, and of what was read before."""
+    d = daemon
+
+    def grows(path):
+        before = d.get(path)[1]
+        d.clocks.ahead(1500)
+        after = d.get(path)[1]
+        return before.get("tick") == after.get("tick") and after["age_s"] >= before["age_s"] + 1.4
+    d.until(lambda: grows("/v1/status"))
+    d.until(lambda: grows("/v1/nodes"))

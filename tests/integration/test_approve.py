@@ -7,7 +7,7 @@ import subprocess
 from lib import DAVIT, PATIENCE, simcloud
 from lib.daemon import Daemon
 from test_held import ask, lose_journal, many, started
-from test_loop import faults
+from test_loop import cloud, faults
 
 
 def test_a_configuration_shows_its_lines_its_machines_and_its_dollars(tmp_path):
@@ -96,6 +96,28 @@ def test_a_dry_run_says_what_its_cloud_refused(tmp_path):
         d.until(lambda: d.events("offer.backoff"))
         shown = d.cli("request", "--owner", "other", "--dry-run", "GPU=1")
         assert "(STOCKOUT); the next try is at" in shown, shown
+
+
+def test_a_dry_run_refuses_what_the_request_would_be_refused_for(tmp_path):
+    """A queue that is not there, or not for that owner: the same words as without --dry-run."""
+    with Daemon(tmp_path, many(2) + "queues: {q: {node_types: [t4], owners: [ci-*]}}\n") as d:
+        d.until(lambda: d.answers("/readyz"))
+        for owner, queue in (("me", "q"), ("ci-1", "p")):
+            words = ["--owner", owner, "--queue", queue, "GPU=1"]
+            said = d.cli("request", *words, expect=3, stream="stderr")
+            assert d.cli("request", "--dry-run", *words, expect=3, stream="stderr") == said and "queue" in said, said
+        assert "1 new node" in d.cli("request", "--dry-run", "--owner", "ci-1", "--queue", "q", "GPU=1")
+
+
+def test_what_cannot_be_taken_back_is_said_to_be_so(tmp_path):
+    with started(tmp_path, 1, many(2).replace("terminate: 200ms", "terminate: 600s").replace("idle_timeout: 2s", "idle_timeout: 10m")) as d:
+        name, = (n["id"] for n in d.nodes())
+        d.cli("cordon", name)
+        assert "is used again" in d.cli("uncordon", name)
+        d.cli("drain", name)
+        d.until(lambda: [m for m in cloud(d).values() if m.get("gone_ms")])
+        said = d.cli("uncordon", name)
+        assert "ended all the same" in said and "used again" not in said, said
 
 
 # ---- what is done is what was shown

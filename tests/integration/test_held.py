@@ -6,7 +6,7 @@ its file.
 import json
 import sqlite3
 
-from lib import simcloud
+from lib import PATIENCE, simcloud
 from lib.daemon import Daemon
 from test_loop import T4, cloud, faults
 V100 = {"GPU": 1, "accelerator_type": "V100"}
@@ -151,6 +151,29 @@ def test_what_was_lost_of_our_own_journal_is_ours(tmp_path):
         d.until(lambda: reasons(d) == {"found_lately"})
         assert len(living(d)) == 1
         d.until(lambda: not cloud(d))
+
+
+def test_a_journal_of_another_cluster_is_refused(tmp_path):
+    """Two configurations and one `state:`: the second would take over the requests of the first, and its machines."""
+    with started(tmp_path, 2, many(4)) as d:
+        before = living(d)
+        d.stop()
+        d.write(many(4).replace("cluster: held", "cluster: other"))
+        d.start(wait=None)
+        assert d.p.wait(PATIENCE) == 3
+        said = d.text().splitlines()[-1]
+        assert 'of cluster "held"' in said and 'of cluster "other"' in said and "state:" in said, said
+        assert living(d) == before
+        d.write(many(4))
+        d.start()
+        d.until(lambda: d.ready("t4") == 2)
+        ask(d, 0)
+        d.until(lambda: not cloud(d) and not d.nodes())
+        d.call("DELETE", "/v1/request_resources/default")
+        d.stop()
+        d.write(many(4).replace("cluster: held", "cluster: other"))
+        d.start()  # nothing is in it any more: it may be another's
+        assert d.status()["cluster"] == "other"
 
 
 # ---- where it is

@@ -89,7 +89,10 @@ static void publish(struct control *c)
         world_ask(&p->arena, f, c->owner[i], c->body[i]);
         r[i] = (struct status_request){arena_strdup(&p->arena, c->owner[i]),
                                        arena_strdup(&p->arena, c->body[i]),
-                                       WORLD_NOW, c->expires[i], ""};
+                                       WORLD_NOW,
+                                       c->expires[i],
+                                       "",
+                                       ""};
     }
     if (c->protected_)
         ((struct snap_node *)f->nodes)[2].hold = REASON_KEEP_PROTECTED;

@@ -89,6 +89,19 @@ bool principal_queues(const struct principal *p, const char *queue)
     return p->admin || p->queues.n == 0 || any_fits(&p->queues, queue);
 }
 
+bool principal_outranks(const struct principal *p, int32_t priority)
+{
+    return p->admin || !p->has_priority || priority <= p->priority_max;
+}
+
+bool access_has(const struct access *a, const char *name, int64_t wall_ms)
+{
+    for (uint32_t i = 0; i < a->n; i++)
+        if (strcmp(a->v[i].name, name) == 0)
+            return in_time(&a->v[i], wall_ms);
+    return false;
+}
+
 static const char *joined(struct arena *a, const char *before, const char *word,
                           const struct patterns *p)
 {
@@ -105,6 +118,9 @@ const char *principal_rights(const struct principal *p, struct arena *a)
 {
     const char *text = p->admin ? "admin" : p->read ? "read" : "";
 
-    return joined(a, joined(a, text, "request", &p->owners), "queues",
+    text = joined(a, joined(a, text, "request", &p->owners), "queues",
                   &p->queues);
+    return p->has_priority
+               ? arena_printf(a, "%s priority:%d", text, p->priority_max)
+               : text;
 }

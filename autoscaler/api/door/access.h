@@ -45,8 +45,10 @@ struct principal {
     bool read, admin;
     struct patterns owners; /* whose requests; n == 0: nobody's */
     struct patterns queues; /* n == 0: all, and none named */
-    int64_t until_ms;       /* wall; 0: for ever */
-    const char *file;       /* and where it stands in it */
+    bool has_priority;      /* of a request: at most this much */
+    int32_t priority_max;
+    int64_t until_ms; /* wall; 0: for ever */
+    const char *file; /* and where it stands in it */
     uint32_t line;
 };
 
@@ -99,6 +101,10 @@ bool principal_reads(const struct principal *p);
 bool principal_asks(const struct principal *p, const char *owner);
 /* May a request of it name this queue ("": none)? */
 bool principal_queues(const struct principal *p, const char *queue);
+/* May a request of it have this priority? */
+bool principal_outranks(const struct principal *p, int32_t priority);
+/* Is there a line of that name, whose time is not over? */
+bool access_has(const struct access *a, const char *name, int64_t wall_ms);
 /* "read request:ci-* queues:a100": its rights as written; in the arena. */
 const char *principal_rights(const struct principal *p, struct arena *a);
 

@@ -19,7 +19,12 @@
 #include "secret.h"
 
 #define FILE_MAX ((size_t)4 << 20)
-enum { FILES_MAX = 256, PRINCIPALS_MAX = 10000, PATTERNS_MAX = 64 };
+enum {
+    FILES_MAX = 256,
+    PRINCIPALS_MAX = 10000,
+    PATTERNS_MAX = 64,
+    PRIORITY_MOST = 1000000 /* as the codec has it */
+};
 
 struct place {
     struct arena *a;
@@ -172,6 +177,23 @@ static bool until_read(const struct place *at, const char *text,
            bad(at, "until: must be followed by a day such as 2027-01-31");
 }
 
+/* "10": at most, of each request. */
+static bool priority_read(const struct place *at, const char *text,
+                          struct principal *p)
+{
+    char *end;
+    long n = strtol(text, &end, 10);
+
+    if (end == text || *end || n < -PRIORITY_MOST || n > PRIORITY_MOST)
+        return bad(at,
+                   "priority: must be followed by a whole number between -%d "
+                   "and %d",
+                   PRIORITY_MOST, PRIORITY_MOST);
+    p->has_priority = true;
+    p->priority_max = (int32_t)n;
+    return true;
+}
+
 static bool right_read(const struct place *at, const char *text,
                        struct principal *p)
 {
@@ -183,11 +205,13 @@ static bool right_read(const struct place *at, const char *text,
         return patterns_read(at, text + 8, &p->owners);
     if (strncmp(text, "queues:", 7) == 0)
         return patterns_read(at, text + 7, &p->queues);
+    if (strncmp(text, "priority:", 9) == 0)
+        return priority_read(at, text + 9, p);
     if (strncmp(text, "until:", 6) == 0)
         return until_read(at, text + 6, p);
     return bad(at,
                "\"%.64s\" is no right: there are read, admin, "
-               "request:OWNERS, queues:QUEUES and until:DAY",
+               "request:OWNERS, queues:QUEUES, priority:MOST and until:DAY",
                text);
 }
 
@@ -206,6 +230,8 @@ static bool line_read(const struct place *at, char *line, struct principal *p)
         return bad(at, "a line has a name, a credential and rights");
     if (p->queues.n && !p->owners.n)
         return bad(at, "queues: goes with request:");
+    if (p->has_priority && !p->owners.n)
+        return bad(at, "priority: goes with request:");
     if (!p->read && !p->admin && !p->owners.n)
         return bad(at, "there is no right: read, admin or request:OWNERS");
     return true;
