@@ -227,6 +227,19 @@ def test_why_the_bill_is_what_it_is(busy):
     assert "nothing was launched" in busy.cli("cost", "--why", "--since", "1ms")
 
 
+def test_what_was_spent(busy):
+    """The lines come to what the first line says, and that is what the history has."""
+    busy.until(lambda: sum(s["spent"] for s in json.loads(busy.cli("cost", "--since", "1h", "--json"))["slots"]) > 0)
+    for since, begins in (("1h", r"\d{4}-\d\d-\d\dT\d\d:00Z"), ("7d", r"\d{4}-\d\d-\d\d ")):
+        before = sum(s["spent"] for s in json.loads(busy.cli("cost", "--since", since, "--json"))["slots"])
+        out = busy.cli("cost", "--since", since).splitlines()
+        spent = float(re.match(r"\$([\d.]+) spent in the last ", out[0]).group(1))
+        assert before - 0.01 <= spent <= before + 1 and "davit watched" in out[0], (before, out)
+        lines = [line for line in out if re.match(begins, line)]
+        assert lines and sum(float(re.search(r"\$([\d.]+)", line).group(1)) for line in lines) == pytest.approx(spent, abs=0.05), out
+    assert "--since takes" in busy.cli("cost", "--since", "7x", expect=2, stream="stderr")
+
+
 # ---- events
 
 def test_events_are_chosen(busy):

@@ -124,7 +124,7 @@ static struct {
     const char *since;
     int64_t from_ms; /* wall */
     bool why;
-} args = {.since = "24h"};
+} args;
 
 static const char *signed_dollars(struct arena *a, double v)
 {
@@ -223,19 +223,124 @@ static int why_run(struct client *c, const json_t *status, struct arena *a)
     return EXIT_OK;
 }
 
+/* ---- what it was */
+
+enum { HOUR_MS = 3600000, HOURS_LISTED = 48 };
+
+/* What an hour, or a day, came to. */
+struct spell {
+    char from[24];
+    double spent, seen_s;
+    int64_t nodes, launched, ended;
+};
+
+static void spell_add(struct spell *s, const json_t *slot)
+{
+    s->spent += number_of(slot, "spent");
+    s->seen_s += number_of(slot, "seen_s");
+    s->launched += count_of(slot, "launched");
+    s->ended += count_of(slot, "ended");
+    if (count_of(slot, "nodes") > s->nodes)
+        s->nodes = count_of(slot, "nodes");
+}
+
+static void spell_row(struct arena *a, struct table *t, const struct spell *s)
+{
+    table_row(t, PLAIN,
+              (const char *[]){
+                  s->from, dollars(a, s->spent),
+                  dollars(a, s->seen_s > 0 ? s->spent * 3600 / s->seen_s : 0),
+                  arena_printf(a, "%lld", (long long)s->nodes),
+                  arena_printf(a, "%lld", (long long)s->launched),
+                  arena_printf(a, "%lld", (long long)s->ended)});
+}
+
+/* A line for each hour, or for each day (UTC) where that would be many. */
+static void past_print(const json_t *slots, struct arena *a)
+{
+    const char *const columns[] = {"FROM",      ">SPENT", ">$/H", ">NODES",
+                                   ">LAUNCHED", ">ENDED", NULL};
+    int64_t asked = clock_wall_ms() - args.from_ms;
+    int shown = asked > (int64_t)HOURS_LISTED * HOUR_MS ? 10 : 13;
+    struct spell all = {.nodes = 0}, now = {.nodes = 0};
+    struct table t;
+    const json_t *slot;
+    size_t i;
+
+    table_init(&t, a, columns);
+    json_array_foreach(slots, i, slot) {
+        const char *at = text_of(slot, "at");
+
+        if (time_ms_of(at) < args.from_ms)
+            continue;
+        if (strncmp(now.from, at, (size_t)shown) != 0) {
+            if (*now.from)
+                spell_row(a, &t, &now);
+            now = (struct spell){.nodes = 0};
+            snprintf(now.from, sizeof now.from,
+                     shown == 10 ? "%.10s" : "%.13s:00Z", at);
+        }
+        spell_add(&now, slot);
+        spell_add(&all, slot);
+    }
+    if (*now.from)
+        spell_row(a, &t, &now);
+    printf("%s spent in the last %s, %s/h on average", dollars(a, all.spent),
+           span(a, (double)asked / 1000),
+           dollars(a, all.seen_s > 0 ? all.spent * 3600 / all.seen_s : 0));
+    if (all.seen_s * 1000 < (double)asked * 0.99)
+        printf("; davit watched %s of it, and does not know the rest",
+               span(a, all.seen_s));
+    printf("\n\n");
+    if (*now.from)
+        table_print(&t, stdout, 0);
+}
+
+/* Hours are kept for a month, smaller steps for less. */
+static int past_run(struct client *c, struct arena *a)
+{
+    int64_t asked = clock_wall_ms() - args.from_ms;
+    const char *step = asked <= 3 * HOUR_MS    ? "60"
+                       : asked <= 24 * HOUR_MS ? "300"
+                                               : "3600";
+    json_t *reply;
+    int rc = client_call(c, "GET",
+                         arena_printf(a, "/v1/history?step=%s&after=%lld", step,
+                                      (long long)args.from_ms / 1000),
+                         NULL, &reply);
+
+    if (rc != EXIT_OK)
+        return rc;
+    if (c->json)
+        cli_json(reply);
+    else
+        past_print(json_object_get(reply, "slots"), a);
+    json_decref(reply);
+    return EXIT_OK;
+}
+
 static int run(void)
 {
     struct arena a = {0};
     struct client c;
     json_t *status;
+    bool past = args.since && !args.why;
     int rc;
 
+    if (!args.since)
+        args.since = "24h";
     if (!since_parse(args.since, clock_wall_ms(), &args.from_ms))
         return cli_usage(&cli_cost,
                          "--since takes " SINCE_ALLOWED ", not \"%s\"",
                          args.since);
     if (!client_open(&c))
         return EXIT_USAGE;
+    if (past) {
+        rc = past_run(&c, &a);
+        arena_done(&a);
+        client_done(&c);
+        return rc;
+    }
     rc = client_call(&c, "GET", "/v1/status", NULL, &status);
     if (rc == EXIT_OK && args.why)
         rc = why_run(&c, status, &a);
@@ -253,7 +358,9 @@ static const struct cli_option options[] = {
     {"why", .flag = &args.why,
      .help = "which launches and ends made it what it is, and whose"},
     {"since", 's', "TIME", .text = &args.since,
-     .help = "with --why: since " SINCE_ALLOWED " (default 24h)"},
+     .help = "what was spent since " SINCE_ALLOWED
+             ", by hour or day; with --why which launches and ends made it "
+             "that (default 24h)"},
     {0}};
 
 const struct cli_command cli_cost = {
@@ -269,4 +376,6 @@ const struct cli_command cli_cost = {
         "not tell. A month has 730 hours. Decisions are kept since the "
         "daemon's start, the last 512.\n",
     .examples = (const struct cli_example[]){
-        {"davit cost --why --since 24h", "why the bill doubled"}, {0}}};
+        {"davit cost --since 7d", "what the last seven days came to"},
+        {"davit cost --why --since 24h", "why the bill doubled"},
+        {0}}};

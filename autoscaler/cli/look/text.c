@@ -70,6 +70,16 @@ static int64_t day_of(int64_t ms)
     return ms - ms % 86400000;
 }
 
+/* "7d": days are no unit of the configuration. */
+static bool days_parse(const char *text, int64_t *ret_ms)
+{
+    char *end;
+    long n = strtol(text, &end, 10);
+
+    *ret_ms = (int64_t)n * 86400000;
+    return end != text && strcmp(end, "d") == 0 && n >= 0 && n <= 36500;
+}
+
 bool since_parse(const char *text, int64_t now_ms, int64_t *ret_ms)
 {
     struct tm tm = {0};
@@ -80,7 +90,8 @@ bool since_parse(const char *text, int64_t now_ms, int64_t *ret_ms)
         *ret_ms = day_of(now_ms);
     else if (strcmp(text, "yesterday") == 0)
         *ret_ms = day_of(now_ms) - 86400000;
-    else if (duration_parse(text, &ago) && ago <= now_ms)
+    else if ((days_parse(text, &ago) || duration_parse(text, &ago)) &&
+             ago <= now_ms)
         *ret_ms = now_ms - ago;
     else if ((rest = strptime(text, "%H:%M", &tm)) && !*rest) {
         *ret_ms = day_of(now_ms) +
