@@ -4,11 +4,12 @@
 """
 import json
 import pathlib
+from types import SimpleNamespace
 
 import pytest
 
 import world as worlds
-from judge import judge
+from judge import Broken, Play, judge
 
 FOUND = sorted(pathlib.Path(__file__).with_name("found").glob("*.json"))
 SEEDS = range(1, 6)  # three minutes; `make storm-k8s` plays more
@@ -22,3 +23,45 @@ def test_a_world(plane, tmp_path, seed):
 @pytest.mark.parametrize("path", FOUND, ids=lambda p: p.stem)
 def test_a_world_that_broke_a_law(plane, tmp_path, path):
     judge(plane, json.loads(path.read_text()), keep=tmp_path)
+
+
+class Told(Play):
+    """Of a cluster that is written down: a machine of 2 CPUs, `late` is the DaemonSet's pod for it."""
+
+    def __init__(self, bound_at, each="1", made_at="2026-11-30T01:00:05Z", says="0/3 nodes are available: 1 Insufficient cpu."):
+        super().__init__(SimpleNamespace(client=self), {"daemons": [{"name": "agent"}], "loads": [{"name": "web"}]})
+        self.all = [self.pod(f"web-{i}", "web", each, node="m1", at=at) for i, at in enumerate(bound_at)]
+        self.all += [self.pod("late", "agent", "100m", made_at=made_at, says=says)]
+
+    @staticmethod
+    def pod(name, app, cpu, node=None, at=None, made_at="2026-11-30T01:00:00Z", says=""):
+        to = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["m1"]}]}
+        return {"metadata": {"name": name, "labels": {"app": app}, "creationTimestamp": made_at},
+                "spec": {"containers": [{"resources": {"requests": {"cpu": cpu}}}], **({"nodeName": node} if node else {}),
+                         "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [to]}}}},
+                "status": {"conditions": [{"type": "PodScheduled", "status": "True" if node else "False", "lastTransitionTime": at, "message": says}]}}
+
+    def pods(self):
+        return self.all
+
+    def get(self, path):
+        assert path == "/api/v1/nodes/m1"
+        return {"metadata": {"name": "m1"}, "status": {"allocatable": {"cpu": "2"}}}
+
+
+EARLY, LATER = "2026-11-30T01:00:03Z", "2026-11-30T01:00:07Z"
+
+
+@pytest.mark.parametrize("play, n", [
+    (Told([EARLY, EARLY]), 1),                      # one of both leaves room
+    (Told([EARLY] * 4, each="500m"), 1),
+    (Told([EARLY, LATER]), 1),
+    (Told([LATER, LATER]), 0),                      # the scheduler knew of it
+    (Told([EARLY]), 0),                             # there is room: something else is in its way
+    (Told([EARLY, EARLY], says="node(s) didn't match"), 0)])
+def test_who_overtook_is_counted(play, n):
+    """As many machines without a pod are excused, and not one more."""
+    assert play.overtaken() == n
+    play.empty(["m1", "m2"][:1 + n])
+    with pytest.raises(Broken, match="m3 bought for nothing"):
+        play.empty(["m1", "m2", "m3"] if n else ["m1", "m3"])
