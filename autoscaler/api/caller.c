@@ -37,7 +37,7 @@ static unsigned found(struct exchange *ex, enum proof proof,
     c->who = who;
     c->via = via;
     snprintf(c->name, sizeof c->name, "%s", name);
-    snprintf(c->text, sizeof c->text, "%s (%s, %s)", c->name, via, c->from);
+    snprintf(c->text, sizeof c->text, "%s (%s)", c->name, via);
     return 0;
 }
 

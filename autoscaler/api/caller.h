@@ -37,7 +37,8 @@ struct caller {
                           * "certificate", "open" */
     char name[384];      /* "ops"; of a certificate its own name */
     char from[64];       /* "10.0.0.7", "uid 1000" */
-    char text[512];      /* "ops (token, 10.0.0.7)" */
+    char text[512];      /* "ops (token)", for events: others read them, and an
+                          * address is nobody else's business */
 };
 
 /* Fills ex->caller; 0, or the code after a refusal was written. */

@@ -61,12 +61,6 @@ static int64_t newest_id(struct event_ring *r)
     return id;
 }
 
-/* Are events after this id no longer kept?  v is what was read after it. */
-static bool missed(int64_t after, const struct event *v, uint32_t n)
-{
-    return after >= 0 && n > 0 && v[0].id > after + 1;
-}
-
 /* A line of its own in a stream: a journal may come from a stranger. */
 static void word_add(struct buf *b, const char *kind)
 {
@@ -87,7 +81,7 @@ static bool fill(struct listener *l)
 
     buf_clear(&l->out);
     l->from = 0;
-    if (missed(l->after, v, n))
+    if (n > 0 && event_missed(r, l->after))
         buf_str(&l->out, ": events before these are no longer kept\n\n");
     for (uint32_t i = 0; i < n; i++) {
         buf_printf(&l->out, "id: %" PRId64 "\nevent: ", v[i].id);
@@ -302,7 +296,7 @@ static void reply_list(struct exchange *ex, int64_t after, int64_t limit)
         write_event(&o, &v[i]);
     out_close(&o);
     out_int(&o, "next", n ? v[n - 1].id : from);
-    out_bool(&o, "missed", missed(after, v, n));
+    out_bool(&o, "missed", n > 0 && event_missed(r, after));
     out_close(&o);
     arena_done(&arena);
     exchange_reply(ex, 200, &b, "application/json");

@@ -61,7 +61,9 @@ struct command {
     /* PUT, DROP: may who asks change what stands in this queue ("": in none)?
      * NULL: he may.  On the control thread. */
     bool (*may_queue)(const struct command *c, const char *queue);
-    const char *share; /* PUT: whose share of what may be asked for it takes */
+    const char
+        *share; /* whose share of what may be asked for it takes, PUT, and of
+                        * the events that are kept; NULL: nobody's */
     /* the control's, until it is answered: */
     uint64_t batch;           /* of the journal, that its effect is in */
     bool reads;               /* what becomes of the file is its answer */

@@ -166,6 +166,7 @@ void commands_fold(struct commands *c, struct mail *mail)
     cmd->changed = cmd->reads = cmd->another = false;
     cmd->before = NULL;
     cmd->batch = c->ledger->batch;
+    c->env->caller = cmd->share;
     switch (cmd->kind) {
     case COMMAND_REQUEST_PUT:
     case COMMAND_REQUEST_DROP: request(c, cmd); break;
@@ -182,6 +183,7 @@ void commands_fold(struct commands *c, struct mail *mail)
     case COMMAND_FORGET:
     case COMMAND_RELEASE: held_command(c, cmd); break;
     }
+    c->env->caller = NULL;
     append(c, cmd);
 }
 

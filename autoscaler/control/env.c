@@ -77,7 +77,7 @@ void emit_text(struct env *e, const char *kind, const char *subject,
 
     log_line(level_of(kind), "%s %s: %s%s%s%s", kind, subject, text,
              *reason ? " [" : "", reason, *reason ? "]" : "");
-    row.id = event_add(&e->events, ev.at_ms, kind, subject, reason, text);
+    row.id = event_add_of(&e->events, event_cause(e->caller), &ev);
     if (e->on_event)
         e->on_event(e->arg, &ev);
     if (e->journal)

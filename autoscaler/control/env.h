@@ -43,6 +43,7 @@ struct env {
     struct workers *workers; /* for what may block */
     struct journal *journal; /* NULL before it is open */
     struct event_ring events;
+    const char *caller; /* whose command is carried out; NULL: nobody's */
     struct metrics metrics;
     /* Called with every event; may be NULL. */
     void (*on_event)(void *arg, const struct event *e);

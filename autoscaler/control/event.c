@@ -1,8 +1,7 @@
 /*
  * event.c - the ring of the newest events, for listeners.
  *
- * Owns one heap block per event (its four strings, one after the other).  Ids
- * have no holes, so an event's place is its id modulo the ring and a reader
+ * Owns one heap block per event (its four strings, one after the other).  A reader
  * who fell behind continues with the oldest that is left.
  */
 #include "event.h"
@@ -12,11 +11,7 @@
 #include <string.h>
 
 #include "../base/alloc.h"
-
-static struct event *slot(struct event_ring *r, int64_t id)
-{
-    return &r->v[(uint64_t)id % EVENT_RING];
-}
+#include "../base/hash.h"
 
 void event_ring_init(struct event_ring *r, int64_t next_id)
 {
@@ -24,52 +19,85 @@ void event_ring_init(struct event_ring *r, int64_t next_id)
     memset(r, 0, sizeof *r);
     pthread_mutex_init(&r->lock, NULL);
     r->next_id = next_id > 0 ? next_id : 1; /* 0 means "before the first" */
+    r->gone_id = r->next_id - 1;
 }
 
 void event_ring_done(struct event_ring *r)
 {
-    for (size_t i = 0; i < EVENT_RING; i++)
+    for (uint32_t i = 0; i < r->n; i++)
         free((void *)r->v[i].kind);
     pthread_mutex_destroy(&r->lock);
     memset(r->v, 0, sizeof r->v);
+    r->n = 0;
 }
 
-static const char *put(char **at, const char *s, size_t n)
+/* The hash is keyed: nobody chooses whose events share a place with his. */
+uint8_t event_cause(const char *caller)
+{
+    return caller && *caller
+               ? (uint8_t)(1 + hash_name(caller) % (EVENT_CAUSES - 1))
+               : 0;
+}
+
+static const char *put(char **at, const char *s)
 {
     char *to = *at;
+    size_t n = s ? strlen(s) : 0;
 
-    memcpy(to, s, n);
+    memcpy(to, n ? s : "", n);
     to[n] = '\0';
     *at = to + n + 1;
     return to;
 }
 
-int64_t event_add(struct event_ring *r, int64_t at_ms, const char *kind,
-                  const char *subject, const char *reason, const char *text)
+static size_t size_of(const char *s)
 {
-    const char *in[4] = {kind, subject, reason, text};
-    size_t len[4], total = 0;
-    struct event e = {.at_ms = at_ms}, *to;
-    char *at;
-    void *old;
+    return (s ? strlen(s) : 0) + 1;
+}
 
-    for (int i = 0; i < 4; i++) {
-        if (!in[i])
-            in[i] = "";
-        len[i] = strlen(in[i]);
-        total += len[i] + 1;
-    }
-    at = mem_alloc(total);
-    e.kind = put(&at, in[0], len[0]); /* first: it is what gets freed */
-    e.subject = put(&at, in[1], len[1]);
-    e.reason = put(&at, in[2], len[2]);
-    e.text = put(&at, in[3], len[3]);
+/* The oldest of whose there are the most; its strings are returned.  Under the
+ * lock. */
+static void *make_room(struct event_ring *r)
+{
+    uint8_t most = 0;
+    uint32_t i = 0;
+    void *ret;
+
+    for (uint8_t c = 1; c < EVENT_CAUSES; c++)
+        if (r->of[c] > r->of[most])
+            most = c;
+    while (r->causes[i] != most)
+        i++;
+    ret = (void *)r->v[i].kind;
+    r->gone_id = r->v[i].id > r->gone_id ? r->v[i].id : r->gone_id;
+    r->of[most]--;
+    r->n--;
+    memmove(&r->v[i], &r->v[i + 1], (r->n - i) * sizeof r->v[0]);
+    memmove(&r->causes[i], &r->causes[i + 1], r->n - i);
+    return ret;
+}
+
+int64_t event_add_of(struct event_ring *r, uint8_t cause,
+                     const struct event *what)
+{
+    struct event e = {.at_ms = what->at_ms};
+    void *old = NULL;
+    char *at = mem_alloc(size_of(what->kind) + size_of(what->subject) +
+                         size_of(what->reason) + size_of(what->text));
+
+    assert(cause < EVENT_CAUSES);
+    e.kind = put(&at, what->kind); /* first: it is what gets freed */
+    e.subject = put(&at, what->subject);
+    e.reason = put(&at, what->reason);
+    e.text = put(&at, what->text);
 
     pthread_mutex_lock(&r->lock);
     e.id = r->next_id++;
-    to = slot(r, e.id);
-    old = (void *)to->kind;
-    *to = e;
+    if (r->n == EVENT_RING)
+        old = make_room(r);
+    r->v[r->n] = e;
+    r->causes[r->n++] = cause;
+    r->of[cause]++;
     pthread_mutex_unlock(&r->lock);
     free(old);
     if (r->on_add)
@@ -77,29 +105,40 @@ int64_t event_add(struct event_ring *r, int64_t at_ms, const char *kind,
     return e.id;
 }
 
+int64_t event_add(struct event_ring *r, int64_t at_ms, const char *kind,
+                  const char *subject, const char *reason, const char *text)
+{
+    return event_add_of(r, 0,
+                        &(struct event){.at_ms = at_ms,
+                                        .kind = kind,
+                                        .subject = subject,
+                                        .reason = reason,
+                                        .text = text});
+}
+
+bool event_missed(struct event_ring *r, int64_t after)
+{
+    bool missed;
+
+    pthread_mutex_lock(&r->lock);
+    missed = after >= 0 && after < r->gone_id;
+    pthread_mutex_unlock(&r->lock);
+    return missed;
+}
+
 uint32_t event_read(struct event_ring *r, int64_t after, uint32_t max,
                     struct arena *arena, struct event **ret)
 {
     struct event *out;
-    int64_t id, end;
-    uint32_t n = 0;
+    uint32_t from = 0, n = 0;
 
-    if (max > EVENT_RING)
-        max = EVENT_RING;
     pthread_mutex_lock(&r->lock);
-    end = r->next_id;
-    id = end > EVENT_RING ? end - EVENT_RING : 1;
-    if (after >= end)
-        id = end;
-    else if (after >= id)
-        id = after + 1;
-    while (id < end && slot(r, id)->id != id)
-        id++; /* the ring began with a later id */
-    if (end - id < (int64_t)max)
-        max = (uint32_t)(end - id);
+    while (from < r->n && r->v[from].id <= after)
+        from++;
+    max = max < r->n - from ? max : r->n - from;
     out = ARENA_ARRAY(arena, struct event, max);
-    for (; n < max; n++, id++) {
-        const struct event *e = slot(r, id);
+    for (; n < max; n++) {
+        const struct event *e = &r->v[from + n];
 
         out[n] = *e;
         out[n].kind = arena_strdup(arena, e->kind);

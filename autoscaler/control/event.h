@@ -1,12 +1,15 @@
 /*
  * event.h - what happened, emitted once: to the log, the journal and listeners.
  *
- * The ring keeps the newest 1,024 for listeners; any thread may read it.
+ * The ring keeps 1,024 for listeners; any thread may read it.  When there are more, the
+ * oldest of whose there are the most goes: what one caller does again and again leaves
+ * what happened to others where it is.
  */
 #ifndef CONTROL_EVENT_H
 #define CONTROL_EVENT_H
 
 #include <pthread.h>
+#include <stdbool.h>
 
 #include "../base/arena.h"
 
@@ -17,10 +20,14 @@ struct event {
 };
 
 #define EVENT_RING 1024
+enum { EVENT_CAUSES = 64 };
 struct event_ring {
     pthread_mutex_t lock;
-    struct event v[EVENT_RING]; /* strings on the heap */
-    int64_t next_id;            /* of the next event */
+    struct event v[EVENT_RING]; /* by id; strings on the heap */
+    uint8_t causes[EVENT_RING]; /* whose they are: 0 nobody's, or a caller's */
+    uint32_t n, of[EVENT_CAUSES];
+    int64_t next_id; /* of the next event */
+    int64_t gone_id; /* the last that is not kept any more, or was before it */
     /* called after an event was added, from the adding thread; may be NULL */
     void (*on_add)(void *arg);
     void *arg;
@@ -31,6 +38,12 @@ void event_ring_done(struct event_ring *r);
 /* Copies; returns the id given to it. */
 int64_t event_add(struct event_ring *r, int64_t at_ms, const char *kind,
                   const char *subject, const char *reason, const char *text);
+/* The same, of this cause: event_cause() of a caller. */
+int64_t event_add_of(struct event_ring *r, uint8_t cause,
+                     const struct event *what);
+uint8_t event_cause(const char *caller); /* "" or NULL: nobody */
+/* Are events after this id not kept any more? */
+bool event_missed(struct event_ring *r, int64_t after);
 /* Up to max events with id > after, copied into the arena; returns how many. */
 uint32_t event_read(struct event_ring *r, int64_t after, uint32_t max,
                     struct arena *arena, struct event **ret);

@@ -143,9 +143,9 @@ def test_changes_name_their_caller(world):
     code(d, "ci", "POST", "/v1/request_resources", {"num_cpus": 1, "owner": "train-7"})
     code(d, "admin", "DELETE", "/v1/request_resources/ci-7")
     code(d, "admin", "POST", "/v1/reload")
-    assert re.search(r"by ci \(token, 127\.0\.0\.1\)", d.events("request.set")[-1]["text"])
-    assert "by ops (token, 127.0.0.1)" in d.events("request.cleared")[-1]["text"]
-    assert "by ops (token, 127.0.0.1)" in d.events("config.asked")[-1]["text"]
+    assert re.search(r"by ci \(token\)", d.events("request.set")[-1]["text"])
+    assert "by ops (token)" in d.events("request.cleared")[-1]["text"]
+    assert "by ops (token)" in d.events("config.asked")[-1]["text"]
     r = ask(d, "admin", "GET", "/v1/audit?after=0").json
     got = [(e["caller"], e["method"], e["subject"], e["code"]) for e in r["entries"]]
     assert got[0][:3] == ("ci", "POST", "ci-7") and got[0][3] in (200, 202)
@@ -267,7 +267,7 @@ def test_users_of_the_socket(daemon_of, tmp_path):
             return False
     d.until(ready)
     assert get()[0] == 200 and get("POST", "/v1/reload")[0] == 200
-    assert f"by uid:{os.getuid()} (socket, uid {os.getuid()})" in get("GET", "/v1/events?format=json&after=0")[1]
+    assert f"by uid:{os.getuid()} (socket)" in get("GET", "/v1/events?format=json&after=0")[1]
     if os.getuid() == 0:
         assert as_user(12345, get)[0] == 200
         assert as_user(12345, lambda: get("POST", "/v1/reload"))[0] == 403

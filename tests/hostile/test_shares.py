@@ -107,7 +107,7 @@ def test_all_memory_for_bodies_by_one(two):
 
 
 def flood(d, who, n):
-    """So many changes that change nothing, on one connection."""
+    """So many changes, on one connection."""
     c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=120)
     with contextlib.closing(c):
         for i in range(n):
@@ -140,6 +140,9 @@ def test_the_audit_keeps_what_others_did(two):
     his = [e for e in got if e["caller"] == "mal"]
     assert sum(e.get("more", 1) for e in his) == 1200, "all are counted"
     assert any("more" in e for e in his) and len(his) < 1000
+    # and of what happened to others: `why` is asked about it
+    why = json.loads(ask(d, "good", "GET", "/v1/why/good-1")[1])
+    assert "it was cleared by good (token)" in json.dumps(why), why
     assert [e["id"] for e in got] == sorted(e["id"] for e in got)
     assert d.stop() == 0
     lines = [json.loads(x) for x in d.audit.read_text().splitlines()]

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "control/event.h"
+#include "seed.h"
 
 static struct event_ring ring;
 
@@ -63,6 +64,43 @@ static void keeps_the_newest(void **state)
     }
     assert_int_equal(event_read(&ring, v[n - 1].id - 3, 2, &a, &v), 2);
     assert_int_equal(v[1].id, 3 * EVENT_RING + 16);
+    arena_done(&a);
+    event_ring_done(&ring);
+}
+
+/* Callers of chance add events, one of them most: nobody loses one before who has more
+ * than he does. */
+static void nobody_pushes_out_others(void **state)
+{
+    enum { NOBODY, GOOD, BETTER, MAL, ALL };
+    const struct event what = {.kind = "request.set", .text = "x"};
+    uint32_t added[ALL] = {0};
+    uint64_t seed = seed_of(0);
+    struct arena a = {0};
+    struct event *v;
+
+    (void)state;
+    event_ring_init(&ring, 1);
+    for (int i = 0; i < 20 * EVENT_RING; i++) {
+        uint32_t dice = (uint32_t)((seed = seed * 6364136223846793005u + 1) >>
+                                   40);
+        uint8_t cause = (uint8_t)(dice % 100 < 97 ? MAL : dice % MAL);
+
+        if (cause != MAL && added[cause] >= EVENT_RING / ALL)
+            continue;
+        added[cause]++;
+        event_add_of(&ring, cause, &what);
+    }
+    for (int i = NOBODY; i < MAL; i++)
+        assert_int_equal(ring.of[i], added[i]);
+    assert_int_equal(event_cause(NULL), NOBODY);
+    assert_int_equal(event_cause(""), NOBODY);
+    assert_in_range(event_cause("mal"), 1, EVENT_CAUSES - 1);
+    assert_int_equal(event_read(&ring, 0, UINT32_MAX, &a, &v), EVENT_RING);
+    for (uint32_t i = 1; i < EVENT_RING; i++)
+        assert_true(v[i].id > v[i - 1].id);
+    assert_true(event_missed(&ring, 0));
+    assert_false(event_missed(&ring, v[EVENT_RING - 1].id));
     arena_done(&a);
     event_ring_done(&ring);
 }
@@ -123,6 +161,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(starts_empty),
         cmocka_unit_test(keeps_the_newest),
+        cmocka_unit_test(nobody_pushes_out_others),
         cmocka_unit_test(many_threads),
     };
 
