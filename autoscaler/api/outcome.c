@@ -217,6 +217,12 @@ static const char *known_text(struct view *v, const bool *mine)
                                 ", by what the Ray head told at %s: it cannot "
                                 "be read now",
                                 view_time(v, p->ray_began_ms));
+        for (uint32_t k = 0; n->ray_id && *n->ray_id && k < p->n_stops; k++)
+            if (strcmp(p->stops[k].kind, "source_unread") == 0)
+                return arena_printf(&v->arena,
+                                    ", by what %s told last: it cannot be "
+                                    "read now",
+                                    p->stops[k].subject);
         for (uint32_t k = 0; k < p->n_providers; k++)
             if (strcmp(p->providers[k].name, n->provider) == 0 &&
                 (!p->providers[k].ready ||

@@ -200,6 +200,7 @@ bool machine_end(struct ends *e, struct machine *m, enum reason why)
     if (s != STANDING_PLANNED && !is_confirmed(e, m, why) &&
         !brake_lets(e, m, why))
         return false;
+    machine_vain(e->ledger, m);
     m->why = why;
     if (s == STANDING_PLANNED) {
         machine_to(e->ledger, m, STATE_GONE);

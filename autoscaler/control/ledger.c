@@ -326,6 +326,18 @@ void machine_short_life(struct ledger *l, const struct machine *m,
         backoffs_note_life(l->backoffs, machine_offer(m), e, l->env->now_ms);
 }
 
+void machine_vain(struct ledger *l, struct machine *m)
+{
+    struct err e;
+
+    if (!m->ready_ms || m->maybe.proved || m->maybe.vain || !m->maybe.dead ||
+        m->failure != ST_OK || machine_leaves(m))
+        return;
+    m->maybe.vain = true;
+    err_set(&e, ST_BROKEN, "its node joined, and is not ready any more");
+    backoffs_note_life(l->backoffs, machine_offer(m), &e, l->env->now_ms);
+}
+
 void machine_proved(struct ledger *l, struct machine *m)
 {
     m->maybe.proved = true;

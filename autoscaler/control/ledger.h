@@ -125,6 +125,9 @@ void machine_died(struct ledger *l, struct machine *m, const struct err *e);
 /* That alone, for one that is gone already. */
 void machine_short_life(struct ledger *l, const struct machine *m,
                         const struct err *e);
+/* The same of one whose node joined and is not ready any more before it has proved
+ * itself: once.  It may be ready again yet. */
+void machine_vain(struct ledger *l, struct machine *m);
 /* It has lived for long enough to be of use. */
 void machine_proved(struct ledger *l, struct machine *m);
 /* From when on, wall. */

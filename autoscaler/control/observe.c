@@ -140,6 +140,8 @@ static void proof_due(struct observe *o, struct machine *m)
         return;
     if (at > o->env->now_ms)
         env_wake_wall(o->env, at);
+    else if (m->maybe.dead)
+        machine_vain(o->ledger, m); /* it may be ready again yet */
     else
         machine_proved(o->ledger, m);
 }

@@ -16,8 +16,10 @@ bool settled_plan(struct settled *k, struct memory *memory, struct problem *now,
     if (may && now->now_ms < k->until_ms && hash == k->hash &&
         !RARE(SETTLED_FORGOTTEN)) {
         now->limits.consolidate = CONSOLIDATE_OFF;
+        now->settled = true;
         planner_run_again(now, budget, memory, arena, ret);
         now->limits.consolidate = mode;
+        now->settled = false;
         ret->settled_until_ms = k->until_ms;
         return true;
     }

@@ -195,6 +195,8 @@ struct problem {
     int64_t now_ms;
     struct snap_limits limits;
     bool sources_fresh, work_unknown;
+    bool settled; /* consolidation found nothing for this problem: only what drains is
+                   * looked at, lest it be taken back (control/settled.h) */
 
     const char *const *str; /* str[0] is "" */
     uint32_t n_str;

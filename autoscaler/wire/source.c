@@ -138,3 +138,9 @@ bool source_view_same(const struct source_view *a, const struct source_view *b)
             return false;
     return true;
 }
+
+bool source_session_is_other(const char *was, const char *now)
+{
+    return strcmp(was, now) != 0 && strcmp(was, SOURCE_NAMELESS) != 0 &&
+           strcmp(now, SOURCE_NAMELESS) != 0;
+}

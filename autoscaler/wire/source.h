@@ -87,6 +87,9 @@ struct source_hosted {
     struct pairs labels;
 };
 
+/* The session of an API server that does not show which cluster it is of. */
+#define SOURCE_NAMELESS "kubernetes"
+
 /* Of a node that a start script of Davit's began (kit/join.c has it too). */
 #define SOURCE_JOIN_LABEL "davit.io/join"
 /* Of a Kubernetes node that Davit drains (kit/kube_pod.h has it too). */
@@ -121,7 +124,9 @@ struct source_view {
     atomic_uint refs;
     int64_t version;     /* Ray: cluster_resource_state_version, which rises
                           * with each answer; 0: it has none */
-    const char *session; /* another one: the source began anew */
+    const char *session; /* another one: the source began anew, or is another.
+                          * Kubernetes: its cluster, by the uid of the namespace
+                          * kube-system; SOURCE_NAMELESS where that is hidden */
     bool v2;             /* false: a Ray head started without
                           * RAY_enable_autoscaler_v2=1: it keeps no
                           * request_resources for us, and `ray status`
@@ -253,6 +258,9 @@ struct source_ops {
                                  * NULL: none waits */
     void (*free)(void *handle); /* NULL is fine as a handle */
 };
+
+/* Is it another session, for sure? */
+bool source_session_is_other(const char *was, const char *now);
 
 /* Empty, with one reference. */
 struct source_view *source_view_new(void);

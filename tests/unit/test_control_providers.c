@@ -415,6 +415,23 @@ static void test_an_end_of_one_that_lists_lack(void **state)
     assert_int_equal(m[2]->state, STATE_STOPPING);
 }
 
+/* Two launches have one id, which the cloud gave again: of which of them the answer is
+ * nobody knows, so it keeps neither. */
+static void test_an_id_of_two_launches_says_nothing(void **state)
+{
+    const char *ids[] = {"i-0", "i-1", "i-2"};
+    struct machine *m[3];
+    struct call *c;
+
+    (void)state;
+    machines_of(ids, m, 3);
+    list(ids, 2);
+    c = find_sent(1);
+    rig_machine("again", STATE_STARTING, "i-2");
+    found(c, ST_OK, ST_OK);
+    assert_int_equal(m[2]->maybe.found_ms, 0);
+}
+
 /* An answer is of the time when it was asked for: a launch since then may have the id. */
 static void test_an_answer_from_before_a_launch(void **state)
 {
@@ -723,6 +740,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_another_account_by_ids, start,
                                         stop_finding),
         cmocka_unit_test_setup_teardown(test_an_end_of_one_that_lists_lack,
+                                        start, stop_finding),
+        cmocka_unit_test_setup_teardown(test_an_id_of_two_launches_says_nothing,
                                         start, stop_finding),
         cmocka_unit_test_setup_teardown(test_an_answer_from_before_a_launch,
                                         start, stop_finding),

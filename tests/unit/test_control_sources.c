@@ -259,6 +259,44 @@ static void test_another_head(void **state)
     assert_int_equal(machine_unjoined(&rig.sources, m), UNJOINED_NOT);
 }
 
+/* Another cluster's API server is another head.  One that hides which it is may be any. */
+static void test_another_cluster(void **state)
+{
+    struct machine *m = rig_machine("m", STATE_STARTING, "i-1");
+
+    (void)state;
+    viewed(0, "kubernetes a", NULL, 0);
+    viewed(0, "kubernetes b", NULL, 0);
+    assert_string_equal(sources_another(&rig.sources), "kubernetes b");
+    assert_false(sources_fresh(&rig.sources));
+    viewed(0, SOURCE_NAMELESS, NULL, 0);
+    assert_null(sources_another(&rig.sources));
+    viewed(0, "kubernetes b", NULL, 0);
+    assert_string_equal(sources_another(&rig.sources), "kubernetes b");
+    viewed(0, "kubernetes a", NULL, 0);
+    assert_null(sources_another(&rig.sources));
+    assert_int_equal(m->state, STATE_STARTING);
+}
+
+/* A node that joined and is not ready when its machine ends was of no use: its offer
+ * backs off.  One that its cloud takes, or that is ready, says nothing of the offer. */
+static void test_a_node_that_is_not_ready_proves_nothing(void **state)
+{
+    struct machine *m = ready("m", "n");
+
+    (void)state;
+    machine_vain(&rig.ledger, m);
+    assert_null(
+        backoffs_find(rig.ledger.backoffs, machine_offer(m), rig.env.now_ms));
+    m->maybe.dead = m->maybe.taken = true;
+    machine_vain(&rig.ledger, m);
+    assert_false(m->maybe.vain);
+    m->maybe.taken = false;
+    machine_vain(&rig.ledger, m);
+    assert_non_null(
+        backoffs_find(rig.ledger.backoffs, machine_offer(m), rig.env.now_ms));
+}
+
 /* One that began anew is ours as soon as one of our machines has joined it. */
 static void test_a_head_that_is_joined_is_ours(void **state)
 {
@@ -581,6 +619,20 @@ static void test_undrained(void **state)
     source_job_free(job(SOURCE_UNDRAIN));
 }
 
+/* Another daemon drains it: that is its own affair. */
+static void test_anothers_drain_stays(void **state)
+{
+    struct machine *m = ready("m", "aa");
+    struct source_node n = node("i-1", "aa", SOURCE_DRAINING);
+
+    (void)state;
+    m->adopted = ADOPTED_OTHER_OWNER;
+    viewed(0, "s", &n, 1);
+    sources_clean_up(&rig.sources);
+    assert_false(m->busy);
+    assert_int_equal(rig.n_jobs, 0);
+}
+
 static void test_forgets_what_has_gone(void **state)
 {
     struct machine *m = ready("m", "aa");
@@ -838,6 +890,8 @@ int main(void)
         TEST(test_missing, start_ray),
         TEST(test_joined_after_its_end, start_ray),
         TEST(test_another_head, start_ray),
+        TEST(test_another_cluster, start_kube),
+        TEST(test_a_node_that_is_not_ready_proves_nothing, start_kube),
         TEST(test_a_head_that_is_joined_is_ours, start_ray),
         TEST(test_drain_forgotten, start_ray),
         TEST(test_node_of_an_earlier_life, start_ray),
@@ -853,6 +907,7 @@ int main(void)
         TEST(test_drain_in_steps, start_kube),
         TEST(test_idle_drain, start_kube),
         TEST(test_undrained, start_kube),
+        TEST(test_anothers_drain_stays, start_kube),
         TEST(test_forgets_what_has_gone, start_kube),
         TEST(test_hosted_first, start_both),
         TEST(test_node_of_the_ray_head_stays, start_both),

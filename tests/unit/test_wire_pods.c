@@ -590,6 +590,21 @@ static void test_spread_over_hosts(void **state)
     world_end(&w);
 }
 
+/* Which cluster it is: the uid of kube-system, where that may be read. */
+static void test_which_cluster(void **state)
+{
+    struct world w;
+    (void)state;
+    world_begin(&w);
+    view(&w);
+    assert_string_equal(w.view->session, SOURCE_NAMELESS);
+    put(&w, spaces_put, false,
+        "{'metadata': {'name': 'kube-system', 'uid': '8f0c-1'}}");
+    view(&w);
+    assert_string_equal(w.view->session, "kubernetes 8f0c-1");
+    world_end(&w);
+}
+
 /* ---- nodes and types */
 
 static void test_idle(void **state)
@@ -1131,6 +1146,7 @@ int main(void)
         cmocka_unit_test(test_kept_away_from_others),
         cmocka_unit_test(test_together),
         cmocka_unit_test(test_spread_over_hosts),
+        cmocka_unit_test(test_which_cluster),
         cmocka_unit_test(test_idle),
         cmocka_unit_test(test_uncordoned),
         cmocka_unit_test(test_nodes),

@@ -127,7 +127,10 @@ void finds_answered(struct providers *p, struct provider_state *s,
     for (uint32_t i = 0; s && !call->job.abandoned && i < call->n_ids; i++) {
         struct machine *m = machine_sought(p, call, i);
 
-        if (m && call->done[i] == ST_OK) {
+        if (m && fleet_shares_id(&p->ledger->fleet, m)) {
+            m->maybe.found_ms =
+                0; /* of which launch the answer is nobody knows */
+        } else if (m && call->done[i] == ST_OK) {
             there++;
             news += !m->maybe.found_ms;
             m->maybe.found_ms = begun_ms;

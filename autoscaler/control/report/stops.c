@@ -12,6 +12,7 @@
 #include "../settle.h"
 
 enum {
+    UNREAD = 3, /* reads of a source that failed in a row */
     MARKS_SHOWN = 3,
     ROW_MS = 6 * 3600000, /* later it is no row any more */
     END_TRIES = 2,        /* more terminates that fail are no accident */
@@ -477,6 +478,22 @@ static void copy_stops(struct stops *s)
                        : "later: it should stand, and may not know yet");
 }
 
+/* An API server that cannot be read; a Ray head has a field of the page. */
+static void source_stops(struct stops *s)
+{
+    const struct sources *from = s->k->sources;
+
+    for (uint32_t i = 0; i < from->n; i++) {
+        const struct source *h = &from->all[i];
+
+        if (strcmp(h->ops->kind, "ray") != 0 && h->failures >= UNREAD)
+            STOP(s, "source_unread", true, h->address,
+                 "%s cannot be read: %s. What waits there is not known, and no "
+                 "machine that may be a node of it is ended, until it answers",
+                 h->address, h->problem);
+    }
+}
+
 /* What a source knows to be otherwise than the plan takes it. */
 static void word_stops(struct stops *s)
 {
@@ -508,6 +525,7 @@ void stops_show(const struct known *k, const struct ends *e,
     aside_stops(&s);
     crowd_stops(&s);
     word_stops(&s);
+    source_stops(&s);
     if (sources_another(k->sources))
         STOP(&s, "another_head", true, source_of_machines(k->sources)->address,
              "another head answers at %s, of session %s, and has none of our "

@@ -42,16 +42,16 @@ bool source_is_another(struct sources *s, struct source *h,
 {
     const char *was = s->ledger->head_session;
 
-    if (h != source_of_machines(s) || h->ops->by_address || !view ||
-        !*view->session)
+    if (h != source_of_machines(s) || !view || !*view->session)
         return false;
-    if (*was && strcmp(was, view->session) != 0 && any_at_stake(s) &&
-        !source_has_any(s, h, view)) {
+    if (*was && source_session_is_other(was, view->session) &&
+        any_at_stake(s) && !source_has_any(s, h, view)) {
         refuse(h, view);
         return true;
     }
     refuse(h, NULL);
-    ledger_head_is(s->ledger, view->session);
+    if (strcmp(view->session, SOURCE_NAMELESS) != 0)
+        ledger_head_is(s->ledger, view->session);
     return false;
 }
 

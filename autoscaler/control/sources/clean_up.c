@@ -87,8 +87,9 @@ static void undrain_due(struct sources *s, struct source *h)
         struct machine *m = s->ledger->fleet.v[i];
         const struct source_node *n;
 
-        if (m->state != STATE_READY || m->busy || !(n = source_node_of(s, m)) ||
-            n->status != SOURCE_DRAINING)
+        /* another daemon's drain is not ours to take back */
+        if (m->state != STATE_READY || m->busy || machine_held(m) ||
+            !(n = source_node_of(s, m)) || n->status != SOURCE_DRAINING)
             continue;
         if (m->retry_ms > s->env->now_ms) {
             env_wake_wall(s->env, m->retry_ms);

@@ -336,6 +336,8 @@ void source_joins(struct sources *s, struct source *h, bool restarted)
         m->maybe.alive = n && n->status != SOURCE_DEAD &&
                          n->status != SOURCE_UNREADY;
         m->maybe.dead = node_is_dead(h, m, n, restarted);
+        if (n && n->status == SOURCE_UNREADY && m->state == STATE_READY)
+            machine_vain(s->ledger, m);
         if (m->maybe.contested && m->state < STATE_STOPPING) {
             contested_seen(s, m);
             continue;

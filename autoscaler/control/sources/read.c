@@ -120,7 +120,8 @@ static void crowd_tell(struct sources *s, struct source *h,
 static void view_taken(struct sources *s, struct source *h,
                        struct source_job *j)
 {
-    bool restarted = h->view && strcmp(h->view->session, j->view->session) != 0;
+    bool restarted = h->view && source_session_is_other(h->view->session,
+                                                        j->view->session);
     struct source_view *before;
 
     s->env->news = s->env->news || !h->view || h->failures > 0 ||

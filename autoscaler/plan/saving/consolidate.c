@@ -518,13 +518,15 @@ static int64_t search(struct candidate *best, struct verdict *verdicts,
     struct choice choice = {0};
     bool waits;
 
-    if (s->limits.consolidate == CONSOLIDATE_OFF)
+    if (s->limits.consolidate == CONSOLIDATE_OFF && !s->settled)
         return 0;
     host_groups_make(s, best->arena, &a.host_groups);
     a.gone = ARENA_ARRAY(best->arena, enum leaving, s->n_nodes);
     for (uint32_t i = 0; i < s->n_nodes; i++)
         a.gone[i] = shrink_leaves(&verdicts[i]);
     without_drained(best, a.gone, &a.host_groups, again);
+    if (s->settled)
+        return 0;
     if (!s->sources_fresh || !settled(best))
         return 0;
     now = *best;

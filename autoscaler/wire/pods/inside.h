@@ -229,6 +229,7 @@ struct daemon {
 struct space { /* a namespace */
     struct object object;
     struct pairs labels;
+    const char *uid;
 };
 struct pod_group {
     struct object object; /* id: "space/name" */

@@ -106,6 +106,16 @@ static struct pod **pods_sort_out(struct builder *m, uint32_t *ret_n,
     return open;
 }
 
+/* A cluster's identity is the uid of kube-system, which is as old as the cluster. */
+static const char *session_of(const struct pods_store *store, struct arena *a)
+{
+    const struct space *s = (const struct space *)records_find(&store->spaces,
+                                                               "kube-system");
+
+    return s && *s->uid ? arena_printf(a, SOURCE_NAMELESS " %.80s", s->uid)
+                        : SOURCE_NAMELESS;
+}
+
 struct source_view *pods_view_make(const struct pods_view_in *in,
                                    int64_t *ret_due)
 {
@@ -145,7 +155,7 @@ struct source_view *pods_view_make(const struct pods_view_in *in,
     };
     extra->daemons = daemons_make(&m, &extra->n_daemons);
     view->version = (int64_t)in->store->version;
-    view->session = "kubernetes";
+    view->session = session_of(in->store, arena);
     view->v2 = true;
     view->read_mono_ms = in->now_mono_ms;
     view->nodes = nodes;

@@ -273,7 +273,9 @@ struct space *pods_space_read(const json_t *o)
     struct arena *a;
     struct space *s = object_new(o, sizeof *s, &a);
 
-    if (s)
-        s->labels = pods_pairs_copy(a, pods_at(o, "metadata", "labels", NULL));
+    if (!s)
+        return NULL;
+    s->labels = pods_pairs_copy(a, pods_at(o, "metadata", "labels", NULL));
+    s->uid = pods_clean(a, pods_text(o, "metadata", "uid", NULL));
     return s;
 }
