@@ -118,7 +118,7 @@ static void dies_young(void *arg)
 
 void node_idle_check(struct node *n)
 {
-    if (n->state != NODE_DRAINING || n->running)
+    if (n->state != NODE_DRAINING || n->running || n->head->opts.kube)
         return;
     if (n->end)
         player_cancel(n->end);
@@ -153,8 +153,12 @@ static void node_joins(void *arg)
     }
     n = MEM_NEW(struct node);
     *n = (struct node){.head = h, .machine = m};
-    snprintf(n->id, sizeof n->id, "%056llx",
-             (unsigned long long)++h->nodes_ever);
+    ++h->nodes_ever;
+    if (h->opts.kube)
+        snprintf(n->id, sizeof n->id, "node-%.50s", m->id);
+    else
+        snprintf(n->id, sizeof n->id, "%056llx",
+                 (unsigned long long)h->nodes_ever);
     memcpy(n->total, m->has, sizeof n->total);
     memcpy(n->free, m->has, sizeof n->free);
     n->joined_ms = n->idle_ms = player_now_ms(h->player);
@@ -311,6 +315,11 @@ static void nodes_forget(struct head *h)
 
 void head_restart(struct head *h)
 {
+    if (h->opts.kube) { /* what it knew is in etcd */
+        h->faults++;
+        head_changed(h);
+        return;
+    }
     head_forget_work(h);
     nodes_forget(h);
     h->session++;
@@ -381,6 +390,15 @@ bool head_answers(const struct head *h)
 int64_t head_silent_ms(const struct head *h)
 {
     return h->silent_ms;
+}
+
+int64_t head_mute_ms(const struct head *h)
+{
+    int64_t since = h->silent_ms;
+
+    if (since && h->trouble == HEAD_STALE && h->opts.kube)
+        since += BOOKMARK_MS;
+    return since <= player_now_ms(h->player) ? since : 0;
 }
 
 void head_lossy(struct head *h, uint32_t of_1000)

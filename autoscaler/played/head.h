@@ -1,11 +1,17 @@
 /*
- * head.h - a played demand source with a Ray head's rules (wire/source.h).
+ * head.h - a played demand source with a Ray head's rules, or Kubernetes'
+ * (wire/source.h).
  *
  * Machines join it under the cloud's id, a while after they are up.  Work lies
  * on nodes that have room for it, runs for its time and ends; what finds no room
  * is the demand that a view shows.  A node is idle from the moment its last work
  * ended.  A drain is refused while there is work (Ray's IDLE_TERMINATION), or
  * accepted with a deadline for that (PREEMPTION); the node ends itself then.
+ * With kube its nodes are drained in steps (kube.c): a taint, evictions that budgets
+ * refuse now and then, pods with their grace; taken back when that is asked for.  A
+ * node has one name as long as its machine is, is NotReady when its kubelet dies, and
+ * stays until somebody deletes its object.  An API server that begins anew has lost
+ * nothing; a watch that is stale lives, and tells nothing.
  * Users may be random, or a recorded trace: head_submit() is all they need.
  * It outlives the daemons that read it.  Times are milliseconds of the player,
  * amounts as everywhere (model/amount.h).
@@ -21,6 +27,7 @@ struct head;
 enum { HEAD_ADDRESS_MAX = 140 };
 
 struct head_opts {
+    bool kube;      /* Kubernetes' rules; with waits */
     bool addressed; /* its nodes are known by their addresses alone, as those
                      * of Kubernetes may be; see head_address() */
     bool waits;     /* a read returns when something changed: far fewer of them,
@@ -121,6 +128,8 @@ enum head_trouble {
 void head_trouble(struct head *h, enum head_trouble t);
 bool head_answers(const struct head *h);      /* and truly */
 int64_t head_silent_ms(const struct head *h); /* since when not; 0: it does */
+/* Since when who reads it can know that; 0: nobody can. */
+int64_t head_mute_ms(const struct head *h);
 /* So many of 1,000 answers of drains are lost, with effect or without; and of those
  * that come, of reads too, some come late. */
 void head_lossy(struct head *h, uint32_t of_1000);

@@ -2,7 +2,7 @@
  * head_inside.h - what the files of the played head share.
  *
  * head.c is its nodes, head_work.c places work on them, head_source.c shows both
- * to daemons.
+ * to daemons, kube.c is what Kubernetes does otherwise.
  */
 #ifndef PLAYED_HEAD_INSIDE_H
 #define PLAYED_HEAD_INSIDE_H
@@ -13,6 +13,8 @@ enum {
     COLUMNS = 12,          /* resource names there are at most */
     DEAD_KEPT_MS = 600000, /* so long a view shows a dead node */
     FORGETS_MS = 400,
+    BOOKMARK_MS = 100000, /* a watch without one for so long is none:
+                           * wire/kube/watch_read.c */
     RAYLET_ENDS_MS = 800, /* from an accepted drain without work to its end */
 };
 
@@ -41,6 +43,7 @@ struct task_run {
     struct work *work;
     struct node *node;
     struct due *end;
+    struct due *leaves; /* evicted: when its grace is over */
     int64_t began_ms;
 };
 
@@ -57,6 +60,8 @@ struct node {
     int64_t joined_ms, shown_ms, idle_ms, dead_ms, deadline_ms;
     int64_t agreed_ms; /* see struct head_node */
     bool killed;
+    bool cordoned;     /* for a person */
+    bool deleted;      /* kube: it has no object any more */
     struct due *end;   /* of a drain */
     struct due *young; /* of a short life */
 };
@@ -112,10 +117,24 @@ void head_amounts(struct head *h, struct qtys q, int64_t *ret);
 
 /* ---- head_work.c */
 void node_takes_work(struct node *n);
+/* It goes when its grace is over, and is in line again. */
+void task_evict(struct task_run *t, int64_t grace_ms);
 /* All that runs there is over; agreed as in struct head_task. */
 void node_drops_work(struct node *n, bool agreed);
 void head_forget_work(struct head *h);
 void head_work_free(struct head *h);
+
+/* ---- kube.c */
+extern const struct source_ops kube_like;
+/* Is it shown?  Not the one before, of the same name, nor one that was deleted. */
+bool kube_shows(const struct node *n);
+
+/* ---- head_source.c */
+enum status head_read(void *handle, int64_t deadline_mono_ms,
+                      struct source_view **ret, struct err *err);
+void handle_free(void *handle);
+enum status in_trouble(struct head *h, int64_t deadline_mono_ms,
+                       struct err *err);
 
 /* ---- head.c */
 struct node *node_named(const struct head *h, const char *id);

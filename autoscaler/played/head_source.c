@@ -44,10 +44,24 @@ static struct names aliases_show(const struct head *h, struct arena *a,
     char text[HEAD_ADDRESS_MAX];
     const char **v = ARENA_ARRAY(a, const char *, 1);
 
-    if (bare || !h->opts.addressed)
+    if (bare || (!h->opts.addressed && !h->opts.kube))
         return (struct names){0};
-    v[0] = arena_strdup(a, head_address(machine, text));
+    v[0] = arena_strdup(
+        a, h->opts.addressed ? head_address(machine, text) : machine);
     return (struct names){v, 1};
+}
+
+/* Kubernetes': what keeps pods off it. */
+static struct taints taints_show(const struct node *n)
+{
+    static const struct taint drains = {SOURCE_DRAIN_TAINT, "",
+                                        EFFECT_NO_SCHEDULE};
+    static const struct taint dead = {"node.kubernetes.io/not-ready", "",
+                                      EFFECT_NO_EXECUTE};
+
+    if (!n->head->opts.kube || n->state == NODE_ALIVE)
+        return (struct taints){0};
+    return (struct taints){n->state == NODE_DEAD ? &dead : &drains, 1};
 }
 
 static struct source_node node_show(const struct head *h, struct arena *a,
@@ -56,6 +70,7 @@ static struct source_node node_show(const struct head *h, struct arena *a,
     struct pair *label = ARENA_ARRAY(a, struct pair, 1);
     bool idle = !n->running && n->state == NODE_ALIVE;
     bool bare = names_are(n, NAMES_BARE);
+    enum source_status dead = h->opts.kube ? SOURCE_UNREADY : SOURCE_DEAD;
 
     if (!n->shown_ms)
         n->shown_ms = player_now_ms(h->player);
@@ -64,17 +79,23 @@ static struct source_node node_show(const struct head *h, struct arena *a,
         .node_id = n->id,
         .instance_id = bare || h->opts.addressed ? "" : n->machine->id,
         .aliases = aliases_show(h, a, n->machine->id, bare),
+        .n_vouched = h->opts.kube && !bare ? 1 : 0,
         .type = n->machine->type,
         .machine = "",
         .zone = "",
         .address = "",
         .note = "",
         .activity = n->running ? "tasks run" : "",
-        .status = n->state == NODE_DEAD       ? SOURCE_DEAD
+        .unschedulable = n->cordoned,
+        .taints = taints_show(n),
+        .cordoned_by_us = n->cordoned,
+        .status = n->state == NODE_DEAD       ? dead
                   : n->state == NODE_DRAINING ? SOURCE_DRAINING
                   : idle                      ? SOURCE_IDLE
                                               : SOURCE_RUNNING,
-        .idle_ms = idle ? player_now_ms(h->player) - n->idle_ms : -1,
+        .idle_ms = idle || (h->opts.kube && n->state == NODE_DEAD)
+                       ? player_now_ms(h->player) - n->idle_ms
+                       : -1,
         .total = amounts(h, a, n->total, n->total),
         .available = amounts(h, a, n->total, n->free),
         .labels = {label, *n->machine->accel ? 1 : 0},
@@ -104,7 +125,8 @@ static void nodes_show(struct head *h, struct source_view *v)
     for (uint32_t i = 0; i < h->nodes.n; i++) {
         struct node *n = h->nodes.v[i];
 
-        if (n->state == NODE_DEAD && n->dead_ms < old)
+        if (h->opts.kube ? !kube_shows(n)
+                         : n->state == NODE_DEAD && n->dead_ms < old)
             VEC_PUSH(NULL, &h->past, n);
         else
             h->nodes.v[kept++] = n;
@@ -166,11 +188,12 @@ static void demands_show(struct head *h, struct source_view *v)
         if (s->shown + s->lined)
             tasks[n++] = bundle_show(h, a, s->like, s->shown + s->lined);
     }
-    out[0] = (struct snap_demand){.source = SOURCE_TASK,
-                                  .owner = "ray",
-                                  .id = "",
-                                  .bundles = tasks,
-                                  .n_bundles = n};
+    out[0] = (struct snap_demand){
+        .source = h->opts.kube ? SOURCE_POD : SOURCE_TASK,
+        .owner = h->opts.kube ? "default" : "ray",
+        .id = h->opts.kube ? "Job/default/work" : "",
+        .bundles = tasks,
+        .n_bundles = n};
     n = n ? 1 : 0;
     for (uint32_t i = 0; i < h->groups.n; i++) {
         const struct work *w = h->groups.v[i];
@@ -211,8 +234,8 @@ static struct source_view *view_make(struct head *h)
 
 /* ---- operations */
 
-static enum status in_trouble(struct head *h, int64_t deadline_mono_ms,
-                              struct err *err)
+enum status in_trouble(struct head *h, int64_t deadline_mono_ms,
+                       struct err *err)
 {
     if (h->trouble == HEAD_WELL || h->trouble == HEAD_OTHER)
         return ST_OK;
@@ -237,13 +260,30 @@ static void answer_late(struct head *h, int64_t late_ms, uint32_t of,
         player_takes(h->player, player_chance(h->player, (uint32_t)most));
 }
 
-static enum status head_read(void *handle, int64_t deadline_mono_ms,
-                             struct source_view **ret, struct err *err)
+/* Its watch lives, and tells nothing; without a bookmark it is none after a while. */
+static enum status watch_is_stale(struct reader *r, int64_t wait_ms,
+                                  struct err *err)
+{
+    struct head *h = r->head;
+    int64_t left = h->silent_ms + BOOKMARK_MS - player_now_ms(h->player);
+
+    h->faults++;
+    player_wait(h->player, &r->wait,
+                left > 0 && left < wait_ms ? left : wait_ms);
+    return left > 0 ? ST_OK
+                    : err_set(err, ST_RETRY, "its watch has told nothing");
+}
+
+enum status head_read(void *handle, int64_t deadline_mono_ms,
+                      struct source_view **ret, struct err *err)
 {
     struct reader *r = handle;
     struct head *h = r->head;
 
     *ret = NULL;
+    if (h->trouble == HEAD_STALE && h->last && h->opts.kube) {
+        return watch_is_stale(r, deadline_mono_ms - clock_mono_ms(), err);
+    }
     if (h->trouble == HEAD_STALE && h->last) {
         h->faults++;
         *ret = source_view_ref(h->last);
@@ -343,7 +383,7 @@ static enum status head_report(void *handle, const struct source_report *r,
     return in_trouble(((struct reader *)handle)->head, deadline_mono_ms, err);
 }
 
-static void handle_free(void *handle)
+void handle_free(void *handle)
 {
     struct reader *r = handle;
 
@@ -381,6 +421,8 @@ static const struct source_ops *ops_of(const struct head *h)
     static struct source_ops addressed[2];
     struct source_ops *o = &addressed[h->opts.waits];
 
+    if (h->opts.kube)
+        return &kube_like;
     if (!h->opts.addressed)
         return h->opts.waits ? &waiting : &like_ray;
     *o = h->opts.waits ? waiting : like_ray;
@@ -391,11 +433,14 @@ static const struct source_ops *ops_of(const struct head *h)
 struct source_opened head_open(struct head *h)
 {
     struct source_opened o = {.ops = ops_of(h), .address = "played"};
-    struct reader *r = MEM_NEW(struct reader), *w = MEM_NEW(struct reader);
+    struct reader *r = MEM_NEW(struct reader);
 
-    r->head = w->head = h;
+    r->head = h;
     VEC_PUSH(NULL, &h->readers, r);
     o.reader = r;
-    o.writers[0] = w;
+    for (uint32_t i = 0; i < o.ops->writers; i++) {
+        o.writers[i] = MEM_NEW(struct reader);
+        ((struct reader *)o.writers[i])->head = h;
+    }
     return o;
 }

@@ -45,7 +45,7 @@ static void line_join(struct shape *s, struct work *w)
 
 static bool fits(const struct node *n, const struct work *w)
 {
-    if (n->state != NODE_ALIVE)
+    if (n->state != NODE_ALIVE || n->cordoned)
         return false;
     for (uint32_t i = 0; i < COLUMNS; i++)
         if (w->need[i] > n->free[i])
@@ -76,6 +76,9 @@ static void task_off(struct task_run *t)
     struct node *n = t->node;
     struct task_run **at = &n->tasks;
 
+    if (t->leaves)
+        player_cancel(t->leaves);
+    t->leaves = NULL;
     while (*at != t)
         at = &(*at)->next;
     *at = t->next;
@@ -238,19 +241,41 @@ static void task_again(struct head *h, struct work *w)
         line_join(s, w);
 }
 
+static void task_drop(struct task_run *t, bool agreed)
+{
+    struct head *h = t->node->head;
+
+    player_cancel(t->end);
+    task_off(t);
+    h->dropped++;
+    tell(t, t->work->once ? HEAD_LOST : HEAD_AGAIN, agreed);
+    if (!t->work->once)
+        task_again(h, t->work);
+    free(t);
+}
+
 void node_drops_work(struct node *n, bool agreed)
 {
-    while (n->tasks) {
-        struct task_run *t = n->tasks;
+    while (n->tasks)
+        task_drop(n->tasks, agreed);
+}
 
-        player_cancel(t->end);
-        task_off(t);
-        n->head->dropped++;
-        tell(t, t->work->once ? HEAD_LOST : HEAD_AGAIN, agreed);
-        if (!t->work->once)
-            task_again(n->head, t->work);
-        free(t);
-    }
+/* Its controller makes another, which finds room elsewhere, if there is any. */
+static void task_left(void *arg)
+{
+    struct task_run *t = arg;
+    struct head *h = t->node->head;
+
+    t->leaves = NULL;
+    task_drop(t, true);
+    for (uint32_t i = 0; i < h->nodes.n; i++)
+        node_takes_work(h->nodes.v[i]);
+    head_changed(h);
+}
+
+void task_evict(struct task_run *t, int64_t grace_ms)
+{
+    t->leaves = player_after(t->node->head->player, grace_ms, task_left, t);
 }
 
 static struct work *work_new(struct head *h, const struct head_work *in)

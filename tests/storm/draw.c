@@ -492,6 +492,8 @@ void script_draw(struct script *s, uint64_t seed)
     if (d.doubts & DOUBT_IDS && more_below(&d, 2))
         o->boot_least_ms = o->boot_most_ms = 0; /* answers have them running */
     o->addressed = d.doubts & DOUBT_NAMES && more_below(&d, 2);
+    o->kube = o->head && hash_number(HASH_SEED, seed) % 2;
+    o->waits = o->waits || o->kube;
     d.unpriced = hash_number(HASH_SEED, seed) % 7 == 0;
     d.told = hash_number(HASH_SEED, seed) % 7 == 1;
     f = draft_draw(&d);

@@ -657,6 +657,16 @@ static void ends_check(struct daemon *d, const struct status_page *page)
     }
 }
 
+/* Is it said that the head, or the API server, cannot be read? */
+static bool unread_shows(const struct status_page *page)
+{
+    for (uint32_t i = 0; i < page->n_stops; i++)
+        if (strcmp(page->stops[i].kind, "source_unread") == 0 ||
+            strcmp(page->stops[i].kind, "another_head") == 0)
+            return true;
+    return !page->ray_ok;
+}
+
 static void stops_check(struct daemon *d, const struct status_page *page)
 {
     struct world *w = d->world;
@@ -668,7 +678,7 @@ static void stops_check(struct daemon *d, const struct status_page *page)
                        "cloud %s: no list goes well, for long, "
                        "and its provider is shown as ready",
                        cloud_title(w->clouds[i]));
-    if (w->head && is_overdue(d, head_silent_ms(w->head)) && page->ray_ok)
+    if (w->head && is_overdue(d, head_mute_ms(w->head)) && !unread_shows(page))
         law_broken(w, LAW_WEDGE,
                    "the head does not answer, for long, and is shown as well");
 }

@@ -99,12 +99,12 @@ void script_write(const struct script *s, FILE *f)
         "world seed=%llu head=%d waits=%d boot=%u-%u end=%u clouds=%u "
         "storm=%lld plain=%d edited=%d pause=%u busy=%u leave=%d gone=%u ha=%d "
         "slow=%u,%u,%u judged=%d hosts=%u addressed=%d "
-        "finds=%d\n",
+        "finds=%d kube=%d\n",
         (unsigned long long)o->seed, o->head, o->waits, o->boot_least_ms,
         o->boot_most_ms, o->end_most_ms, o->clouds, (long long)s->storm_ms,
         s->plain, s->edited, o->pause_ms, o->busy, s->leave, s->gone, o->ha,
         o->slow_syncs, o->slow_lines, o->slow_closings, s->judged, o->hosts,
-        o->addressed, o->finds);
+        o->addressed, o->finds, o->kube);
     rare_write(&o->rare, f);
     for (uint32_t i = 0; i < s->n_files; i++)
         file_write(s->files[i], f);
@@ -138,25 +138,26 @@ static bool world_read(struct script *s, const char *line)
     unsigned long long seed;
     long long storm;
     int head, waits, plain, edited, leave = 0, ha = 0, judged = 0,
-                                    addressed = 0, finds = 0;
+                                    addressed = 0, finds = 0, kube = 0;
 
     if (sscanf(
             line,
             "world seed=%llu head=%d waits=%d boot=%u-%u end=%u clouds=%u "
             "storm=%lld plain=%d edited=%d pause=%u busy=%u leave=%d gone=%u "
             "ha=%d slow=%u,%u,%u judged=%d hosts=%u addressed=%d "
-            "finds=%d",
+            "finds=%d kube=%d",
             &seed, &head, &waits, &o->boot_least_ms, &o->boot_most_ms,
             &o->end_most_ms, &o->clouds, &storm, &plain, &edited, &o->pause_ms,
             &o->busy, &leave, &s->gone, &ha, &o->slow_syncs, &o->slow_lines,
-            &o->slow_closings, &judged, &o->hosts, &addressed,
-            &finds) < 10) /* older ones end there */
+            &o->slow_closings, &judged, &o->hosts, &addressed, &finds,
+            &kube) < 10) /* older ones end there */
         return false;
     o->seed = seed;
     o->head = head;
     o->ha = ha;
     o->addressed = addressed;
     o->finds = finds;
+    o->kube = kube;
     o->waits = waits;
     s->storm_ms = storm;
     s->plain = plain;

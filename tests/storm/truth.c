@@ -39,7 +39,9 @@ static void idle_said(struct world *w, struct view *v, uint32_t i)
     const struct pb_node *n = &v->s->nodes[i];
     struct said_node said = {.hold = n->hold,
                              .idle_ms = n->idle_ms,
-                             .told_ms = v->page->ray_began_ms};
+                             .told_ms = v->page->ray_began_ms
+                                            ? v->page->ray_began_ms
+                                            : v->s->now_ms};
     enum reason keeps;
 
     if (n->state != STATE_READY || n->idle_ms < 0 ||

@@ -710,6 +710,7 @@ void world_begin(struct world *w, const struct world_opts *o)
         w->head = head_new(w->player,
                            &(struct head_opts){.waits = o->waits,
                                                .addressed = o->addressed,
+                                               .kube = o->kube,
                                                .round_ms = 1000,
                                                .join_least_ms = 2 * SECOND,
                                                .join_most_ms = 10 * SECOND});

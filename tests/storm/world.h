@@ -185,7 +185,7 @@ struct world_opts {
     bool head;            /* there is a Ray head; else REST demand only */
     bool ha;              /* the first daemon leads by a lease */
     bool waits;           /* see head.h */
-    bool addressed;       /* see head.h */
+    bool addressed, kube; /* see head.h */
     bool finds;           /* see cloud.h */
     uint32_t boot_least_ms, boot_most_ms, end_most_ms;
     uint32_t hosts;    /* see cloud.h */
