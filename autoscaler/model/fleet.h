@@ -80,7 +80,7 @@ struct maybe {
     bool anew;         /* another daemon launched it while this one ran */
     bool runs;         /* its cloud has said so */
     bool proved;       /* it lived for long enough to be of use */
-    bool vain;         /* its node was not ready when it was to have proved that */
+    bool vain; /* its node was not ready when it was to have proved that */
     int64_t blind_since_ms; /* on its way, and nobody can see it since; 0: not */
     int64_t blind_ms;       /* duration: it was so before */
     bool let_go;       /* it may go though it was ready once: a person says so,
