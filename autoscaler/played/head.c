@@ -347,7 +347,8 @@ bool head_node_of(const struct head *h, const char *machine,
                               .shown_ms = n->shown_ms,
                               .dead_ms = n->dead_ms,
                               .idle_ms = n->running ? -1 : n->idle_ms,
-                              .deadline_ms = n->deadline_ms};
+                              .deadline_ms = n->deadline_ms,
+                              .undrained_ms = n->undrained_ms};
     return true;
 }
 

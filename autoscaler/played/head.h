@@ -107,6 +107,7 @@ struct head_node {     /* a machine's newest node */
     int64_t shown_ms;           /* the first view that had it; 0 none */
     int64_t dead_ms;            /* 0: it lives */
     int64_t deadline_ms;        /* of the drain; 0 none */
+    int64_t undrained_ms; /* kube: it was taken back then, last; 0 never */
 };
 /* False: it never joined. */
 bool head_node_of(const struct head *h, const char *machine,

@@ -58,7 +58,7 @@ struct node {
     struct task_run *tasks;
     uint32_t running;
     int64_t joined_ms, shown_ms, idle_ms, dead_ms, deadline_ms;
-    int64_t agreed_ms; /* see struct head_node */
+    int64_t agreed_ms, undrained_ms; /* see struct head_node */
     bool killed;
     bool cordoned;     /* for a person */
     bool deleted;      /* kube: it has no object any more */

@@ -139,8 +139,10 @@ static enum status kube_undrain(void *handle, const char *node_id,
 
     if (in_trouble(h, deadline_mono_ms, err))
         return ST_RETRY;
-    if (n && h->trouble != HEAD_OTHER)
-        node_undrain(n);
+    if (!n || n->state != NODE_DRAINING || h->trouble == HEAD_OTHER)
+        return ST_OK;
+    node_undrain(n);
+    n->undrained_ms = player_now_ms(h->player);
     return ST_OK;
 }
 
