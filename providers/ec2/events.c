@@ -130,8 +130,9 @@ static int notices_ask(struct op *op, const json_t *before, json_t **ret)
             json_object_set_new(
                 *ret, xml_text(i, "instanceId"),
                 kit_must(json_pack(
-                    "{s:s, s:I}", "why",
-                    "AWS takes the spot instance back (marked-for-termination)",
+                    "{s:o, s:I}", "why",
+                    json_sprintf("AWS takes the spot instance back (%s)",
+                                 xml_text(i, "status/code")),
                     "at",
                     (json_int_t)(kit_time_ms(xml_text(i, "status/updateTime")) +
                                  NOTICE_MS))));
