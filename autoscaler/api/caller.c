@@ -180,13 +180,20 @@ static unsigned by_review(struct exchange *ex, bool formed)
     return found(ex, PROOF_REVIEW, x->v, "kubernetes", x->v->name);
 }
 
-static bool reviewable(const char *header)
+/* Could the API server be asked about it?  If so, and one of its keys signed it,
+ * ex->vouched becomes the name in it. */
+static bool reviewable(struct exchange *ex, const char *header)
 {
+    struct review *r = ex->server->review;
     size_t n;
     const char *token = token_of(header, &n);
-    char *text = token ? mem_strndup(token, n) : NULL;
+    char *text = token && r ? mem_strndup(token, n) : NULL;
     bool yes = text && review_takes(text);
 
+    if (!yes || !review_vouched(r, text, ex->vouched, sizeof ex->vouched))
+        *ex->vouched = '\0';
+    if (text)
+        OPENSSL_cleanse(text, strlen(text));
     free(text);
     return yes;
 }
@@ -201,21 +208,25 @@ static bool was_reviewed(const struct exchange *ex)
            review_was_good(s->review, ex->caller.digest, name, sizeof name);
 }
 
-/* What is known is looked up before anything else: nobody is kept out by the
- * wrong tokens of others at his address. */
+/* What is known, or signed by the API server's keys, is looked up before anything
+ * else: nobody is kept out by the wrong tokens of others at his address. */
 static unsigned by_token(struct exchange *ex, const char *header)
 {
     struct caller *c = &ex->caller;
     const struct principal *who;
+    bool formed;
 
     if (!digest_of(header, c->digest))
         return wrong(ex);
     who = token_holder(ex->server, c->access, c->digest);
     if (who)
         return found(ex, PROOF_TOKEN, who, "token", who->name);
-    if (!was_reviewed(ex) && !login_may(ex->server->door, ex->peer))
+    if (was_reviewed(ex))
+        return by_review(ex, true);
+    formed = reviewable(ex, header);
+    if (!*ex->vouched && !login_may(ex->server->door, ex->peer))
         return throttled(ex);
-    return by_review(ex, reviewable(header));
+    return by_review(ex, formed);
 }
 
 enum { NOT_SHOWN = 1 };
@@ -471,13 +482,17 @@ void caller_review(struct exchange *ex)
     j->token = mem_strndup(token ? token : "", n);
     j->status = ST_RETRY;
     SHA256((const unsigned char *)j->token, n, j->digest);
-    if (review_was_good(j->review, j->digest, name, sizeof name)) {
+    if (*ex->vouched)
+        snprintf(name, sizeof name, "%s", ex->vouched);
+    if (*ex->vouched ||
+        review_was_good(j->review, j->digest, name, sizeof name)) {
         share_of_user(name, j->task.group, sizeof j->task.group);
         snprintf(j->task.account, sizeof j->task.account, "kubernetes/%s",
                  name);
     } else {
         snprintf(j->task.group, sizeof j->task.group, "from/%s",
                  ex->caller.from);
+        j->task.stranger = true;
     }
     tasks_send(ex->server->reviews, ex, &j->task, COMMAND_REQUEST_PUT,
                review_answer);

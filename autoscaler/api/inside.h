@@ -34,12 +34,13 @@
 #define REPLY_MAX ((size_t)40 << 20)
 #define LISTENERS_MAX 64   /* event streams at once */
 #define PENDING_MAX 384    /* suspended exchanges at once */
-#define PENDING_PEER 256   /* of one client */
 #define PENDING_CALLER 192 /* of one caller */
 #define PENDING_REST 64    /* more, for callers who have few */
 #define PENDING_FEW 4
-#define TASKS_MAX 16     /* of them, waiting for the thread for long work */
-#define TASKS_CALLER 12  /* of one caller */
+#define TASKS_MAX 16    /* of them, waiting for the thread for long work */
+#define TASKS_CALLER 12 /* of one caller */
+#define TASKS_STRANGERS \
+    8                    /* of all addresses whose callers nobody vouches for */
 #define REVIEWS_CALLER 4 /* or for that which asks the API server */
 #define SMALL ((size_t)16 << 10) /* bodies and replies that are not charged */
 #define LARGE ((size_t)64 << 10) /* bodies that are read on that thread */
@@ -121,8 +122,6 @@ struct pending {
     struct task *task;    /* for the thread for long work, or NULL */
     struct caller caller; /* a copy: it may outlive the exchange */
     char share[400];      /* whose share of what may be asked for it takes */
-    struct peer *peer;    /* whose share of waiting it takes */
-    struct door *door;
     struct pending_list *list;
     struct pending *next, **link;
     struct MHD_Connection *connection;
@@ -181,6 +180,7 @@ struct exchange {
     bool queued;            /* a shared reply is on its way already */
     bool trusted;           /* may read everything */
     bool unknown;           /* the API server is to be asked about the token */
+    char vouched[384];      /* by whom, as the API server's keys say; or "" */
     bool again;             /* ... which was known when this began */
     struct pending *before; /* put aside meanwhile, with what answers it */
     route_fn *before_answer;
@@ -293,6 +293,7 @@ struct task { /* first in the struct of its kind */
     struct pending *pending;
     struct task *next;
     char group[400], account[400]; /* whose; "": of the exchange's caller */
+    bool stranger; /* his group is his address: others go before him */
     uint64_t turn, account_turn;
     bool (*run)(struct task *); /* on the thread; false: somebody else ends the
                                 * pending, it was passed on */

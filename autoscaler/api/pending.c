@@ -8,6 +8,7 @@
  * connection alive until it is resumed, even when the client has gone.
  */
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,7 +101,6 @@ static void end(struct pending *p, enum pending_state state)
     if (p->next)
         p->next->link = p->link;
     p->list->n--;
-    peer_waits(p->door, p->peer, -1, 0);
     MHD_resume_connection(p->connection);
 }
 
@@ -129,9 +129,11 @@ bool pending_send(struct pending *p, struct exchange *ex,
     struct pending_list *list = p->list;
 
     pthread_mutex_lock(&list->lock);
-    caller_share(&ex->caller, p->share, sizeof p->share);
-    if (list->stopping || !has_room(list, p->share) ||
-        !peer_waits(ex->server->door, ex->peer, 1, PENDING_PEER)) {
+    if (p->task)
+        snprintf(p->share, sizeof p->share, "%s", p->task->group);
+    else
+        caller_share(&ex->caller, p->share, sizeof p->share);
+    if (list->stopping || !has_room(list, p->share)) {
         pthread_mutex_unlock(&list->lock);
         return false;
     }
@@ -148,8 +150,6 @@ bool pending_send(struct pending *p, struct exchange *ex,
     p->cmd.by = p->caller.text;
     p->cmd.share = p->share;
     p->cmd.may_queue = may_queue;
-    p->peer = ex->peer;
-    p->door = ex->server->door;
     seat_enter(ex->seat, SEAT_WORK);
     /* before it is sent: the answer may come at once */
     MHD_suspend_connection(ex->connection);

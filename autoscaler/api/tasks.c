@@ -150,7 +150,8 @@ void tasks_free(struct tasks *t)
 
 /* ---- who may wait */
 
-/* The newest of who has the most, and more than j's with one more; NULL: none. */
+/* The newest of who has the most, and more than j's with one more, or is a stranger
+ * where j is none; NULL: none. */
 static struct task *greediest(const struct tasks *t, const struct task *j)
 {
     uint32_t groups = count(t, j, same_group) + 1;
@@ -160,8 +161,10 @@ static struct task *greediest(const struct tasks *t, const struct task *j)
     for (struct task *k = t->first; k; k = k->next) {
         uint32_t group = count(t, k, same_group);
         uint32_t account = count(t, k, same_caller);
+        bool before = k->stranger && !j->stranger;
 
-        if (same_group(k, j) ? account <= accounts : group <= groups)
+        if (!before &&
+            (same_group(k, j) ? account <= accounts : group <= groups))
             continue;
         if (group < most || (group == most && account < best))
             continue;
@@ -172,12 +175,22 @@ static struct task *greediest(const struct tasks *t, const struct task *j)
     return ret;
 }
 
+static uint32_t strangers(const struct tasks *t)
+{
+    uint32_t n = 0;
+
+    for (const struct task *k = t->first; k; k = k->next)
+        n += k->stranger;
+    return n;
+}
+
 static bool is_full(struct tasks *t, const struct task *j)
 {
     bool full;
 
     pthread_mutex_lock(&t->lock);
     full = count(t, j, same_caller) >= t->per_caller ||
+           (j->stranger && strangers(t) >= TASKS_STRANGERS) ||
            (t->n >= TASKS_MAX && !greediest(t, j));
     pthread_mutex_unlock(&t->lock);
     return full;

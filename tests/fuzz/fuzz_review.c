@@ -1,12 +1,14 @@
 /*
  * fuzz_review.c - what a Kubernetes API server answers about a token.  Held:
- * only an exact yes is one, and a name that is let in is plain text.
+ * only an exact yes is one, and a name that is let in is plain text; no token is
+ * signed by chance.
  */
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../autoscaler/api/door/jwks.h"
 #include "../../autoscaler/api/door/review.h"
 #include "../../autoscaler/base/text.h"
 
@@ -34,6 +36,26 @@ static void user(const json_t *reply, const char *audience)
     arena_done(&a);
 }
 
+static void keys(const json_t *reply, const char *token)
+{
+    static const char known[] =
+        "{\"keys\":[{\"kty\":\"EC\",\"kid\":\"e\",\"crv\":\"P-256\",\"x\":"
+        "\"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU\",\"y\":"
+        "\"x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0\"}]}"; /* RFC 7515 */
+    json_t *set = json_loads(known, 0, NULL);
+    struct jwks *k = jwks_new();
+    char name[64] = "";
+    struct err err;
+    enum status s = jwks_take(k, set, &err);
+
+    assert(s == ST_OK);
+    assert(jwks_vouches(k, token, 0, name, sizeof name) != JWKS_YES && !*name);
+    s = jwks_take(k, reply, &err);
+    assert(s == ST_OK || s == ST_INVALID);
+    jwks_free(k);
+    json_decref(set);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
@@ -45,6 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     memcpy(token, data, n);
     token[n] = '\0';
     review_takes(token);
+    keys(reply, token);
     user(reply, "davit");
     user(reply, "");
     if (review_allowed(reply, &yes, &err) != ST_OK)

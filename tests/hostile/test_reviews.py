@@ -1,4 +1,5 @@
 """Rights by the Kubernetes API server, beside an account that asks for all there is: its own streams and requests are what is refused."""
+import base64
 import contextlib
 import http.client
 import http.server
@@ -9,6 +10,9 @@ import threading
 import time
 
 import pytest
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
 from lib import crowded, until
 from lib.seeds import seed
@@ -26,10 +30,19 @@ BOSS, GOOD, BAD = ("system:serviceaccount:" + name for name in ("ops:boss", "tea
 
 
 class Reviews(http.server.BaseHTTPRequestHandler):
-    """TokenReview and SubjectAccessReview: who has which token, and who may read."""
+    """TokenReview and SubjectAccessReview: who has which token, and who may read.  keys: what /openid/v1/jwks says, or None."""
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-    users, readers, asked = {}, set(), 0
+    users, readers, asked, keys, told = {}, set(), 0, None, 0
+
+    def do_GET(self):
+        text = json.dumps({"keys": self.keys} if self.keys is not None else {"kind": "Status", "code": 403, "reason": "Forbidden"}).encode()
+        self.send_response(200 if self.keys is not None else 403)
+        self.send_header("Content-Type", "application/jwk-set+json")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+        type(self).told += 1
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -59,9 +72,34 @@ def token(user, i=0):
     return t
 
 
+KEYS = {"RS256": rsa.generate_private_key(65537, 2048), "ES256": ec.generate_private_key(ec.SECP256R1())}
+
+
+def b64(data):
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def shown(key, kid):
+    n = key.public_key().public_numbers()
+    if isinstance(key, rsa.RSAPrivateKey):
+        return {"kty": "RSA", "kid": kid, "n": b64(n.n.to_bytes(256, "big")), "e": b64(n.e.to_bytes(3, "big"))}
+    return {"kty": "EC", "kid": kid, "crv": "P-256", "x": b64(n.x.to_bytes(32, "big")), "y": b64(n.y.to_bytes(32, "big"))}
+
+
+def signed(user, kind="RS256", **claims):
+    """A ServiceAccount's token, as the API server makes them."""
+    text = b64(json.dumps({"alg": kind, "kid": kind}).encode()) + "." + b64(json.dumps({"sub": user, "exp": int(time.time()) + 3600, **claims}).encode())
+    if kind == "RS256":
+        sig = KEYS[kind].sign(text.encode(), padding.PKCS1v15(), hashes.SHA256())
+    else:
+        sig = b"".join(x.to_bytes(32, "big") for x in decode_dss_signature(KEYS[kind].sign(text.encode(), ec.ECDSA(hashes.SHA256()))))
+    Reviews.users[text + "." + b64(sig)] = user
+    return text + "." + b64(sig)
+
+
 @pytest.fixture
 def world(daemon_of):
-    Reviews.users, Reviews.readers = {}, {GOOD, BAD}
+    Reviews.users, Reviews.readers, Reviews.keys, Reviews.told = {}, {GOOD, BAD}, [shown(k, kind) for kind, k in KEYS.items()], 0
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Reviews)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     d = daemon_of(CONFIG)
@@ -281,3 +319,86 @@ def test_a_large_request_is_judged_when_it_takes_effect(world):
     assert code(d, t, "POST", "/v1/request_resources", big) in (200, 202)
     assert code(d, token(BAD), "POST", "/v1/request_resources", {**big, "owner": "x"}) in (200, 202)
     assert code(d, token(BOSS), "GET", "/v1/request_resources/team-a") == 200
+
+
+class Guessing(Hostile):
+    """Tokens that are nobody's, from the good one's own address: of no form, made up, a good one's with another signature, signed but revoked; one who
+    waits, hangs up, or holds the connection."""
+    def go(self, rng):
+        while not self.stop.is_set():
+            what = rng.choice((self.read, self.read, self.read, self.hang_up, self.many))
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                what(rng)
+            self.did[what.__name__] = self.did.get(what.__name__, 0) + 1
+
+    def token(self, rng):
+        kind = rng.randrange(4)
+        if kind == 0:
+            return f"nothing-{rng.random()}"
+        if kind == 1:
+            return f"eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiIxIn{rng.randrange(10**9)}.c2ln"
+        t = signed(GOOD if kind == 2 else BAD, rng.choice(list(KEYS)), jti=str(rng.random()))
+        del Reviews.users[t]
+        return t[:-60] + b64(rng.randbytes(45)) if kind == 2 else t
+
+    def many(self, rng):
+        c = http.client.HTTPConnection("127.0.0.1", self.d.port, timeout=60)
+        with contextlib.closing(c):
+            for _ in range(rng.randrange(40)):
+                c.request("GET", "/v1/status", headers=bearer(self.token(rng)))
+                c.getresponse().read()
+
+
+@pytest.mark.parametrize("slow", [0.005, 0.3])
+def test_one_who_was_never_seen_beside_a_hostile_one(world, slow, monkeypatch):
+    """Both at one address: forty wrong tokens had every token refused there that was not known yet, for a minute; four that waited, at once."""
+    d, rng = world, random.Random(seed())
+    monkeypatch.setitem(globals(), "CALL_S", slow)
+    until(lambda: Reviews.told, 60)
+    bad = Guessing(d, rng)
+    took, codes = [], []
+    try:
+        until(lambda: sum(bad.did.values()) > 200 or b"logins_throttled_total 0" not in metrics(d), 60)
+        for i in range(25 if slow < 0.1 else 6):
+            t = signed(GOOD, rng.choice(list(KEYS)), jti=str(i))
+            began = time.monotonic()
+            codes.append(code(d, t, "GET", "/v1/status"))
+            took.append(time.monotonic() - began)
+            time.sleep(rng.random() * 0.2)  # wait: at any moment
+    finally:
+        bad.end()
+    print(f"{max(took):.2f} s at most,", metrics(d).count(b"\n"), "figures")
+    assert set(codes) == {200}, codes
+    assert max(took) < (1 + 8 * slow) * crowded(), took
+
+
+def metrics(d):
+    return http_get(d, "/metrics")
+
+
+def http_get(d, path):
+    c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=60, source_address=(HERE, 0))
+    with contextlib.closing(c):
+        c.request("GET", path, headers=bearer(token(BOSS)))
+        return c.getresponse().read()
+
+
+def test_a_key_that_is_new(world):
+    """The API server changed its keys: they are read again when a token names one that is not known; where they cannot be read, a caller shares what his
+    address may ask."""
+    d = world
+    until(lambda: Reviews.told, 60)
+    KEYS["RS256"], before = rsa.generate_private_key(65537, 2048), Reviews.keys
+    Reviews.keys = [{**shown(KEYS["RS256"], "RS256"), "kid": "new"}, before[1]]
+    t = signed(GOOD)
+    new = b64(json.dumps({"alg": "RS256", "kid": "new"}).encode()) + "." + t.split(".")[1]
+    new += "." + b64(KEYS["RS256"].sign(new.encode(), padding.PKCS1v15(), hashes.SHA256()))
+    assert code(d, new, "GET", "/v1/status") == 401, "nobody's yet"
+    until(lambda: Reviews.told == 2, 60)
+    for i in range(40):
+        code(d, f"wrong{i}", "GET", "/v1/status")
+    assert code(d, token(GOOD, 77), "GET", "/v1/status") == 429, "nobody vouches for it"
+    Reviews.users[new] = GOOD
+    until(lambda: code(d, new, "GET", "/v1/status") == 200, 60)
+    Reviews.keys = None
+    assert code(d, signed(GOOD, "ES256", jti="x"), "GET", "/v1/status") == 200, "the keys before are in force"

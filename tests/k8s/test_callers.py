@@ -196,3 +196,14 @@ def test_one_client_cannot_take_all_places(plane, world):
 
 def token_like(i):
     return f"eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiIxIn{i:02d}.c2ln"
+
+
+def test_wrong_tokens_of_others_at_his_address(plane, world):
+    """Who was never seen is known by the API server's own keys: he waits for its answer in a row of his own."""
+    d = world
+    for i in range(40):
+        code(d, f"wrong{i}", "GET", "/v1/status")
+    assert code(d, token_like(50), "GET", "/v1/status") == 429, "nobody vouches for it"
+    assert code(d, token(plane, "monitoring", "grafana"), "GET", "/v1/status") == 200
+    head, body, signature = token(plane, "monitoring", "grafana").split(".")
+    assert code(d, f"{head}.{body}.{signature[:-8]}AAAAAAAA", "GET", "/v1/status") == 429

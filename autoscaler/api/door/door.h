@@ -124,8 +124,5 @@ uint64_t logins_throttled(const struct door *d);
 const char *peer_name(const struct peer *p); /* "10.0.0.7", "uid 1000" */
 /* Is it a user of the Unix socket, and which? */
 bool peer_user(const struct peer *p, uid_t *ret);
-/* Counts one more exchange that waits for another thread, or stream; false: it
- * has its share already. */
-bool peer_waits(struct door *d, struct peer *p, int more, uint32_t max);
 
 #endif

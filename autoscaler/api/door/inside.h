@@ -19,7 +19,6 @@ struct peer {
     char name[64];
     uint32_t refs; /* seats */
     uint32_t seats[DOOR_PORTS];
-    uint32_t waits;
     uid_t uid; /* constant; of a local user */
     /* logins.c */
     int64_t debt_ms; /* mono: when all failed logins are forgotten */

@@ -120,17 +120,3 @@ bool peer_user(const struct peer *p, uid_t *ret)
     *ret = p->uid;
     return true;
 }
-
-bool peer_waits(struct door *d, struct peer *p, int more, uint32_t max)
-{
-    bool fits;
-
-    if (!p)
-        return true;
-    pthread_mutex_lock(&d->lock);
-    fits = more < 0 || p->waits < max;
-    if (fits)
-        p->waits = (uint32_t)((int)p->waits + more);
-    pthread_mutex_unlock(&d->lock);
-    return fits;
-}

@@ -14,6 +14,7 @@
 #include "../../base/log.h"
 #include "../../base/text.h"
 #include "../../base/thread.h"
+#include "jwks.h"
 
 enum {
     KNOWN_MAX = 1024,
@@ -43,6 +44,7 @@ struct watched {
 struct review {
     struct kube_access *access;
     struct kube *kube;
+    struct jwks *keys;
     struct watcher {
         struct review *review;
         struct kube *kube;
@@ -78,6 +80,7 @@ enum status review_open(const struct review_opts *o, struct review **ret,
     r = MEM_NEW(struct review);
     r->access = access;
     r->kube = kube_new(access);
+    r->keys = jwks_new();
     r->audience = mem_strdup(o->audience);
     r->space = mem_strdup(*o->space ? o->space : kube_access_namespace(access));
     r->yes_ms = o->yes_ms;
@@ -98,6 +101,7 @@ void review_close(struct review *r)
     for (uint32_t i = 0; i < KNOWN_MAX; i++)
         access_unref(r->known[i].who);
     kube_free(r->kube);
+    jwks_free(r->keys);
     kube_access_free(r->access);
     pthread_mutex_destroy(&r->lock);
     free(r->audience);
@@ -160,6 +164,12 @@ bool review_known(struct review *r, const unsigned char digest[32],
     }
     pthread_mutex_unlock(&r->lock);
     return k;
+}
+
+bool review_vouched(struct review *r, const char *token, char *buf, size_t n)
+{
+    return review_takes(token) &&
+           jwks_vouches(r->keys, token, clock_wall_ms(), buf, n) == JWKS_YES;
 }
 
 static bool same_account(const struct access *a, const struct access *b)
@@ -506,6 +516,19 @@ static void watched_ask(struct review *r, struct kube *kube, struct watched *w)
         (*at)->busy = false;
 }
 
+static void keys_ask(struct review *r, struct kube *kube)
+{
+    struct kube_call call = {.path = "/openid/v1/jwks",
+                             .accept = "application/jwk-set+json, " KUBE_JSON};
+    struct err err;
+    enum status s = kube_do(kube, &call, &err);
+
+    if (s == ST_OK)
+        s = jwks_take(r->keys, call.reply, &err);
+    json_decref(call.reply);
+    jwks_problem(r->keys, s == ST_OK ? NULL : err.text);
+}
+
 static void *watch_main(void *arg)
 {
     struct watcher *me = arg;
@@ -516,7 +539,11 @@ static void *watch_main(void *arg)
         int64_t ms;
         struct watched *w = due(r, &ms);
 
-        if (w) {
+        if (jwks_due(r->keys)) {
+            pthread_mutex_unlock(&r->lock);
+            keys_ask(r, me->kube);
+            pthread_mutex_lock(&r->lock);
+        } else if (w) {
             watched_ask(r, me->kube, w);
         } else {
             struct timespec until = clock_wait_until(ms);

@@ -50,6 +50,9 @@ bool review_takes(const char *token);
  * buf, of n bytes. */
 bool review_was_good(struct review *r, const unsigned char digest[32],
                      char *buf, size_t n);
+/* Whose it is by the API server's keys, which is known at once (jwks.h): he has a row
+ * of his own to wait in for its answer. */
+bool review_vouched(struct review *r, const char *token, char *buf, size_t n);
 /* As long as it is watched, it is asked about every second: of a stream, which may
  * outlive the right to it.  False: so many tokens of this account are watched
  * already, and nothing is done.  The accounts with the fewest go first. */

@@ -139,6 +139,8 @@ static void make_room(struct door *d, struct seat *newcomer)
             p = NULL; /* many clients with little each: nobody is greedy */
     }
     s = victim(d, p, newcomer);
+    if (!s && port->n <= port->max)
+        return; /* all of them wait for us: others of his address do no more */
     atomic_fetch_add(&d->evicted, 1);
     end(s ? s : newcomer);
 }
