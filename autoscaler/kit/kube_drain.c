@@ -413,6 +413,13 @@ static enum davit_status go_on(struct step *s)
     return waits(s, "%u pods left, %u of them leaving", s->d->left, s->leaving);
 }
 
+static bool is_another(const struct step *s)
+{
+    const char *uid = kit_json_text(s->node, "metadata.uid");
+
+    return s->d->uid && *s->d->uid && *uid && strcmp(uid, s->d->uid) != 0;
+}
+
 static enum davit_status step_run(struct step *s)
 {
     enum davit_status st;
@@ -423,9 +430,12 @@ static enum davit_status step_run(struct step *s)
     if (st != DAVIT_OK)
         return st;
     if (!there) {
-        s->d->got = KUBE_DRAIN_DONE; /* no node, and nothing on it */
+        s->d->got = KUBE_DRAIN_ABSENT;
         return DAVIT_OK;
     }
+    if (is_another(s))
+        return waits(s, "another node has its name by now, or another cluster "
+                        "answers");
     st = pods_read(s);
     if (st != DAVIT_OK)
         return st;

@@ -30,10 +30,18 @@ struct kube_io {
     void (*send)(void *ctx, struct kube_ask *ask);
 };
 
-enum kube_drained { KUBE_DRAIN_REFUSED, KUBE_DRAIN_WAITS, KUBE_DRAIN_DONE };
+enum kube_drained {
+    KUBE_DRAIN_REFUSED,
+    KUBE_DRAIN_WAITS,
+    KUBE_DRAIN_ABSENT, /* who answered has no such node: not a word on its pods,
+                        * as another cluster may have answered */
+    KUBE_DRAIN_DONE
+};
 
 struct kube_drain {
     const char *node;     /* its name */
+    const char *uid;      /* its metadata.uid; NULL or "": not known.  A node of
+                           * its name with another one is not touched */
     int64_t now_wall_ms;  /* ours: for a server that tells no time */
     int64_t limit_ms;     /* duration, from the taint on: what will not
                            * go is then a refusal */

@@ -247,6 +247,7 @@ void node_undrain(void *node)
     n->end = NULL;
     n->state = NODE_ALIVE;
     n->agreed_ms = n->deadline_ms = 0;
+    n->undrained_ms = n->head->opts.kube ? player_now_ms(n->head->player) : 0;
     n->head->faults++;
     node_takes_work(n);
     head_changed(n->head);

@@ -77,6 +77,7 @@ static struct source_node node_show(const struct head *h, struct arena *a,
     label[0] = (struct pair){ACCEL_LABEL, n->machine->accel};
     return (struct source_node){
         .node_id = n->id,
+        .uid = h->opts.kube ? n->machine->id : "",
         .instance_id = bare || h->opts.addressed ? "" : n->machine->id,
         .aliases = aliases_show(h, a, n->machine->id, bare),
         .n_vouched = h->opts.kube && !bare ? 1 : 0,

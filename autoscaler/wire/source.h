@@ -27,6 +27,9 @@ enum source_status {
 struct source_node {
     const char *node_id;     /* the source's: Ray's hex, the name of a
                                  * Kubernetes node */
+    const char *uid;         /* Kubernetes: metadata.uid, which no other node
+                              * of this name has, here or in another cluster;
+                              * "" or NULL */
     const char *instance_id; /* RAY_CLOUD_INSTANCE_ID; the last element of
                                  * a Kubernetes node's spec.providerID; "" */
     struct names aliases;    /* what else a machine of ours may call it:
@@ -185,14 +188,17 @@ enum source_drained {
     SOURCE_DRAIN_WAITS,    /* under way: ask again; see why */
     SOURCE_DRAIN_ACCEPTED, /* the source ends the node itself: wait until
                             * it is DEAD */
+    SOURCE_DRAIN_ABSENT,   /* who answered has no such node, and may be another
+                            * source than the view is of */
     SOURCE_DRAIN_DONE,     /* no work is left: the machine may go */
 };
 
 struct source_drain {
     const char *node_id;
-    bool preempt; /* false: only when nothing is against it now;
+    const char *uid; /* of struct source_node; "" */
+    bool preempt;    /* false: only when nothing is against it now;
                    * true: wait for what is, until deadline */
-    bool idle;    /* only when nothing runs there: what came since stays, and
+    bool idle;       /* only when nothing runs there: what came since stays, and
                    * is a refusal */
     const char *message;
     int64_t deadline_wall_ms;   /* Ray: its work has until then */

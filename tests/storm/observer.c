@@ -79,7 +79,8 @@ static void ending(void *arg, struct cloud *c, struct cloud_machine *m)
     w->ended++;
     w->digest = hash_text(hash_number(w->digest, (uint64_t)now), m->id);
     others_check(w, c, m);
-    /* Another daemon took the drain back a moment ago: nobody can know that yet. */
+    /* Another daemon, or a person, took the drain's taint off a moment ago: nobody can
+     * know that yet. */
     if (w->head && head_node_of(w->head, m->id, &n) && n.undrained_ms &&
         now - n.undrained_ms < KNOWN_MS)
         return;

@@ -427,6 +427,18 @@ static void test_view_that_is_waited_for(void **state)
     assert_true(rig.env.news);
 }
 
+/* There is a view, which says nothing; what drains in steps asks nobody without. */
+static void view_there(void)
+{
+    struct source *h = &rig.sources.all[0];
+
+    if (!h->view) {
+        h->view = source_view_new();
+        source_index(h);
+    }
+    h->read_ms = rig.env.now_ms;
+}
+
 static struct source_job *drain_asked(struct machine *m)
 {
     if (m->state != STATE_DRAINING)
@@ -572,6 +584,7 @@ static void test_drain_in_steps(void **state)
     int64_t first;
 
     (void)state;
+    view_there();
     drained(drain_asked(m), SOURCE_DRAIN_WAITS);
     assert_int_equal(m->state, STATE_DRAINING);
     assert_true(m->retry_ms > rig.env.now_ms);
@@ -584,6 +597,31 @@ static void test_drain_in_steps(void **state)
     assert_int_equal(m->hold_until_ms - rig.env.now_ms, 2 * first);
 }
 
+/* Who answers that there is no such node may be another cluster: what is not in the view
+ * has gone, and nothing else. */
+static void test_drain_of_no_node(void **state)
+{
+    struct machine *m = ready("m", "aa");
+    struct source_node n = node("i-m", "aa", SOURCE_DRAINING);
+
+    (void)state;
+    n.instance_id = m->cloud_id;
+    viewed(0, "s", &n, 1);
+    m->drain_accepted = true; /* pods were sent away */
+    drained(drain_asked(m), SOURCE_DRAIN_ABSENT);
+    assert_int_equal(m->state, STATE_DRAINING);
+    assert_true(m->retry_ms > rig.env.now_ms);
+    assert_non_null(strstr(m->detail, "no such node"));
+    viewed(0, "s", NULL, 0);
+    drained(drain_asked(m), SOURCE_DRAIN_ABSENT);
+    assert_int_equal(m->state, STATE_STOPPING);
+    m = ready("m3", "cc"); /* while nobody can tell whose the API server is */
+    machine_to(&rig.ledger, m, STATE_DRAINING);
+    rig.sources.all[0].failures = 1;
+    source_drain(&rig.sources, m, false);
+    assert_false(m->busy);
+}
+
 /* What goes as nothing runs on it says so; what has to go does not. */
 static void test_idle_drain(void **state)
 {
@@ -591,6 +629,7 @@ static void test_idle_drain(void **state)
     struct source_job *j;
 
     (void)state;
+    view_there();
     m->why = REASON_END_IDLE;
     j = drain_asked(m);
     assert_true(j->drain.idle && !j->drain.preempt);
@@ -905,6 +944,7 @@ int main(void)
         TEST(test_foreign_nodes, start_ray),
         TEST(test_end_that_waits_shows, start_ray),
         TEST(test_drain_in_steps, start_kube),
+        TEST(test_drain_of_no_node, start_kube),
         TEST(test_idle_drain, start_kube),
         TEST(test_undrained, start_kube),
         TEST(test_anothers_drain_stays, start_kube),

@@ -98,12 +98,33 @@ static void test_empty_is_cordoned_first(void **state)
     assert_int_equal(count_of(f, "/pods/late/eviction"), 1);
 }
 
+/* That is not "drained": another cluster may have answered. */
 static void test_node_is_gone(void **state)
 {
     struct fake *f = *state;
     json_decref(f->node);
     f->node = NULL;
-    assert_int_equal(step(f, NOW, false).got, KUBE_DRAIN_DONE);
+    assert_int_equal(step(f, NOW, false).got, KUBE_DRAIN_ABSENT);
+}
+
+/* Another cluster's node of this name, or one that was made anew: it is not touched,
+ * and its pods are none of those that are to go. */
+static void test_another_node_of_its_name(void **state)
+{
+    struct fake *f = *state;
+    struct davit_error e = {.size = sizeof e};
+    struct kube_drain d = drain_of(NOW, false);
+    add_pod(f, "a", NULL);
+    json_object_set_new(json_object_get(f->node, "metadata"), "uid",
+                        json_string("n-2"));
+    d.uid = "n-1";
+    assert_int_equal(kube_drain_step(&f->io, &d, &e), DAVIT_OK);
+    assert_int_equal(d.got, KUBE_DRAIN_WAITS);
+    assert_non_null(strstr(d.why, "another node has its name"));
+    untouched(f);
+    d.uid = "n-2";
+    assert_int_equal(kube_drain_step(&f->io, &d, &e), DAVIT_OK);
+    assert_true(d.begun && tainted(f));
 }
 
 static void test_left_alone(void **state)
@@ -698,6 +719,7 @@ int main(void)
         T(test_whole),
         T(test_empty_is_cordoned_first),
         T(test_node_is_gone),
+        T(test_another_node_of_its_name),
         T(test_left_alone),
         T(test_holds),
         T(test_waived),

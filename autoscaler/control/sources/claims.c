@@ -107,13 +107,19 @@ struct source_taken {
     int by; /* enum claim; -1: it is known as the node */
 };
 
-/* Is it another machine of ours, by more than this claim? */
-static bool is_another(const struct source *h, const struct machine *m,
-                       const struct source_node *n, enum claim by)
+/* Is it another machine of ours, by more than this claim?  One that has left the
+ * ledger since that view is nobody's name any more. */
+static bool is_another(const struct sources *s, const struct source *h,
+                       const struct machine *m, const struct source_node *n,
+                       enum claim by)
 {
     const struct source_taken *t = &h->taken[n - h->view->nodes];
+    const struct machine *x;
 
-    return *t->id && t->by < (int)by && strcmp(t->id, m->id) != 0;
+    if (!*t->id || t->by >= (int)by || strcmp(t->id, m->id) == 0)
+        return false;
+    x = fleet_by_id(&s->ledger->fleet, t->id);
+    return x && x->state != STATE_GONE;
 }
 
 /* The claims on one machine, as they are met. */
@@ -220,7 +226,7 @@ struct source_claims source_claims(const struct sources *s,
             enum claim by = claim_on(s, m, n, &names);
 
             if (by != CLAIM_NONE && !was_before(h, m, n) &&
-                (is_known_as(m, n) || !is_another(h, m, n, by)))
+                (is_known_as(m, n) || !is_another(s, h, m, n, by)))
                 meet(&c, m, n, by);
         }
     }

@@ -51,10 +51,13 @@ static void ask_drain(struct sources *s, struct source *h, struct machine *m,
 {
     const struct config *conf = s->conf->now;
     struct source_job *j = source_job_of(h, SOURCE_DRAIN, m, node_id);
+    const struct source_node *n = source_node_of(s, m);
+    bool known = n && n->uid && strcmp(n->node_id, node_id) == 0;
 
     m->busy = true;
     j->drain = (struct source_drain){
         .node_id = j->node_id,
+        .uid = arena_strdup(&j->arena, known ? n->uid : ""),
         .preempt = preempt,
         .idle = !preempt && goes_idle(conf, m),
         .message = "davit: the node is not needed",
@@ -214,6 +217,11 @@ void source_drain(struct sources *s, struct machine *m, bool preempt)
     }
     if (!h)
         return;
+    if (h->ops->drains_in_steps && !source_is_fresh(s, h)) {
+        /* whoever answers there may not be who has the node */
+        env_wake_mono(s->env, s->env->mono_ms + STEP_MOST_MS);
+        return;
+    }
     if (!source_is_free(h) || RARE(WRITER_BUSY)) {
         /* some answers bring no plan: a report's */
         env_wake_mono(s->env, s->env->mono_ms + STEP_MS);
@@ -242,6 +250,29 @@ static void drain_failed(struct sources *s, struct machine *m,
     m->retry_ms = s->env->now_ms + wait;
 }
 
+static void drained(struct sources *s, struct machine *m)
+{
+    machine_to(s->ledger, m, STATE_STOPPING);
+    atomic_fetch_add(&s->env->metrics.ends, 1);
+}
+
+/* Another cluster has none of our nodes.  So a node has gone when the view, which says
+ * whose it is (another.c), has it no more, and not by this answer. */
+static void node_absent(struct sources *s, struct machine *m)
+{
+    struct source_claims c = source_claims(s, m);
+    bool seen = source_is_fresh(s, source_of_machines(s));
+
+    if (seen && !c.contested && (!c.node || c.node->status == SOURCE_DEAD)) {
+        drained(s, m);
+        return;
+    }
+    detail_set(s, m,
+               "the API server that answered has no such node, and no watch "
+               "says that it has gone: nothing is known of its pods");
+    step_again(s, m);
+}
+
 static void drain_answered(struct sources *s, struct machine *m,
                            const struct source_job *j)
 {
@@ -268,10 +299,8 @@ static void drain_answered(struct sources *s, struct machine *m,
         detail_set(s, m, d->why);
         step_again(s, m);
         break;
-    case SOURCE_DRAIN_DONE:
-        machine_to(s->ledger, m, STATE_STOPPING);
-        atomic_fetch_add(&s->env->metrics.ends, 1);
-        break;
+    case SOURCE_DRAIN_ABSENT: node_absent(s, m); break;
+    case SOURCE_DRAIN_DONE: drained(s, m); break;
     case SOURCE_DRAIN_REFUSED:
         drain_refused(s, source_of_machines(s), m, d->why);
         break;

@@ -285,8 +285,9 @@ static void revived(struct sources *s, const struct source *h,
 {
     if (!m->maybe.alive || m->maybe.taken)
         return;
-    if (h->ops->by_address && m->maybe.ended_ms)
-        return; /* its address may be another machine's by now */
+    if (h->ops->by_address && m->maybe.ended_ms && !m->maybe.told)
+        return; /* its address may be another machine's by now, unless lists have
+                 * it ten minutes later: that end was none */
     if (strcmp(n->node_id, m->ray_id) == 0 && !is_undrained(s, h, m, n))
         return;
     if (!m->maybe.end_sent) {

@@ -61,6 +61,7 @@ enum status kube_nodes_drain(struct kube *k, struct source_drain *d,
     static const enum source_drained got[] = {
         [KUBE_DRAIN_REFUSED] = SOURCE_DRAIN_REFUSED,
         [KUBE_DRAIN_WAITS] = SOURCE_DRAIN_WAITS,
+        [KUBE_DRAIN_ABSENT] = SOURCE_DRAIN_ABSENT,
         [KUBE_DRAIN_DONE] = SOURCE_DRAIN_DONE,
     };
     struct link l = {.k = k, .deadline_mono_ms = deadline_mono_ms};
@@ -68,6 +69,7 @@ enum status kube_nodes_drain(struct kube *k, struct source_drain *d,
     struct davit_error e = {.size = sizeof e};
     struct kube_drain x = {
         .node = d->node_id,
+        .uid = d->uid,
         .now_wall_ms = clock_wall_ms(),
         .limit_ms = d->limit_ms,
         .settle_ms = SETTLE_MS,

@@ -195,7 +195,7 @@ struct pod {          /* one block with its strings */
 struct knode {
     struct item item; /* id: name */
     struct arena arena;
-    const char *provider_id, *address, *type, *zone, *machine, *note;
+    const char *uid, *provider_id, *address, *type, *zone, *machine, *note;
     const char *mark;     /* as in struct source_node, */
     struct names aliases; /* likewise */
     uint32_t n_vouched, n_given;

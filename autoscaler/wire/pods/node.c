@@ -231,7 +231,8 @@ static uint64_t hash_of(const json_t *o, const struct knode *n)
         pods_at(o, "status", "capacity", NULL),
         pods_at(o, "status", "addresses", NULL),
     };
-    uint64_t h = hash_text(n->ready + 2u * n->cordoned, n->leaving);
+    uint64_t h = hash_text(hash_text(n->ready + 2u * n->cordoned, n->leaving),
+                           n->uid);
 
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         char *text = parts[i]
@@ -261,6 +262,7 @@ struct knode *pods_node_read(const json_t *o, const struct pods_rules *rules)
         return NULL;
     n = MEM_NEW(struct knode);
     n->item.id = pods_clean(&n->arena, name);
+    n->uid = arena_strdup(&n->arena, pods_text(meta, "uid", NULL));
     n->mark = "";
     n->created_ms = clock_from_iso(pods_text(meta, "creationTimestamp", NULL));
     n->unschedulable = json_is_true(pods_at(o, "spec", "unschedulable", NULL));

@@ -352,6 +352,7 @@ void view_node_make(struct builder *m, const struct view_node *n,
 
     *h = (struct source_node){
         .node_id = arena_strdup(a, k->item.id),
+        .uid = arena_strdup(a, k->uid),
         .instance_id = arena_strdup(a, k->provider_id),
         .aliases = pods_names_copy(a, k->aliases),
         .n_vouched = k->n_vouched,
