@@ -135,9 +135,8 @@ void exchange_reply(struct exchange *ex, unsigned code, struct buf *b,
     if (ex->response)
         MHD_destroy_response(ex->response);
     whose(ex, &who);
-    ex->response = n > SMALL ? charged_response(ex->server->door,
-                                                ex->shared ? NULL : who.names,
-                                                buf_take(b), n)
+    ex->response = n > SMALL ? charged_response(ex->server->door, who.names,
+                                                ex->shared, buf_take(b), n)
                              : MHD_create_response_from_buffer(
                                    n, buf_take(b), MHD_RESPMEM_MUST_FREE);
     if (!ex->response) {

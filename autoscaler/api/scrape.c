@@ -17,8 +17,8 @@ static enum MHD_Result send_text(struct server *s, struct MHD_Connection *conn,
     const char *from = peer_name(seat_peer(seat));
     const char *const who[CHARGE_PURSES] = {from, from};
     struct MHD_Response *r = n > SMALL
-                                 ? charged_response(s->door, who, buf_take(b),
-                                                    n)
+                                 ? charged_response(s->door, who, false,
+                                                    buf_take(b), n)
                                  : MHD_create_response_from_buffer(
                                        n, buf_take(b), MHD_RESPMEM_MUST_FREE);
     enum MHD_Result rc;

@@ -20,7 +20,7 @@ def two(daemon_of, tmp_path):
     file = str(tmp_path / "tokens")
     t = {"mal": token(file, "mal", "read", "request:mal-*"), "good": token(file, "good", "read", "request:good-*"), "ops": token(file, "ops", "admin")}
     d = daemon_of(CONFIG, f", tokens: {file}, audit: {tmp_path}/audit.jsonl")
-    d.audit = tmp_path / "audit.jsonl"
+    d.audit, d.file = tmp_path / "audit.jsonl", file
     d.tokens, d.headers = t, {"Authorization": "Bearer " + t["ops"]}
     d.start(wait="/readyz")
     return d
@@ -104,6 +104,25 @@ def test_all_memory_for_bodies_by_one(two):
     for s in many:
         s.close()
     until(lambda: held(d) == 0, 60)
+
+
+def test_all_memory_for_bodies_by_many(two):
+    """Ten callers who send bodies and end none leave a share to one who holds nothing, and what many read is read."""
+    d = two
+    for i in range(10):
+        d.tokens[f"mal{i}"] = token(d.file, f"mal{i}", "read", "request:mal-*")
+    until(lambda: ask(d, "mal9", "GET", "/v1/status")[0] == 200, 60)
+    many = [s for i in range(10) for s in unfinished(d, f"mal{i}", 12)]
+    until(lambda: held(d) >= 60 << 20, 60, every=0.3)
+    assert held(d) <= 96 << 20
+    body = {"owner": "good-1", "bundles": [{"CPU": 1, "memory": 1 + k} for k in range(600)]}
+    for i in range(10):
+        assert ask(d, "good", "GET", "/v1/status")[0] == ask(d, "good", "GET", "/v1/snapshot")[0] == 200
+        assert plan(d, "good", 600, i) == 200, i
+        assert ask(d, "good", "POST", "/v1/request_resources", body)[0] in (200, 202)
+    for s in many:
+        s.close()
+    until(lambda: held(d) <= 1 << 20, 60)
 
 
 def flood(d, who, n):

@@ -3,7 +3,9 @@
  *
  * What is small is not charged by those who call this: a few KiB for each seat
  * are part of what a seat costs.  Who holds something has a purse, by his name: a
- * caller, and the account of it that asks.  A part of all is for who holds little.
+ * caller, and the account of it that asks.  What one may come to hold shrinks with what
+ * others hold ("dynamic thresholds", Choudhury and Hahne 1998), and a part of all is for
+ * who holds little.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -20,8 +22,15 @@ struct purse {
     size_t bytes;
 };
 
-static const size_t most[CHARGE_PURSES] = {DOOR_BYTES_CALLER,
-                                           DOOR_BYTES_ACCOUNT};
+/* What is for all has a purse too: who reads slowly would hold it without end. */
+static const char *const everybody[CHARGE_PURSES] = {"", ""};
+
+static size_t most(int kind, const char *name)
+{
+    return kind    ? DOOR_BYTES_ACCOUNT
+           : *name ? DOOR_BYTES_CALLER
+                   : DOOR_BYTES_SHARED;
+}
 
 /* All under the lock. */
 static struct purse *purse_find(const struct door *d, int kind,
@@ -66,17 +75,20 @@ static void purse_drop(struct door *d, struct purse *p)
 static bool fits(const struct door *d, const char *const who[CHARGE_PURSES],
                  size_t n)
 {
-    bool few = who;
+    size_t all = d->bytes + n, his[CHARGE_PURSES];
+    bool few = true;
 
-    for (int i = 0; who && i < CHARGE_PURSES; i++) {
+    for (int i = 0; i < CHARGE_PURSES; i++) {
         const struct purse *p = purse_find(d, i, who[i]);
-        size_t his = p ? p->bytes : 0;
 
-        if (his > 0 && his + n > most[i]) /* one thing alone may be larger */
+        his[i] = n + (p ? p->bytes : 0);
+        /* one thing alone may be larger */
+        if (his[i] > n && his[i] > most(i, who[i]))
             return false;
-        few = few && his + n <= DOOR_BYTES_FEW;
+        few = few && his[i] <= DOOR_BYTES_FEW;
     }
-    return d->bytes + n <= DOOR_BYTES_MAX + (few ? DOOR_BYTES_REST : 0);
+    return few ? all <= DOOR_BYTES_MAX + DOOR_BYTES_REST
+               : all <= DOOR_BYTES_MAX && his[0] <= 2 * (DOOR_BYTES_MAX - all);
 }
 
 bool charge_add(struct charge *c, struct door *d,
@@ -86,9 +98,10 @@ bool charge_add(struct charge *c, struct door *d,
 
     if (n > DOOR_BYTES_MAX)
         return false;
+    who = who ? who : everybody;
     pthread_mutex_lock(&d->lock);
     good = fits(d, who, n);
-    for (int i = 0; good && !c->door && who && i < CHARGE_PURSES; i++)
+    for (int i = 0; good && !c->door && i < CHARGE_PURSES; i++)
         c->purses[i] = purse_get(d, i, who[i]);
     if (good) {
         c->door = d;
@@ -143,13 +156,14 @@ static void held_free(void *arg)
 
 struct MHD_Response *charged_response(struct door *d,
                                       const char *const who[CHARGE_PURSES],
-                                      char *text, size_t n)
+                                      bool shared, char *text, size_t n)
 {
     struct held *h = MEM_NEW(struct held);
     struct MHD_Response *r = NULL;
 
     h->text = text;
-    if (charge_add(&h->charge, d, who, n))
+    if ((shared && charge_add(&h->charge, d, NULL, n)) ||
+        charge_add(&h->charge, d, who, n))
         r = MHD_create_response_from_buffer_with_free_callback_cls(
             n, text, held_free, h);
     if (!r)

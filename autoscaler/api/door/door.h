@@ -25,14 +25,16 @@ struct seat; /* one of its connections */
 
 enum door_port { DOOR_API, DOOR_METRICS, DOOR_PORTS };
 
-/* Bytes that all requests and replies together may hold, one caller with all of his
- * accounts, and one of them: the largest request has room beside it.  More is for
- * those who hold little. */
-#define DOOR_BYTES_MAX ((size_t)72 << 20)
-#define DOOR_BYTES_CALLER ((size_t)48 << 20)
+/* Bytes that all requests and replies together may hold; one caller with all of his
+ * accounts; one of them: the largest request has room beside it; replies that many
+ * read.  Nobody comes to hold more than twice what he leaves to others, so each has
+ * some however many are greedy, and for those with few there is a rest. */
+#define DOOR_BYTES_MAX ((size_t)96 << 20)
+#define DOOR_BYTES_CALLER ((size_t)44 << 20)
 #define DOOR_BYTES_ACCOUNT ((size_t)40 << 20)
-#define DOOR_BYTES_REST ((size_t)16 << 20)
-#define DOOR_BYTES_FEW ((size_t)5 << 20)
+#define DOOR_BYTES_SHARED ((size_t)24 << 20)
+#define DOOR_BYTES_REST ((size_t)12 << 20)
+#define DOOR_BYTES_FEW ((size_t)512 << 10)
 /* Libmicrohttpd's own limit is above ours by so many for each of its threads:
  * seats that are given up already, but not closed yet. */
 #define DOOR_MARGIN 64
@@ -97,17 +99,18 @@ struct charge {
     struct purse *purses[CHARGE_PURSES];
     size_t n;
 };
-/* False: it would be too much, and nothing is charged.  who: of nobody when it is
- * NULL; of the first call for this charge. */
+/* False: it would be too much, and nothing is charged.  who: of the first call for
+ * this charge; NULL: of all, who share it. */
 bool charge_add(struct charge *c, struct door *d,
                 const char *const who[CHARGE_PURSES], size_t n);
 void charge_drop(struct charge *c);
 size_t door_bytes(struct door *d);
 /* A reply that is charged until libmicrohttpd drops it; takes over text (heap)
- * in any case.  NULL: it would be too much. */
+ * in any case.  shared: with others, as long as they have room.  NULL: it would be
+ * too much. */
 struct MHD_Response *charged_response(struct door *d,
                                       const char *const who[CHARGE_PURSES],
-                                      char *text, size_t n);
+                                      bool shared, char *text, size_t n);
 
 /* ---- logins.c: tokens that are wrong
  *
