@@ -507,8 +507,9 @@ static bool may(const struct exchange *ex, const struct principal *p)
     if (flags & ROUTE_ADMIN)
         return p->admin;
     if (flags & ROUTE_REQUEST)
-        return p->admin ||
-               (*ex->arg ? principal_asks(p, ex->arg) : p->owners.n > 0);
+        return p->admin || (*ex->arg && !owner_of_source(ex->arg)
+                                ? principal_asks(p, ex->arg)
+                                : p->owners.n > 0);
     return principal_reads(p) ||
            (flags & ROUTE_OWNER && principal_asks(p, ex->arg));
 }

@@ -227,11 +227,9 @@ void drop_request(struct exchange *ex)
             "an owner has 1 to 128 of the letters A-Z a-z 0-9 . _ : @ -");
         return;
     }
-    if (strcmp(ex->arg, "ray") == 0) {
-        exchange_error(
-            ex, 400, "INVALID", "owner",
-            "\"ray\" stands for what Ray itself asks for; clear it there with "
-            "ray.autoscaler.sdk.request_resources(bundles=[])");
+    if (owner_of_source(ex->arg)) {
+        exchange_error(ex, 400, "INVALID", "owner", "%s",
+                       owner_of_source(ex->arg));
         return;
     }
     p = pending_new(ex->server->pending, COMMAND_REQUEST_DROP);

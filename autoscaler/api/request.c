@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../codec/codec.h"
+#include "door/access.h"
 
 #define OWNER_MAX 128
 #define TTL_MAX_MS (INT64_C(10) * 365 * 86400 * 1000)
@@ -54,15 +55,9 @@ static enum status read_owner(const json_t *body, const char *otherwise,
             "owner: must be 1 to 128 of the letters A-Z a-z 0-9 . _ : @ -, got "
             "\"%.140s\"",
             owner);
-    if (strcmp(owner, "ray") == 0)
-        return err_set(
-            err, ST_INVALID,
-            "owner: \"ray\" stands for what Ray itself asks for "
-            "(ray.autoscaler.sdk.request_resources); choose another name");
-    if (strcmp(owner, "kubernetes") == 0)
-        return err_set(err, ST_INVALID,
-                       "owner: \"kubernetes\" stands for pending pods; choose "
-                       "another name");
+    if (owner_of_source(owner))
+        return err_set(err, ST_INVALID, "owner: %s; choose another name",
+                       owner_of_source(owner));
     *ret = arena_strdup(arena, owner);
     return ST_OK;
 }

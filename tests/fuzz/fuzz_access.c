@@ -27,6 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
             assert(!principal_reads(p) || p->admin || strstr(text, "read"));
             assert(!principal_asks(p, "x") || p->admin ||
                    strstr(text, "request:"));
+            assert(!principal_asks(p, "ray") || p->admin);
             assert(principal_rights(p, &a));
         }
     else

@@ -79,9 +79,20 @@ bool principal_reads(const struct principal *p)
     return p->read || p->admin;
 }
 
+const char *owner_of_source(const char *owner)
+{
+    return strcmp(owner, "ray") == 0
+               ? "\"ray\" stands for what Ray itself asks for "
+                 "(ray.autoscaler.sdk.request_resources; bundles=[] clears it)"
+           : strcmp(owner, "kubernetes") == 0
+               ? "\"kubernetes\" stands for pending pods; they are made and "
+                 "deleted in the cluster"
+               : NULL;
+}
+
 bool principal_asks(const struct principal *p, const char *owner)
 {
-    return p->admin || any_fits(&p->owners, owner);
+    return p->admin || (!owner_of_source(owner) && any_fits(&p->owners, owner));
 }
 
 bool principal_queues(const struct principal *p, const char *queue)

@@ -97,6 +97,9 @@ const struct principal *access_by_cert(const struct access *a,
 
 /* May it read everything? */
 bool principal_reads(const struct principal *p);
+/* What a source of demand asks for has its name as owner, "ray" or "kubernetes": where
+ * that is asked for and cleared; NULL: it is nobody's.  No pattern stands for it. */
+const char *owner_of_source(const char *owner);
 /* May it ask, and clear, for this owner? */
 bool principal_asks(const struct principal *p, const char *owner);
 /* May a request of it name this queue ("": none)? */

@@ -194,6 +194,19 @@ static bool priority_read(const struct place *at, const char *text,
     return true;
 }
 
+/* It is no owner's name that anybody could ask with. */
+static bool owners_read(const struct place *at, const char *text,
+                        struct principal *p)
+{
+    if (!patterns_read(at, text, &p->owners))
+        return false;
+    for (uint32_t i = 0; i < p->owners.n; i++)
+        if (owner_of_source(p->owners.v[i]))
+            return bad(at, "request:%s: %s; who may see it has read",
+                       p->owners.v[i], owner_of_source(p->owners.v[i]));
+    return true;
+}
+
 static bool right_read(const struct place *at, const char *text,
                        struct principal *p)
 {
@@ -202,7 +215,7 @@ static bool right_read(const struct place *at, const char *text,
     if (strcmp(text, "admin") == 0)
         return p->admin = true;
     if (strncmp(text, "request:", 8) == 0)
-        return patterns_read(at, text + 8, &p->owners);
+        return owners_read(at, text + 8, p);
     if (strncmp(text, "queues:", 7) == 0)
         return patterns_read(at, text + 7, &p->queues);
     if (strncmp(text, "priority:", 9) == 0)
