@@ -100,7 +100,8 @@ bool outbox_add(struct outbox *o, const char *line, size_t n)
         *o->last = l;
         o->last = &l->next;
         o->bytes += n;
-        pthread_cond_signal(&o->wake);
+        if (first) /* else its thread is awake */
+            pthread_cond_signal(&o->wake);
     } else {
         o->state.dropped++;
         o->state.dropped_ms = clock_mono_ms();

@@ -28,7 +28,7 @@ MUTANTS = [
     ({2}, "request_not_written", C + "requests.c", "    journal_put_request(r->env->journal, &row, NULL);", "    (void)row, (void)r;"),
     ({3, 5}, "ending_is_free", "autoscaler/plan/limits.c", "return !n->unmanaged && n->state != STATE_GONE;",
      "return !n->unmanaged && n->state != STATE_GONE && n->state != STATE_STOPPING;"),
-    ({3, 4, 5, 6}, "nothing_adopted", C + "providers/machines.c", "return m ? m : adopt(p, provider, cm);", "return m;"),
+    ({3, 4, 5, 6}, "nothing_adopted", C + "providers/machines.c", "return m || !rest->listed ? m : adopt(p, provider, cm);", "return m;"),
     ({1, 6, 7}, "joins_overlooked", C + "sources/joins.c", "if (h != source_of_machines(s))",
      "if (h != source_of_machines(s) || h->view->n_nodes > 2)"),
 ]

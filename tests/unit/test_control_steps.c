@@ -64,12 +64,22 @@ static void test_late_machine(void **state)
         backoffs_find(rig.ledger.backoffs, machine_offer(m), rig.env.now_ms));
 }
 
+/* As a list shows it. */
+static void listed(const struct call_machine *cm)
+{
+    struct unmatched rest;
+
+    unmatched_make(&rig.providers, rig_site()->conf->name, true, &rest);
+    machine_seen(&rig.providers, rig_site(), cm, true, &rest);
+    unmatched_done(&rest);
+}
+
 static int64_t step_of(struct call_machine *cm)
 {
     struct machine *m = fleet_by_id(&rig.ledger.fleet, "m");
 
     rig_pass(1000);
-    machine_seen(&rig.providers, rig_site(), cm, true, NULL);
+    listed(cm);
     return rig.env.now_ms - m->progress_ms;
 }
 
@@ -272,7 +282,7 @@ static struct machine *found(const char *id, struct incarnation by, int64_t ms)
 
     memcpy(mark.owner, rig.ledger.ours.owner, sizeof mark.owner);
     mark_write(&mark, request);
-    machine_seen(&rig.providers, rig_site(), &cm, true, NULL);
+    listed(&cm);
     return fleet_by_launch(&rig.ledger.fleet, "rig", id, request);
 }
 

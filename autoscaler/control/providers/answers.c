@@ -103,6 +103,18 @@ static uint32_t launch_machines(struct providers *p, const struct call *call)
     return waiting;
 }
 
+static void launched_seen(struct providers *p, const struct provider_state *s,
+                          const struct call *call)
+{
+    struct unmatched rest;
+
+    fleet_index(&p->ledger->fleet);
+    unmatched_make(p, s->conf->name, false, &rest);
+    for (uint32_t i = 0; i < call->machines.n; i++)
+        machine_seen(p, s, &call->machines.v[i], false, &rest);
+    unmatched_done(&rest);
+}
+
 /* s: NULL for settings that are others now.  Refusals of before a reload say
  * nothing after it, whatever a file says: what was mended may be elsewhere. */
 static void answer_launch(struct providers *p, struct provider_state *s,
@@ -112,9 +124,8 @@ static void answer_launch(struct providers *p, struct provider_state *s,
     const struct backoff *backoff = NULL;
     uint32_t waiting;
 
-    fleet_index(&p->ledger->fleet);
-    for (uint32_t i = 0; s && i < call->machines.n; i++)
-        machine_seen(p, s, &call->machines.v[i], false, NULL);
+    if (s)
+        launched_seen(p, s, call);
     if (s && s->provider == call->provider)
         backoff = backoffs_note_launch(
             p->ledger->backoffs, call_offer_key(call), call->count,

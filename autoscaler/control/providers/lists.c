@@ -270,7 +270,7 @@ static void all_seen(struct providers *p, const struct provider_state *s,
     for (uint32_t i = 0; i < n; i++)
         if (machine_known(p, s, &call->machines.v[i]))
             machine_seen(p, s, &call->machines.v[i], true, NULL);
-    unmatched_make(p, s->conf->name, &rest);
+    unmatched_make(p, s->conf->name, true, &rest);
     for (uint32_t i = 0; i < n; i++)
         if (!machine_known(p, s, &call->machines.v[i]))
             machine_seen(p, s, &call->machines.v[i], true, &rest);

@@ -1,6 +1,7 @@
 /*
  * machines.c - what a provider says of a machine, into the ledger.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,25 +47,6 @@ static bool place_free(const struct machine *m, bool listed, int64_t now_ms)
     return !*m->cloud_id || (m->seen_ms != now_ms && !*m->ray_id &&
                              (m->state < STATE_READY || !m->seen_ms) &&
                              (listed || m->maybe.missing_ms));
-}
-
-static struct machine *machine_of_launch(const struct fleet *f,
-                                         const char *provider,
-                                         const char *request_id, int64_t now_ms)
-{
-    struct machine *found = NULL;
-
-    for (uint32_t i = 0; *request_id && i < f->n; i++) {
-        struct machine *m = f->v[i];
-
-        if (strcmp(m->request_id, request_id) != 0 ||
-            strcmp(m->provider, provider) != 0 || !place_free(m, false, now_ms))
-            continue;
-        if (!*m->cloud_id)
-            return m;
-        found = found ? found : m;
-    }
-    return found;
 }
 
 static struct machine *adopt(struct providers *p, const char *provider,
@@ -126,29 +108,7 @@ static bool is_that(const struct machine *m, const struct call_machine *cm)
             strcmp(m->request_id, cm->request_id) == 0);
 }
 
-/* One whose provider is no longer configured under that name: this provider
- * has it, so that is what it is called now. */
-static struct machine *machine_renamed(struct providers *p,
-                                       const char *provider,
-                                       const struct call_machine *cm)
-{
-    struct fleet *f = &p->ledger->fleet;
-
-    for (uint32_t i = 0; i < f->n; i++) {
-        struct machine *m = f->v[i];
-
-        if (!is_that(m, cm) || m->state == STATE_GONE ||
-            provider_find(p, m->provider))
-            continue;
-        machine_moves(p, m, provider);
-        if (!*m->cloud_id)
-            fleet_bind(f, m, cm->id);
-        return m;
-    }
-    return NULL;
-}
-
-/* ---- a list of many that are not known
+/* ---- many that are not known, of a list or of one launch
  *
  * Whatever they have in common: a table of launches, since equal keys of a table
  * are looked at one by one. */
@@ -191,12 +151,12 @@ static void launch_add(struct unmatched *u, struct hash *t,
     VEC_PUSH(&u->arena, &l->all, m);
 }
 
-void unmatched_make(struct providers *p, const char *provider,
+void unmatched_make(struct providers *p, const char *provider, bool listed,
                     struct unmatched *ret)
 {
     const struct fleet *f = &p->ledger->fleet;
 
-    *ret = (struct unmatched){.provider = provider};
+    *ret = (struct unmatched){.provider = provider, .listed = listed};
     for (uint32_t i = 0; i < f->n; i++) {
         struct machine *m = f->v[i];
 
@@ -208,7 +168,7 @@ void unmatched_make(struct providers *p, const char *provider,
             else if (*m->request_id)
                 launch_add(ret, &ret->unbound_orphans, "", m);
         }
-        if (*m->request_id && place_free(m, true, p->env->now_ms))
+        if (*m->request_id && place_free(m, listed, p->env->now_ms))
             launch_add(ret, *m->cloud_id ? &ret->others : &ret->unbound,
                        m->provider, m);
     }
@@ -224,16 +184,16 @@ void unmatched_done(struct unmatched *u)
 }
 
 /* Each once, since it has a machine now. */
-static struct machine *unmatched_take(const struct hash *t,
-                                      const char *provider,
+static struct machine *unmatched_take(const struct unmatched *u,
+                                      const struct hash *t,
                                       const char *request_id, int64_t now_ms)
 {
-    struct launch *l = launch_find(t, provider, request_id);
+    struct launch *l = launch_find(t, u->provider, request_id);
 
     while (l && l->at < l->all.n) {
         struct machine *m = l->all.v[l->at++];
 
-        if (place_free(m, true, now_ms))
+        if (place_free(m, u->listed, now_ms))
             return m;
     }
     return NULL;
@@ -267,39 +227,29 @@ static struct machine *unmatched_find(struct providers *p, struct unmatched *u,
     if (m)
         machine_moves(p, m, u->provider);
     if (*id && !m)
-        m = unmatched_take(&u->unbound, u->provider, id, p->env->now_ms);
+        m = unmatched_take(u, &u->unbound, id, p->env->now_ms);
     if (*id && !m)
-        m = unmatched_take(&u->others, u->provider, id, p->env->now_ms);
+        m = unmatched_take(u, &u->others, id, p->env->now_ms);
     if (m && strcmp(m->cloud_id, cm->id) != 0)
         fleet_bind(&p->ledger->fleet, m, cm->id);
     return m;
 }
 
-/* The record this machine of the cloud belongs to; adopted when there is
+/* The record this machine of the cloud belongs to.  A list's is adopted if there is
  * none, also one that is ending, so that nothing billed is ever unowned.  NULL: an
  * answer has it, and a list of before had all of its launch, by other ids perhaps:
  * the next list tells what there is. */
 static struct machine *machine_of(struct providers *p, const char *provider,
-                                  const struct call_machine *cm, bool listed,
+                                  const struct call_machine *cm,
                                   struct unmatched *rest)
 {
-    struct fleet *f = &p->ledger->fleet;
-    struct machine *m = fleet_by_launch(f, provider, cm->id, cm->request_id);
+    struct machine *m = fleet_by_launch(&p->ledger->fleet, provider, cm->id,
+                                        cm->request_id);
 
-    if (!m && rest) {
-        m = unmatched_find(p, rest, cm);
-        return m ? m : adopt(p, provider, cm);
-    }
+    assert(m || rest);
     if (!m)
-        m = machine_renamed(p, provider, cm);
-    if (m)
-        return m;
-    m = machine_of_launch(f, provider, cm->request_id, p->env->now_ms);
-    if (m)
-        fleet_bind(f, m, cm->id);
-    else if (listed)
-        m = adopt(p, provider, cm);
-    return m;
+        m = unmatched_find(p, rest, cm);
+    return m || !rest->listed ? m : adopt(p, provider, cm);
 }
 
 bool machine_known(const struct providers *p, const struct provider_state *s,
@@ -501,7 +451,7 @@ void machine_seen(struct providers *p, const struct provider_state *s,
                   const struct call_machine *cm, bool listed,
                   struct unmatched *rest)
 {
-    struct machine *m = machine_of(p, s->conf->name, cm, listed, rest);
+    struct machine *m = machine_of(p, s->conf->name, cm, rest);
 
     if (!m || m->state == STATE_GONE)
         return;

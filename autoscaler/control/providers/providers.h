@@ -211,20 +211,21 @@ struct known_offer *known_find(const struct providers *p, const char *provider,
                                const struct call_offer *o); /* or NULL */
 
 /* ---- machines.c: a machine of a good list, or of a launch's answer */
-/* Of a list: the records that what the ledger does not know may belong to. */
+/* The records that those machines may belong to which the ledger does not know. */
 struct unmatched {
     const char *provider;
+    bool listed; /* of a list, not of a launch's answer */
     struct hash unbound,
         others; /* by launch: without the cloud's id; missing */
     struct hash orphans, unbound_orphans; /* by id, by launch: their provider is
                                            * not configured */
     struct arena arena;
 };
-void unmatched_make(struct providers *p, const char *provider,
+void unmatched_make(struct providers *p, const char *provider, bool listed,
                     struct unmatched *ret);
 void unmatched_done(struct unmatched *u);
-/* listed: by a list, not in a launch's answer.  rest: of a list, for what the
- * ledger does not know; else NULL. */
+/* listed: by a list, not in a launch's answer.  rest: NULL if the ledger knows it
+ * (machine_known()). */
 void machine_seen(struct providers *p, const struct provider_state *s,
                   const struct call_machine *cm, bool listed,
                   struct unmatched *rest);
