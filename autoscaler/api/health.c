@@ -41,6 +41,8 @@ static void reply(struct exchange *ex, unsigned code, const char *status,
         out_close(&o);
     }
     out_int(&o, "last_tick_ms", still_for(ex->server));
+    out_int(&o, "longest_step_ms",
+            (int64_t)atomic_load(&ex->server->metrics->step_us_max) / 1000);
     out_close(&o);
     exchange_reply(ex, code, &b, "application/json");
 }

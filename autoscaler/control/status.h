@@ -182,7 +182,8 @@ struct metrics {
     METRIC_MAP(METRIC_FIELD_)
 #undef METRIC_FIELD_
     atomic_ullong plan_us_sum, plan_us_max, tick_us_sum;
-    atomic_ullong steps;    /* of the loop, with and without a plan */
+    atomic_ullong steps;       /* of the loop, with and without a plan */
+    atomic_ullong step_us_max; /* the longest since the start, by the wall */
     atomic_llong commit_ms; /* mono: a commit is under way since then; 0: none
                              * is */
     atomic_ullong spared;   /* plans that did not try to consolidate again */

@@ -23,3 +23,8 @@ bench-simulate: $(B)/bench_simulate  ## a day of a large fleet in played time: N
 .PHONY: bench-rest
 bench-rest: cloud-tools  ## calls of a daemon at rest beside 5,000 machines: CLOUD=gce|gke|azurevm|aks|ec2|eks
 	@$$(tests/setup.sh clouds)/bin/python tests/bench/bench_rest.py $(or $(CLOUD),gce)
+
+# Other builds in turn: make bench-scale SCALE='--n 1000,10000 --beside DIR/build/release'.
+.PHONY: bench-scale
+bench-scale: all $(B)/tests/plugins/davit-stamp.so  ## what 1,000, 10,000 and 100,000 machines cost
+	@py=$$(tests/setup.sh test) && PATH="$$py/bin:$$PATH" PYTHONPATH=tests $$py/bin/python tests/bench/bench_scale.py $(SCALE)

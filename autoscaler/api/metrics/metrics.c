@@ -70,6 +70,9 @@ static void write_counters(struct buf *b, const struct metrics *m)
     metric_micros(b, "davit_plan_seconds_max", "gauge",
                   "The longest plan so far",
                   (int64_t)atomic_load(&m->plan_us_max));
+    metric_micros(b, "davit_step_seconds_max", "gauge",
+                  "The longest step since the start",
+                  (int64_t)atomic_load(&m->step_us_max));
     metric_head(b, "davit_steps_total", "counter",
                 "Looks at what happened, with and without a plan");
     buf_printf(b, "davit_steps_total %ju\n", (uintmax_t)atomic_load(&m->steps));

@@ -27,7 +27,10 @@ static const int64_t drain_bounds[] = {S(1),    S(5),    S(10),  S(30),
 _Static_assert(N_OF(ready_bounds) < FIGURE_BUCKETS, "the last one is +Inf");
 
 static const struct figure_about all[FIGURE_COUNT] = {
-    [FIGURE_TICK] = {"davit_tick_seconds", "CPU time of a loop iteration",
+    [FIGURE_STEP] = {"davit_step_seconds",
+                     "How long a step held the control loop",
+                     .bounds = loop_bounds, .n_bounds = N_OF(loop_bounds)},
+    [FIGURE_TICK] = {"davit_tick_seconds", "CPU time of a step that planned",
                      .bounds = loop_bounds, .n_bounds = N_OF(loop_bounds)},
     [FIGURE_PLAN] = {"davit_plan_seconds", "CPU time of the planner",
                      .bounds = loop_bounds, .n_bounds = N_OF(loop_bounds)},

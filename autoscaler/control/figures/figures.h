@@ -21,6 +21,7 @@ enum { FIGURE_LABELS = 4, FIGURE_BUCKETS = 20, FIGURE_SERIES = 256 };
 
 enum figure {
     /* histograms, of seconds */
+    FIGURE_STEP,
     FIGURE_TICK,
     FIGURE_PLAN,
     FIGURE_CALL,

@@ -877,3 +877,4 @@ class Health(TypedDict):
     status: Literal["ok", "starting", "failing"]
     problems: List[str]
     last_tick_ms: Optional[int]
+    longest_step_ms: int
