@@ -90,6 +90,13 @@ struct davit_host { /* services: all that a plug-in may use of the daemon */
     uint32_t (*remaining_ms)(const struct davit_call *);
     int64_t (*wall_ms)(void);
     void (*log)(int level, const char *line); /* 0 error .. 3 debug */
+    /* While list() runs: the name of the daemon that asks, to be left where the
+     * machines are, with a stamp (the time, a count) that is another one each time.
+     * "": nobody who stays. */
+    const char *(*who)(const struct davit_call *);
+    /* What another daemon of the same cluster has left there, up to 16 of them: one
+     * whose stamp changes is at work. */
+    void (*neighbour)(struct davit_call *, const char *who, int64_t stamp);
 };
 
 struct davit_node_type { /* one entry of node_types:, as configured */

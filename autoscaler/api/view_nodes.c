@@ -238,7 +238,8 @@ static const char *launched_by(struct view *v, const struct snap_node *n)
 {
     struct request_mark mark;
 
-    if (n->hold != REASON_KEEP_HELD && n->hold != REASON_KEEP_UNJOINED)
+    if (n->hold != REASON_KEEP_HELD && n->hold != REASON_KEEP_ANOTHERS &&
+        n->hold != REASON_KEEP_UNJOINED)
         return "";
     return n->request_id && mark_read(n->request_id, &mark)
                ? arena_printf(&v->arena, MARK "%s", mark.owner)

@@ -159,13 +159,14 @@ static int adopt_ask(struct client *c, json_t **shown)
 {
     json_t *nodes = NULL, *status = NULL;
     int rc = client_call(c, "GET", "/v1/nodes", NULL, &nodes);
-    bool copied;
+    bool copied, at_work;
     size_t held;
 
     if (rc == EXIT_OK)
         rc = client_call(c, "GET", "/v1/status", NULL, &status);
     if (rc == EXIT_OK) {
         copied = !args.nodes.n && stops_print(status, "journal_copied");
+        at_work = stops_print(status, "daemon_beside");
         stops_print(status, "machines_held");
         stops_print(status, "machines_unjoined");
         *shown = json_pack(
@@ -177,7 +178,11 @@ static int adopt_ask(struct client *c, json_t **shown)
             !is_agreed("The other daemon of this journal is stopped?"))
             rc = EXIT_NO;
         else if (held &&
-                 !is_agreed("They are ours from now on, and ended when idle?"))
+                 !is_agreed(at_work
+                                ? "They are taken from a daemon that is at "
+                                  "work, and ended when idle?"
+                                : "They are ours from now on, and ended when "
+                                  "idle?"))
             rc = EXIT_NO;
     }
     json_decref(nodes);

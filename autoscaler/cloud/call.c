@@ -36,7 +36,7 @@ struct call *call_new(struct provider *p, enum call_op op, int kind)
     c->job.mail.kind = kind;
     c->provider = p;
     c->op = op;
-    c->type = c->zone = c->request_id = c->join_token = "";
+    c->type = c->zone = c->request_id = c->join_token = c->who = "";
     /* Should the pool drop it unrun: an empty list must not look like truth. */
     c->status = err_set(&c->err, ST_CANCELLED, "%s was never begun",
                         op_names[op]);
@@ -209,6 +209,7 @@ static void call_enter(struct call *c, int64_t deadline)
 {
     struct davit_error e = {.size = sizeof e};
     struct davit_call dc = {.provider = c->provider,
+                            .call = c,
                             .cancel = &c->cancel,
                             .deadline_mono_ms = deadline,
                             .op = op_names[c->op],

@@ -86,6 +86,13 @@ struct call_machine { /* a davit_machine, copied */
     bool spot;
 };
 
+/* What another daemon of the cluster has left where the machines are. */
+struct call_neighbour {
+    const char *who;
+    int64_t stamp;
+};
+enum { WHO_MAX = 63, NEIGHBOURS_MOST = 16 };
+
 struct call_offer {
     const char *type, *zone;
     int64_t price_micros_hour;
@@ -113,13 +120,15 @@ struct call {
     const char *const *ids;   /* TERMINATE, FIND: the cloud's */
     const char *const *names; /* and the caller's of the same machines */
     uint32_t n_ids;
+    const char *who; /* LIST: this daemon, for others to see; "" */
     bool *consoles; /* TERMINATE: of these ids the console is wanted; NULL none */
     /* answer */
     enum status status;
     struct err err;
-    VEC(struct call_machine) machines; /* LIST, LAUNCH */
-    VEC(struct call_offer) offers;     /* OFFERS */
-    enum status *done;                 /* TERMINATE, FIND: one per id */
+    VEC(struct call_machine) machines;     /* LIST, LAUNCH */
+    VEC(struct call_neighbour) neighbours; /* LIST */
+    VEC(struct call_offer) offers;         /* OFFERS */
+    enum status *done;                     /* TERMINATE, FIND: one per id */
     const char **console; /* TERMINATE: its end, as console.h has it; "" none,
                            * NULL: none was wanted */
     atomic_bool cancel;   /* set by anybody to end it early */

@@ -236,6 +236,24 @@ static int host_http(struct davit_call *dc, struct davit_http *h,
     return (int)s;
 }
 
+static const char *host_who(const struct davit_call *dc)
+{
+    return dc->call->who;
+}
+
+/* What is no name is left out: a list is worth more. */
+static void host_neighbour(struct davit_call *dc, const char *who,
+                           int64_t stamp)
+{
+    struct call *c = dc->call;
+
+    if (here == dc && who && *who && plugin_text_ok(who, WHO_MAX) &&
+        c->neighbours.n < NEIGHBOURS_MOST)
+        VEC_PUSH(
+            &c->arena, &c->neighbours,
+            ((struct call_neighbour){arena_strdup(&c->arena, who), stamp}));
+}
+
 const struct davit_host host_services = {
     .size = sizeof(struct davit_host),
     .http = host_http,
@@ -243,4 +261,6 @@ const struct davit_host host_services = {
     .remaining_ms = host_remaining_ms,
     .wall_ms = host_wall_ms,
     .log = host_log,
+    .who = host_who,
+    .neighbour = host_neighbour,
 };

@@ -54,6 +54,7 @@ enum status plugin_trust(int fd, const char *path, struct err *err);
 /* host.c: one running operation, as the plug-in holds it. */
 struct davit_call {
     struct provider *provider;
+    struct call *call;
     const atomic_bool *cancel;
     int64_t deadline_mono_ms;
     struct arena replies; /* HTTP answers, until the operation returns */

@@ -52,7 +52,7 @@ static enum log_level level_of(const char *kind)
         "demand.set_aside",  "node.leaving",      "head.crowded",
         "ends.held",         "end.late",          "end.failed",
         "launch.unanswered", "demand.unhelped",   "request.undone",
-        "node.undone",       "journal.copied"};
+        "node.undone",       "journal.copied",    "daemon.beside"};
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         if (strcmp(kind, bad[i]) == 0)

@@ -187,6 +187,13 @@ static bool is_awaited(const struct known *k, const struct machine *m)
            provider_is_read(provider_find(k->providers, m->provider));
 }
 
+/* Where a demand source tells what is free there, the other daemon's machines have
+ * room for both; else nobody here knows what the other one has on them. */
+static bool is_used_by_another(const struct known *k, const struct machine *m)
+{
+    return !k->sources->n && beside_has(&k->providers->beside, m);
+}
+
 static void hold_take(const struct known *k, const struct machine *m,
                       struct snap_node *n)
 {
@@ -196,6 +203,8 @@ static void hold_take(const struct known *k, const struct machine *m,
         n->hold = REASON_KEEP_PROTECTED;
     } else if (!provider_find(k->providers, m->provider)) {
         n->hold = REASON_KEEP_ORPHAN;
+    } else if (is_used_by_another(k, m)) {
+        n->hold = REASON_KEEP_ANOTHERS;
     } else if (is_held(k, m)) {
         n->hold = REASON_KEEP_HELD;
     } else if (found_lately(k, m, &n->hold_until_ms)) {

@@ -87,6 +87,8 @@
       "found in the cloud: the demand source is asked about it first") \
     X(KEEP_HELD, "not_ours", \
       "it may belong to another journal: kept until `davit adopt`") \
+    X(KEEP_ANOTHERS, "anothers", \
+      "another daemon of this cluster, which is at work, launched it") \
     X(KEEP_UNJOINED, "not_launched_here", \
       "it never joined, and Davit did not launch it: kept until `davit adopt`") \
     X(KEEP_UNMATCHED, "node_unmatched", \

@@ -42,9 +42,9 @@ static bool billed(const struct pb_node *n)
 bool limits_gives_room(const struct problem *s, const struct pb_node *n)
 {
     if (n->state == STATE_STOPPING || n->state == STATE_GONE ||
-        n->hold == REASON_KEEP_UNANSWERED ||
+        n->hold == REASON_KEEP_UNANSWERED || n->hold == REASON_KEEP_ANOTHERS ||
         (n->hold == REASON_KEEP_ORPHAN && n->template_room))
-        return false; /* nobody sees that it is there */
+        return false; /* nobody sees what is there */
     if (n->state != STATE_DRAINING)
         return true;
     /* node.hold marks a drain that cannot be taken back. */

@@ -86,7 +86,8 @@ static enum reason going_why(const struct pb_node *n)
 {
     if (n->hold == REASON_KEEP_UNANSWERED || n->hold == REASON_KEEP_ORPHAN ||
         n->hold == REASON_KEEP_UNJOINED || n->hold == REASON_KEEP_UNMATCHED ||
-        n->hold == REASON_KEEP_CONTESTED || n->hold == REASON_KEEP_MISSING)
+        n->hold == REASON_KEEP_ANOTHERS || n->hold == REASON_KEEP_CONTESTED ||
+        n->hold == REASON_KEEP_MISSING)
         return n->hold;
     if (n->state == STATE_READY) /* left of a host group */
         return n->idle_ms < 0 ? REASON_KEEP_BUSY : REASON_KEEP_HOST_GROUP;

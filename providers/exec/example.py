@@ -23,6 +23,14 @@ def machine(m):
     up = time.time() - m["born"] >= float(setup["options"].get("boot", 0))
     return {"phase": "running" if up else "starting", **{k: m[k] for k in ("id", "request_id", "type", "zone", "spot")}}
 
+def meet(r, state):
+    """Which daemons of this cluster are at work: each leaves the time by its name."""
+    left = state.setdefault("daemons", {}).setdefault(setup["cluster"], {})
+    for name in [name for name in left if r["op"] == "list" and name != r.get("daemon")]:
+        say(r, daemon={"name": name, "stamp": left[name]})
+    if r.get("daemon"):
+        left[r["daemon"]] = int(time.time())
+
 def launch(r, state):
     if r["type"] not in [t["name"] for t in setup["types"]]:
         return {"status": "INVALID", "text": f"there is no type {r['type']}"}
@@ -51,6 +59,7 @@ def serve(r):
             say(r, **{"ended" if r["op"] == "terminate" else "found": {"id": i, "status": "OK" if was else "NOT_FOUND"}})
     else:  # list, launch
         with cloud() as state:
+            meet(r, state)
             end = launch(r, state) if r["op"] == "launch" else {"status": "OK"}
         for m in state["machines"].values():
             if m["cluster"] == setup["cluster"] and r.get("request_id") in (None, m["request_id"]):

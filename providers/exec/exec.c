@@ -212,6 +212,8 @@ struct answer { /* who takes the lines of one operation */
     davit_put_machine *put;
     davit_put_offer *offer;
     davit_put_done *done;
+    struct davit_call *call; /* of a list: other daemons are told of it */
+    const struct davit_host *host;
     const char *word; /* the member that holds what done() is told */
     size_t lines;
     const char *wrong; /* the first that was, NULL: none */
@@ -222,7 +224,9 @@ static void take_line(struct answer *to, const json_t *line)
 {
     const json_t *m = json_object_get(line, "machine");
     const json_t *o = json_object_get(line, "offer");
+    const json_t *n = json_object_get(line, "daemon");
     const json_t *d = to->word ? json_object_get(line, to->word) : NULL;
+    const json_t *stamp;
     const char *wrong = NULL, *id, *status;
     struct davit_machine machine;
     struct davit_offer offer;
@@ -234,6 +238,14 @@ static void take_line(struct answer *to, const json_t *line)
         wrong = machine_read(m, &machine, room, sizeof room);
         if (!wrong)
             to->put(to->sink, &machine);
+    } else if (n && to->call) {
+        id = json_string_value(json_object_get(n, "name"));
+        stamp = json_object_get(n, "stamp");
+        if (!id || !json_is_integer(stamp))
+            wrong = "\"daemon\" must be an object with a name and a stamp, a "
+                    "whole number";
+        else if (DAVIT_HAS(to->host, struct davit_host, neighbour))
+            to->host->neighbour(to->call, id, json_integer_value(stamp));
     } else if (o && to->offer) {
         wrong = offer_read(o, &offer, &keep, room, sizeof room);
         if (!wrong)
@@ -312,10 +324,17 @@ static int exec_list(void *self, struct davit_call *call,
                      struct davit_sink *sink, davit_put_machine *put,
                      struct davit_error *e)
 {
-    struct answer to = {.sink = sink, .put = put};
+    struct exec *x = self;
+    struct answer to = {
+        .sink = sink, .put = put, .call = call, .host = x->host};
+    const char *who = DAVIT_HAS(x->host, struct davit_host, neighbour)
+                          ? x->host->who(call)
+                          : "";
+    json_t *args = json_pack("{ss}", "op", "list");
 
-    return exchange(self, call, "list", json_pack("{ss}", "op", "list"), &to,
-                    e);
+    if (*who)
+        json_object_set_new(args, "daemon", json_string(who));
+    return exchange(x, call, "list", args, &to, e);
 }
 
 static int exec_launch(void *self, struct davit_call *call,

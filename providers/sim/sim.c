@@ -136,6 +136,8 @@ static int sim_list(void *self, struct davit_call *call,
             (op.now_ms < field_int(m, "created_ms") || /* a clock set back */
              op.now_ms >= field_int(m, "created_ms") + op.sim->list_lag_ms))
             machine_put(&op, m, sink, put);
+    if (st == DAVIT_OK)
+        daemons_meet(&op);
     store_done(&op);
     return st;
 }

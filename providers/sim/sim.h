@@ -89,10 +89,15 @@ struct op {
 /* store.c */
 int store_read(struct op *op);          /* a snapshot: rename() is atomic */
 int store_lock_and_read(struct op *op); /* one writer at a time */
-int store_write(struct op *op);         /* all of it or nothing */
+/* The same, unless another one writes: then RETRY at once. */
+int store_try_lock_and_read(struct op *op);
+int store_write(struct op *op); /* all of it or nothing */
 void store_done(struct op *op);
 int64_t field_int(const json_t *o, const char *key);
 const char *field_text(const json_t *o, const char *key);
+
+/* daemons.c: after a list. */
+void daemons_meet(struct op *op);
 
 /* options.c, rules.c */
 extern const struct kit_option sim_options[];

@@ -137,7 +137,7 @@ int store_read(struct op *op)
     return s;
 }
 
-int store_lock_and_read(struct op *op)
+static int lock_and_read(struct op *op, bool patient)
 {
     struct sim *sim = op->sim;
     uint32_t wait = 1;
@@ -150,12 +150,22 @@ int store_lock_and_read(struct op *op)
         if (errno != EWOULDBLOCK && errno != EINTR)
             return kit_error(op->error, DAVIT_RETRY, "state", "%s: %s",
                              sim->lock_path, strerror(errno));
-        if (!sim->host->sleep(op->call, wait))
+        if (!patient || !sim->host->sleep(op->call, wait))
             return kit_error(op->error, DAVIT_CANCELLED, "",
                              "gave up waiting for %s", sim->lock_path);
         wait = wait < 16 ? wait * 2 : 16;
     }
     return store_read(op);
+}
+
+int store_lock_and_read(struct op *op)
+{
+    return lock_and_read(op, true);
+}
+
+int store_try_lock_and_read(struct op *op)
+{
+    return lock_and_read(op, false);
 }
 
 int store_write(struct op *op)

@@ -107,10 +107,11 @@ def mark_of(d):
 def knows_of_the_other(d, n, mark):
     """Before anything is adopted it is said whose it is; nobody who can be asked is a no."""
     stop = next(s for s in d.status()["stops"] if s["kind"] == "machines_held")
-    assert f"{n} machine" in stop["text"] and mark in stop["text"] and mark_of(d) in stop["text"], stop
+    beside = next(s for s in d.status()["stops"] if s["kind"] == "daemon_beside")
+    assert f"{n} machine" in stop["text"] and mark in stop["text"] and mark_of(d) in beside["text"], (stop, beside)
     assert [x["launched_by"] for x in d.nodes() if x["launched_by"]] == n * [mark]
     shown = d.cli("adopt", expect=1)
-    assert shown.count(f"launched by {mark}") == n and "stop one of the two" in shown, shown
+    assert shown.count(f", launched by {mark}") == n and "Stop one of the two" in shown, shown
     assert not [e for e in d.events("node.adopted") if " by " in e["text"]]
 
 
@@ -123,20 +124,74 @@ def test_a_second_daemon_ends_nothing_of_the_first(tmp_path):
         with Daemon(tmp_path / "second", text) as other:
             other.until(lambda: other.ready("t4") == 3)
             other.until(lambda: reasons(other) == {"not_ours"})
+            meet(d, other)
             d.stays(lambda: living(d) == before, 4)
-            # the second buys what it is asked for beyond them, and the first leaves that alone
-            ask(other, 4)
+            # what the second is asked for it buys, as nothing of the first one's is free, and the first leaves that alone
+            ask(other, 1)
             other.until(lambda: other.ready("t4") == 4)
             other.until(lambda: len(living(d)) == 4)
-            d.until(lambda: "not_ours" in reasons(d))
+            d.until(lambda: "anothers" in reasons(d))
+            other.until(lambda: "anothers" in reasons(other))
             knows_of_the_other(d, 1, mark_of(other))
             knows_of_the_other(other, 3, mark_of(d))
-            assert "Another daemon of cluster held runs" in d.cli("status")
             d.stays(lambda: len(living(d)) == 4 and before < living(d), 4)
             ask(other, 0)
             d.until(lambda: living(d) == before)
         d.until(lambda: d.ready("t4") == 3)
         assert {n["cloud_id"] for n in d.nodes()} == before
+
+
+def meet(*daemons):
+    """Each has left its mark in the cloud again while the others looked."""
+    def all_know():
+        for x in daemons:
+            x.clocks.ahead(16000)  # a list at rest, and more than a mark each ten seconds
+            x.looks()
+        return all("daemon_beside" in {kind for kind, _ in stops(x)} for x in daemons)
+    daemons[0].until(all_know)
+
+
+def test_two_daemons_of_one_name_know_of_each_other(tmp_path):
+    """Before the second has launched anything: both say so, whichever is asked, as long as both are at work."""
+    (tmp_path / "second").mkdir()
+    with started(tmp_path, 2, many(8)) as d:
+        text = many(8).replace("{dir}/cloud.json", str(tmp_path / "cloud.json"))
+        with Daemon(tmp_path / "second", text) as other:
+            ask(other, 2)  # what it sees might be free: nobody has told
+            other.until(lambda: other.ready("t4") >= 2)
+            meet(d, other)
+            other.until(lambda: other.ready("t4") == 4)  # now it knows that it is not, and buys
+            for one, two in ((d, other), (other, d)):
+                line = one.cli("status").splitlines()[1]
+                assert "another daemon of cluster held is at work: " + mark_of(two) in line, line
+                said = one.get("/readyz")[1]["problems"]
+                assert any("another daemon of cluster held is at work" in p for p in said), said
+                assert one.status()["stops"][0]["kind"] == "daemon_beside"
+                assert len(one.events("daemon.beside")) == 1
+            one = next(n["id"] for n in other.nodes() if n["launched_by"] == mark_of(d))
+            said = other.cli("adopt", one, expect=1)
+            assert "is at work" in said.splitlines()[0] and f"launched by {mark_of(d)}" in said, said
+            assert len(living(d)) == 4 and not d.events("node.lost")
+            ask(other, 0)
+            other.until(lambda: len(living(d)) == 2)
+        # the second is stopped: that is over in a minute
+        d.clocks.ahead(16000)
+        d.looks()
+        assert "daemon_beside" in {kind for kind, _ in stops(d)}
+
+        def alone():
+            d.clocks.ahead(16000)
+            d.looks()
+            return "daemon_beside" not in {kind for kind, _ in stops(d)}
+        d.until(alone)
+        assert len(d.events("daemon.alone")) == 1
+        # an earlier process of the same daemon is nobody beside it
+        d.stop()
+        d.start()
+        for _ in range(6):
+            d.clocks.ahead(16000)
+            d.looks()
+        assert not stops(d) and len(d.events("daemon.beside")) == 1
 
 
 def test_what_was_lost_of_our_own_journal_is_ours(tmp_path):

@@ -11,6 +11,7 @@ import pytest
 from lib import DAVIT, simcloud
 from lib.daemon import Daemon
 from test_after_faults import fill_up, room
+from test_held import meet
 from test_loop import T4, faults
 
 CONFIG = """
@@ -201,11 +202,10 @@ def test_two_daemons_of_one_name(tmp_path):
         other_text = night().replace("{dir}/cloud.json", str(tmp_path / "cloud.json"))
         with Daemon(tmp_path / "second", other_text) as other:
             other.until(lambda: len(other.nodes()) == 2)
-            ask(other, "bob", 3)
-            other.until(lambda: other.ready("t4") == 3)
+            meet(d, other)  # the second has launched nothing
             for one in (d, other):
-                one.until(lambda one=one: any(s["kind"] == "machines_held" for s in one.status()["stops"]))
-                says(first(one, "status"), "problem", "another daemon", "cluster night")
+                says(first(one, "status"), "problem", "another daemon of cluster night is at work")
+                says(first(one, "top", "--once"), "problem", "another daemon of cluster night is at work")
 
 
 def test_the_disk_is_full(tmp_path):

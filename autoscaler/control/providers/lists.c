@@ -75,6 +75,8 @@ static void list_after_witness(const struct providers *p,
 static void list_poll(struct providers *p, struct provider_state *s)
 {
     int64_t now = p->env->mono_ms, pause;
+    struct call *call;
+    char who[WHO_TEXT];
 
     if (s->listing || s->elsewhere)
         return;
@@ -90,8 +92,10 @@ static void list_poll(struct providers *p, struct provider_state *s)
         return; /* the next answer makes room */
     s->listing = true;
     s->list_last_ms = now;
-    call_send(p, s, call_new(s->provider, CALL_LIST, MAIL_CALL),
-              LIST_TIMEOUT_MS);
+    call = call_new(s->provider, CALL_LIST, MAIL_CALL);
+    beside_who(p->ledger, who);
+    call->who = arena_strdup(&call->arena, who);
+    call_send(p, s, call, LIST_TIMEOUT_MS);
 }
 
 static void offers_poll(struct providers *p, struct provider_state *s)
@@ -295,6 +299,9 @@ void provider_listed(struct providers *p, struct provider_state *s,
         return;
     }
     changed = s->machines != call->machines.n;
+    if (beside_met(&p->beside, p->ledger, p->conf->now->cluster, s->conf->name,
+                   call))
+        p->env->news = true;
     all_seen(p, s, call);
     s->machines = call->machines.n;
     s->told_ms = p->env->now_ms;

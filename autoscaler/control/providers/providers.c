@@ -270,6 +270,7 @@ void providers_close(struct providers *p)
     free(p->retired.v);
     free(p->calls.v);
     free(p->offers.v);
+    beside_done(&p->beside);
     traffic_free(p->traffic);
 }
 

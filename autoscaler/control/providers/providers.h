@@ -18,6 +18,7 @@
 #include "../ledger.h"
 #include "../ours.h"
 #include "../prices/past.h"
+#include "beside.h"
 
 /* What the cloud lets one have of several offers of a provider together. */
 struct known_quota {
@@ -111,6 +112,7 @@ struct providers {
     uint32_t closing;                 /* and so many are being closed */
     VEC(struct call_in_flight) calls;
     VEC(struct known_offer) offers;
+    struct beside beside; /* other daemons, met there */
 };
 
 /* Takes the traffic; opens nothing yet. */

@@ -310,6 +310,7 @@ static const char *marks_of(const struct stops *s, const char *provider)
 static void held_stop(struct stops *s, const char *provider,
                       const struct sums *r)
 {
+    const struct neighbour *n = beside_last(&s->k->providers->beside, provider);
     long long ago = r->anew
                         ? (long long)(s->k->env->now_ms - r->anew->created_ms) /
                               1000
@@ -322,6 +323,15 @@ static void held_stop(struct stops *s, const char *provider,
                                            r->anew->id, ago)
                             : "";
 
+    if (n) {
+        STOP(s, "machines_held", false, provider,
+             "%u machine%s of provider %s %s not this daemon's (launched by "
+             "%s): counted, and not ended. %.12s is at work, and `davit adopt` "
+             "would take its machines from it",
+             r->held, r->held == 1 ? "" : "s", provider,
+             r->held == 1 ? "is" : "are", marks_of(s, provider), n->who);
+        return;
+    }
     STOP(s, "machines_held", false, provider,
          "%s%u machine%s of provider %s %s of another daemon, or of a journal "
          "that is lost, by the mark of the launch (%s; this daemon's is "
@@ -463,6 +473,30 @@ static void crowd_stops(struct stops *s)
     }
 }
 
+/* Two of one name: the first line of both. */
+static void beside_stops(struct stops *s)
+{
+    const struct providers *p = s->k->providers;
+
+    for (uint32_t i = 0; i < p->all.n; i++) {
+        const struct neighbour *n = beside_last(&p->beside,
+                                                p->all.v[i]->conf->name);
+        char me[WHO_TEXT];
+
+        if (!n)
+            continue;
+        beside_who(s->k->ledger, me);
+        STOP(s, "daemon_beside", false, n->who,
+             "another daemon of cluster %s is at work: %s, seen %lld s ago in "
+             "provider %s (this one is %s). Stop one of the two, or give it a "
+             "`cluster` of its own; neither ends the other's machines, and "
+             "both count them",
+             s->k->conf->now->cluster, n->who,
+             (long long)(s->k->env->mono_ms - n->seen_ms) / 1000,
+             p->all.v[i]->conf->name, me);
+    }
+}
+
 /* A cloned disk: two daemons would each do the other's work, and end its machines. */
 static void copy_stops(struct stops *s)
 {
@@ -516,6 +550,7 @@ void stops_show(const struct known *k, const struct ends *e,
         .page = page,
         .look = last_look_begin(k->ledger, k->providers, k->sources)};
 
+    beside_stops(&s);
     backoffs_each(k->ledger->backoffs, k->env->now_ms, backoff_stops, &s);
     backoffs_rows(k->ledger->backoffs, row_stop, &s);
     call_stops(&s);
