@@ -70,38 +70,64 @@ static void log_problem(struct view *v)
             (uintmax_t)s.dropped);
 }
 
-/* What a line asked for that is not there any more goes on being bought and billed. */
+static bool asks(const struct principal *p, const char *owner)
+{
+    return p && principal_asks(p, owner);
+}
+
+/* May whoever asked for it still do so, by the lines as they are?  share is "token/ci",
+ * "socket/ann", "certificate/front.example" (caller_share()); of others, and of root
+ * and Davit's own user ("uid:0"), the lines have no say. */
+static bool still_asks(const struct access *now, const char *share,
+                       const char *owner)
+{
+    const char *name = strchr(share, '/');
+    int64_t wall_ms = clock_wall_ms();
+    size_t n = name ? (size_t)(name++ - share) : 0;
+
+    if (n == 11 && strncmp(share, "certificate", n) == 0) {
+        for (int k = 0; k < CERT_KINDS; k++)
+            if (asks(access_by_cert(now, (enum cert_kind)k, name, wall_ms),
+                     owner))
+                return true;
+        return false;
+    }
+    if (!((n == 5 && strncmp(share, "token", n) == 0) ||
+          (n == 6 && strncmp(share, "socket", n) == 0)) ||
+        strchr(name, ':') || strcmp(name, "token_file") == 0)
+        return true;
+    return asks(access_named(now, name, wall_ms), owner);
+}
+
+/* What a caller asked for who has no right to it any more goes on being bought and
+ * billed. */
 static void left_behind(struct server *s, struct view *v)
 {
-    static const char via[] = "token/";
     struct access *now = access_get(s->access);
     const struct status_page *p = v->page;
-    const char *first = "", *name = "";
+    const char *first = "", *share = "";
     uint32_t n = 0;
 
     for (uint32_t i = 0; p && i < p->n_requests; i++) {
-        const char *share = p->requests[i].share;
+        const struct status_request *r = &p->requests[i];
 
-        if (!share || strncmp(share, via, sizeof via - 1) != 0)
-            continue;
-        share += sizeof via - 1;
-        if (strcmp(share, "token_file") == 0 ||
-            access_has(now, share, clock_wall_ms()))
+        if (!r->share || still_asks(now, r->share, r->owner))
             continue;
         if (n++ == 0) {
-            first = p->requests[i].owner;
-            name = share;
+            first = r->owner;
+            share = r->share;
         }
     }
     access_unref(now);
     if (n)
         v->more[v->n_more++] = arena_printf(
             &v->arena,
-            "api.tokens: %u request%s of a token that is no longer in the file "
-            "stand%s and cost%s: %s of %s%s; `davit request --owner %s --clear` "
-            "ends it",
-            n, n == 1 ? "" : "s", n == 1 ? "s" : "", n == 1 ? "s" : "", first,
-            name, n > 1 ? " and others" : "", first);
+            "api.tokens: %u request%s of callers who may not ask for %s any more "
+            "stand%s and cost%s: %s of %.*s %s%s; `davit request --owner %s "
+            "--clear` ends it",
+            n, n == 1 ? "" : "s", n == 1 ? "it" : "them", n == 1 ? "s" : "",
+            n == 1 ? "s" : "", first, (int)strcspn(share, "/"), share,
+            share + strcspn(share, "/") + 1, n > 1 ? " and others" : "", first);
 }
 
 void server_problems(struct server *s, struct view *v)

@@ -168,6 +168,7 @@ struct exchange {
     uint64_t discarded;
     bool drop_body; /* the refusal is decided; the rest is read and dropped */
     bool close;     /* the connection, after the reply */
+    bool by_tick;   /* the reply is the same all through a tick: its ETag */
     bool stream;    /* its reply has no end */
     bool shared;    /* its reply is for others too */
     struct seat *seat;
@@ -250,11 +251,11 @@ void reply_cached(struct exchange *ex, struct cached both[2], write_fn *fn);
 /* ---- the handlers */
 route_fn get_status, get_node, get_why, get_snapshot; /* reads.c */
 route_fn get_requests, get_request, get_metrics, get_openapi;
-route_fn get_nodes;                                /* page/node_query.c */
-route_fn get_page, get_page_file;                  /* page/files.c */
-route_fn get_overview, get_history, get_decisions; /* page/reads.c */
-route_fn post_whatif;                              /* page/whatif.c */
-route_fn put_request, drop_request;                /* changes.c */
+route_fn get_nodes;               /* page/node_query.c */
+route_fn get_page, get_page_file; /* page/files.c */
+route_fn get_overview, get_history, get_spent, get_decisions; /* page/reads.c */
+route_fn post_whatif;               /* page/whatif.c */
+route_fn put_request, drop_request; /* changes.c */
 route_fn protect_node, unprotect_node, cordon_node, uncordon_node, drain_node,
     undrain_node, post_reload;
 route_fn post_apply, post_release, post_adopt, adopt_node,

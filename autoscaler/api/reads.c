@@ -31,11 +31,16 @@ static bool render(struct exchange *ex, const struct status_page *page,
 }
 
 /* "t<start>-<tick>": a restarted daemon counts its ticks from one again; a
- * compressed reply is another one. */
-static void etag_of(const struct status_page *p, bool gz, char *ret, size_t n)
+ * compressed reply is another one.  What says how old it is is another one each
+ * second. */
+static void etag_of(const struct exchange *ex, const struct status_page *p,
+                    bool gz, char *ret, size_t n)
 {
-    snprintf(ret, n, "\"t%lld-%llu%s\"", (long long)p->started_ms,
-             (unsigned long long)p->tick, gz ? "-gz" : "");
+    int64_t age_ms = p->snapshot ? clock_wall_ms() - p->snapshot->now_ms : 0;
+
+    snprintf(ret, n, "\"t%lld-%llu%s%.0lld%s\"", (long long)p->started_ms,
+             (unsigned long long)p->tick, ex->by_tick ? "" : "-",
+             ex->by_tick ? 0 : (long long)age_ms / 1000, gz ? "-gz" : "");
 }
 
 /* Whoever has the reply of this tick is told so; true: that is the reply. */
@@ -46,7 +51,7 @@ static bool not_modified(struct exchange *ex, const struct status_page *page)
     struct buf b;
 
     for (int gz = 0; match && gz < 2; gz++) {
-        etag_of(page, gz, etag, sizeof etag);
+        etag_of(ex, page, gz, etag, sizeof etag);
         if (!strstr(match, etag))
             continue;
         buf_init(&b, 16);
@@ -62,7 +67,7 @@ static void etag_add(struct exchange *ex, const struct status_page *page)
     char etag[64];
 
     etag_of(
-        page,
+        ex, page,
         MHD_get_response_header(ex->response, MHD_HTTP_HEADER_CONTENT_ENCODING),
         etag, sizeof etag);
     MHD_add_response_header(ex->response, MHD_HTTP_HEADER_ETAG, etag);
@@ -252,6 +257,7 @@ static bool write_snapshot(struct out *o, struct view *v, struct exchange *ex)
 
 void get_snapshot(struct exchange *ex)
 {
+    ex->by_tick = true;
     reply_cached(ex, ex->server->snapshot, write_snapshot);
 }
 

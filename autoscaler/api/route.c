@@ -20,6 +20,7 @@ static const struct route routes[] = {
     {"GET", "/v1/status", get_status, 0},
     {"GET", "/v1/overview", get_overview, 0},
     {"GET", "/v1/history", get_history, 0},
+    {"GET", "/v1/spent", get_spent, 0},
     {"GET", "/v1/decisions", get_decisions, 0},
     {"GET", "/v1/nodes", get_nodes, 0},
     {"GET", "/v1/nodes/{}", get_node, 0},

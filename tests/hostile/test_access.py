@@ -345,14 +345,14 @@ def test_a_ceiling_of_priority(world):
 def test_requests_of_a_token_that_is_gone_are_named(world):
     d = world
     assert code(d, "ci", "POST", "/v1/request_resources", {"owner": "ci-1", "bundles": [{"CPU": 1}]}) in (200, 202)
-    said = "1 request of a token that is no longer in the file stands and costs: ci-1 of ci"
-    assert not [p for p in d.status()["problems"] if "no longer in the file" in p]
+    said = "1 request of callers who may not ask for it any more stands and costs: ci-1 of token ci"
+    assert not [p for p in d.status()["problems"] if "may not ask" in p]
     assert subprocess.run([DAVIT, "token", "revoke", "ci", "--file", d.file]).returncode == 0
     d.until(lambda: [p for p in d.status()["problems"] if said in p])
     ready = d.exchange("GET", "/readyz")
     assert ready.code == 200 and said in ready.text, "it is told, and keeps nobody from his work"
     assert d.call("DELETE", "/v1/request_resources/ci-1")[0] == 200
-    d.until(lambda: not [p for p in d.status()["problems"] if "no longer in the file" in p])
+    d.until(lambda: not [p for p in d.status()["problems"] if "may not ask" in p])
 
 
 LINES = {

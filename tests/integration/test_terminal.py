@@ -240,6 +240,43 @@ def test_what_was_spent(busy):
     assert "--since takes" in busy.cli("cost", "--since", "7x", expect=2, stream="stderr")
 
 
+def test_for_whom_it_was_spent(tmp_path):
+    """Yesterday's and today's sums are those of the counters, over a restart; of what was before the first of them nothing is told."""
+    with Daemon(tmp_path, CONFIG) as d:
+        def by(what, since="yesterday"):
+            return json.loads(d.cli("cost", "--since", since, "--by", what, "--json"))
+
+        def total(reply):
+            return sum(o["spent"] for o in reply["owners"]) + reply["idle"]
+
+        d.post({"owner": "ann", "bundles": [{"GPU": 1, "accelerator_type": "T4"}]})
+        d.until(lambda: d.ready("t4") == 1)
+        d.clocks.ahead(3600 * 1000)
+        d.looks(2)
+        first = by("owner")
+        assert first["since"] > "2" and total(first) == pytest.approx(sum(t["spent"] for t in first["types"]), abs=0.01)
+        for hours in (24, 1):  # another day, and an hour of it
+            d.clocks.ahead(hours * 3600 * 1000)
+            d.looks(2)
+        d.post({"owner": "bob", "bundles": [{"GPU": 1, "accelerator_type": "T4"}]})
+        d.until(lambda: d.ready("t4") == 2)
+        d.clocks.ahead(2 * 3600 * 1000)
+        d.looks(2)
+        d.stop()
+        d.start()
+        d.until(lambda: len(by("owner", "7d")["owners"]) >= 2)
+        owners = {o["owner"]: o["spent"] for o in by("owner", "7d")["owners"]}
+        assert 0 < owners["bob"] < owners["ann"], owners
+        out = d.cli("cost", "--since", "7d", "--by", "owner").splitlines()
+        assert "nothing is kept of what was before" in out[0] and [line.split()[0] for line in out[3:5]] == ["ann", "bob"], out
+        late = {o["owner"]: o["spent"] for o in by("owner", "110m")["owners"]}  # without the day: to a plan's time
+        assert late["bob"] == pytest.approx(1.5, abs=0.1) and 1.4 < late["ann"] < 2.4 < 15 < owners["ann"], (late, owners)
+        assert d.cli("cost", "--since", "7d", "--by", "type").splitlines()[3].startswith("t4 ")
+        assert d.cli("cost", "--since", "7d", "--by", "market").splitlines()[3].startswith("on-demand ")
+        assert "did you mean owner?" in d.cli("cost", "--by", "owners", expect=2, stream="stderr")
+        d.cli("cost", "--by", "owner", "--why", expect=2)
+
+
 # ---- events
 
 def test_events_are_chosen(busy):

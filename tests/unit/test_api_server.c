@@ -551,28 +551,55 @@ static void what_if(void **state)
     expect("POST", "/v1/plan", "[", 400, "body");
 }
 
-static void status_is_cached_for_a_tick(void **state)
+/* As a header that asks for it again. */
+static json_int_t known(const char *path, char *header, size_t n)
+{
+    struct reply r = call("GET", path, NULL);
+    char *etag = strstr(r.headers, "ETag: ");
+    json_int_t tick = json_integer_value(json_object_get(r.json, "tick"));
+
+    assert_non_null(etag);
+    snprintf(header, n, "If-None-Match: %.*s", (int)strcspn(etag + 6, "\r\n"),
+             etag + 6);
+    drop(&r);
+    return tick;
+}
+
+static void a_page_of_nodes_is_cached_for_a_tick(void **state)
 {
     struct reply r;
-    char header[200], *etag;
+    char header[200];
     const char *list[2] = {header, NULL};
-    json_int_t tick;
+    json_int_t tick = known("/v1/nodes?limit=50", header, sizeof header);
 
     (void)state;
-    r = call("GET", "/v1/status", NULL);
-    etag = strstr(r.headers, "ETag: ");
-    assert_non_null(etag);
-    snprintf(header, sizeof header, "If-None-Match: %.*s",
-             (int)strcspn(etag + 6, "\r\n"), etag + 6);
-    tick = json_integer_value(json_object_get(r.json, "tick"));
-    drop(&r);
-    r = call_with("GET", "/v1/status", NULL, list);
+    r = call_with("GET", "/v1/nodes?limit=50", NULL, list);
     assert_int_equal(r.code, 304);
     drop(&r);
     wake(&control);
-    UNTIL((drop(&r), r = call_with("GET", "/v1/status", NULL, list)).code ==
-          200);
+    UNTIL((drop(&r), r = call_with("GET", "/v1/nodes?limit=50", NULL, list))
+              .code == 200);
     assert_true(json_integer_value(json_object_get(r.json, "tick")) > tick);
+    drop(&r);
+}
+
+/* It is not the same as before when it is older than before. */
+static void an_age_is_told_within_a_tick(void **state)
+{
+    static const char *const paths[] = {"/v1/status", "/v1/nodes"};
+    struct reply r = {0};
+    char header[200];
+    const char *list[2] = {header, NULL};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        json_int_t tick = known(paths[i], header, sizeof header);
+
+        UNTIL((drop(&r), r = call_with("GET", paths[i], NULL, list)).code ==
+              200);
+        assert_true(json_integer_value(json_object_get(r.json, "tick")) ==
+                    tick);
+    }
     drop(&r);
 }
 
@@ -1055,7 +1082,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(protection, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_held, setup, teardown),
         cmocka_unit_test_setup_teardown(what_if, setup, teardown),
-        cmocka_unit_test_setup_teardown(status_is_cached_for_a_tick, setup,
+        cmocka_unit_test_setup_teardown(a_page_of_nodes_is_cached_for_a_tick,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(an_age_is_told_within_a_tick, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_body_of_100_mb, setup, teardown),
         cmocka_unit_test_setup_teardown(slow_clients_stop_nobody, setup,

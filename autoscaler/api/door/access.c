@@ -105,12 +105,13 @@ bool principal_outranks(const struct principal *p, int32_t priority)
     return p->admin || !p->has_priority || priority <= p->priority_max;
 }
 
-bool access_has(const struct access *a, const char *name, int64_t wall_ms)
+const struct principal *access_named(const struct access *a, const char *name,
+                                     int64_t wall_ms)
 {
     for (uint32_t i = 0; i < a->n; i++)
         if (strcmp(a->v[i].name, name) == 0)
-            return in_time(&a->v[i], wall_ms);
-    return false;
+            return in_time(&a->v[i], wall_ms) ? &a->v[i] : NULL;
+    return NULL;
 }
 
 static const char *joined(struct arena *a, const char *before, const char *word,

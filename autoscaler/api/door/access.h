@@ -106,8 +106,9 @@ bool principal_asks(const struct principal *p, const char *owner);
 bool principal_queues(const struct principal *p, const char *queue);
 /* May a request of it have this priority? */
 bool principal_outranks(const struct principal *p, int32_t priority);
-/* Is there a line of that name, whose time is not over? */
-bool access_has(const struct access *a, const char *name, int64_t wall_ms);
+/* The line of that name, if its time is not over. */
+const struct principal *access_named(const struct access *a, const char *name,
+                                     int64_t wall_ms);
 /* "read request:ci-* queues:a100": its rights as written; in the arena. */
 const char *principal_rights(const struct principal *p, struct arena *a);
 

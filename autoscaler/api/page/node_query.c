@@ -94,6 +94,7 @@ void get_nodes(struct exchange *ex)
         return;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         whole = whole && !exchange_query(ex, keys[i]);
+    ex->by_tick = exchange_query(ex, "limit"); /* the page's */
     if (whole)
         reply_cached(ex, ex->server->nodes, write_nodes);
     else

@@ -1,5 +1,5 @@
 /*
- * reads.c - GET /v1/overview, /v1/history and /v1/decisions.
+ * reads.c - GET /v1/overview, /v1/history, /v1/spent and /v1/decisions.
  */
 #include <string.h>
 
@@ -15,6 +15,7 @@ static bool write_overview(struct out *o, struct view *v, struct exchange *ex)
 
 void get_overview(struct exchange *ex)
 {
+    ex->by_tick = true;
     reply_cached(ex, ex->server->overview, write_overview);
 }
 
@@ -74,6 +75,59 @@ void get_history(struct exchange *ex)
     for (uint32_t i = 0; i < n; i++)
         slot_write(&o, &v[i]);
     out_close(&o);
+    out_close(&o);
+    arena_done(&arena);
+    exchange_reply(ex, 200, &b, "application/json");
+}
+
+/* ---- what was spent, and for whom */
+
+static void spent_write(struct out *o, const struct spent_line *v, uint32_t n,
+                        uint32_t family)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (v[i].family != family)
+            continue;
+        out_object(o, NULL);
+        if (family == SPENT_OF_OWNER) {
+            out_str(o, "owner", v[i].label[0]);
+        } else {
+            out_str(o, "type", v[i].label[0]);
+            out_str(o, "provider", v[i].label[1]);
+            out_str(o, "market", v[i].label[2]);
+        }
+        out_micros(o, "spent", v[i].nanos / 1000);
+        out_close(o);
+    }
+}
+
+void get_spent(struct exchange *ex)
+{
+    struct arena arena = {0};
+    const struct spent_line *v;
+    int64_t since, until, idle = 0;
+    struct buf b;
+    struct out o;
+    uint32_t n;
+
+    if (!number(ex, "since", 0, &since) ||
+        !number(ex, "until", INT64_MAX / 1000, &until))
+        return;
+    n = spent_read(&ex->server->history->spent, since, until, &arena, &v,
+                   &since, &until);
+    for (uint32_t i = 0; i < n; i++)
+        idle += v[i].family == SPENT_OF_IDLE ? v[i].nanos : 0;
+    reply_begin(&b, &o);
+    out_object(&o, NULL);
+    out_time(&o, "since", since * 1000);
+    out_time(&o, "until", until * 1000);
+    out_array(&o, "owners");
+    spent_write(&o, v, n, SPENT_OF_OWNER);
+    out_close(&o);
+    out_array(&o, "types");
+    spent_write(&o, v, n, SPENT_OF_TYPE);
+    out_close(&o);
+    out_micros(&o, "idle", idle / 1000);
     out_close(&o);
     arena_done(&arena);
     exchange_reply(ex, 200, &b, "application/json");

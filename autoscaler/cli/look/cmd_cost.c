@@ -121,7 +121,7 @@ static void cost_print(const json_t *status, struct arena *a)
 /* ---- why it is what it is */
 
 static struct {
-    const char *since;
+    const char *since, *by;
     int64_t from_ms; /* wall */
     bool why;
 } args;
@@ -319,14 +319,98 @@ static int past_run(struct client *c, struct arena *a)
     return EXIT_OK;
 }
 
+/* ---- for whom it was */
+
+static const char *spent_name(const json_t *line, struct arena *a)
+{
+    if (strcmp(args.by, "owner") == 0)
+        return text_of(line, "owner");
+    if (strcmp(args.by, "market") == 0)
+        return text_of(line, "market");
+    return strcmp(text_of(line, "market"), "spot") == 0
+               ? arena_printf(a, "%s (spot)", text_of(line, "type"))
+               : text_of(line, "type");
+}
+
+static void spent_table(const struct lines *l, double sum, double hours,
+                        struct arena *a)
+{
+    const char *const columns[] = {"", ">SPENT", ">$/H", ">%", NULL};
+    struct table t;
+
+    table_init(&t, a, columns);
+    for (uint32_t i = 0; i < l->all.n; i++) {
+        const struct line *x = &l->all.v[i];
+
+        table_row(
+            &t, PLAIN,
+            (const char *[]){x->name, dollars(a, x->per_hour),
+                             dollars(a, x->per_hour / hours),
+                             arena_printf(a, "%.0f", x->per_hour * 100 / sum)});
+    }
+    putchar('\n');
+    table_print(&t, stdout, 0);
+}
+
+/* Lines hold what was spent in all, not by hour. */
+static void spent_print(const json_t *reply, struct arena *a)
+{
+    bool owners = strcmp(args.by, "owner") == 0;
+    const char *since = text_of(reply, "since");
+    double sum = 0, hours = (double)(time_ms_of(text_of(reply, "until")) -
+                                     time_ms_of(since)) /
+                            HOUR_MS;
+    struct lines l = {{0}};
+    const json_t *x;
+    size_t i;
+
+    json_array_foreach(json_object_get(reply, owners ? "owners" : "types"), i,
+                       x) {
+        line_add(a, &l, spent_name(x, a), -1, number_of(x, "spent"));
+        sum += number_of(x, "spent");
+    }
+    if (owners && number_of(reply, "idle") > 0) {
+        line_add(a, &l, "(idle)", -1, number_of(reply, "idle"));
+        sum += number_of(reply, "idle");
+    }
+    printf("%s spent since %.10s %.5s UTC", dollars(a, sum), since, since + 11);
+    if (time_ms_of(since) > args.from_ms + HOUR_MS)
+        printf("; by %s nothing is kept of what was before", args.by);
+    putchar('\n');
+    if (!l.all.n)
+        return;
+    qsort(l.all.v, l.all.n, sizeof *l.all.v, dearest_first);
+    spent_table(&l, sum, hours > 0 ? hours : 1, a);
+}
+
+static int spent_run(struct client *c, struct arena *a)
+{
+    json_t *reply;
+    int rc = client_call(
+        c, "GET",
+        arena_printf(a, "/v1/spent?since=%lld", (long long)args.from_ms / 1000),
+        NULL, &reply);
+
+    if (rc != EXIT_OK)
+        return rc;
+    if (c->json)
+        cli_json(reply);
+    else
+        spent_print(reply, a);
+    json_decref(reply);
+    return EXIT_OK;
+}
+
 static int run(void)
 {
     struct arena a = {0};
     struct client c;
     json_t *status;
-    bool past = args.since && !args.why;
+    bool past = (args.since || args.by) && !args.why;
     int rc;
 
+    if (args.by && args.why)
+        return cli_usage(&cli_cost, "--by, or --why");
     if (!args.since)
         args.since = "24h";
     if (!since_parse(args.since, clock_wall_ms(), &args.from_ms))
@@ -336,7 +420,7 @@ static int run(void)
     if (!client_open(&c))
         return EXIT_USAGE;
     if (past) {
-        rc = past_run(&c, &a);
+        rc = args.by ? spent_run(&c, &a) : past_run(&c, &a);
         arena_done(&a);
         client_done(&c);
         return rc;
@@ -354,9 +438,13 @@ static int run(void)
     return rc;
 }
 
+static const char *const bys[] = {"owner", "type", "market", NULL};
+
 static const struct cli_option options[] = {
     {"why", .flag = &args.why,
      .help = "which launches and ends made it what it is, and whose"},
+    {"by", .text = &args.by, .choices = bys,
+     .help = "for whom, or on what, it was spent since then"},
     {"since", 's', "TIME", .text = &args.since,
      .help = "what was spent since " SINCE_ALLOWED
              ", by hour or day; with --why which launches and ends made it "
@@ -377,5 +465,6 @@ const struct cli_command cli_cost = {
         "daemon's start, the last 512.\n",
     .examples = (const struct cli_example[]){
         {"davit cost --since 7d", "what the last seven days came to"},
+        {"davit cost --since yesterday --by owner", "and who spent it"},
         {"davit cost --why --since 24h", "why the bill doubled"},
         {0}}};

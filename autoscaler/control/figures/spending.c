@@ -83,27 +83,33 @@ static void series_write(struct buf *b, uint32_t which,
     buf_printf(b, "%lld\n", (long long)s->sum);
 }
 
-static void save(struct spending *p)
+void spending_text(struct figures *t, struct buf *b)
 {
     struct arena a = {0};
+
+    for (uint32_t i = 0; i < KEPT; i++) {
+        const struct figure_series *v;
+        uint32_t n = figures_take(t, kept[i], &a, &v);
+
+        for (uint32_t k = 0; k < n; k++)
+            series_write(b, i, &v[k]);
+    }
+    arena_done(&a);
+}
+
+static void save(struct spending *p)
+{
     struct buf b;
 
     if (!p->more || !p->env->journal)
         return;
     buf_init(&b, VALUE_MAX);
-    for (uint32_t i = 0; i < KEPT; i++) {
-        const struct figure_series *v;
-        uint32_t n = figures_take(&p->env->metrics.figures, kept[i], &a, &v);
-
-        for (uint32_t k = 0; k < n; k++)
-            series_write(&b, i, &v[k]);
-    }
+    spending_text(&p->env->metrics.figures, &b);
     if (!b.full)
         journal_put_value(p->env->journal, VALUE_KEY, b.s, NULL);
     p->saved_ms = p->env->mono_ms;
     p->more = false;
     buf_done(&b);
-    arena_done(&a);
 }
 
 /* ---- paying */

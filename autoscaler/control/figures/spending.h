@@ -24,6 +24,9 @@ struct spending {
 
 /* Takes over what the journal has. */
 void spending_open(struct spending *p, struct env *env);
+/* The counters as the journal has them; `full`: more than fits. */
+struct buf;
+void spending_text(struct figures *t, struct buf *b);
 /* After each plan. */
 void spending_page(struct spending *p, const struct status_page *page);
 /* The rest, into the journal's batch. */

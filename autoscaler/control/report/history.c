@@ -18,6 +18,7 @@ void history_init(struct history *h, struct env *env)
 
     *h = (struct history){.env = env};
     pthread_mutex_init(&h->lock, NULL);
+    spent_init(&h->spent, env);
     for (int i = 0; i < HISTORY_RINGS; i++) {
         h->rings[i] = rings[i];
         h->rings[i].v = MEM_ARRAY(struct history_slot, rings[i].n);
@@ -29,6 +30,7 @@ void history_done(struct history *h)
     for (int i = 0; i < HISTORY_RINGS; i++)
         free(h->rings[i].v);
     pthread_mutex_destroy(&h->lock);
+    spent_done(&h->spent);
 }
 
 void history_load(struct history *h)
@@ -36,6 +38,7 @@ void history_load(struct history *h)
     for (int i = 0; i < HISTORY_RINGS; i++) /* a chart: a gap is no fault */
         journal_load_history(h->env->journal, h->rings[i].step_s, h->rings[i].v,
                              h->rings[i].n, NULL);
+    spent_load(&h->spent);
 }
 
 /* ---- adding */
@@ -173,6 +176,7 @@ void history_see(struct history *h, const struct status_page *page)
     pthread_mutex_unlock(&h->lock);
     if (h->last_ms - h->written_ms >= WRITE_S * MS)
         write_down(h);
+    spent_see(&h->spent);
 }
 
 void history_end(struct history *h)

@@ -13,7 +13,7 @@
 
 #include <pthread.h>
 
-#include "../env.h"
+#include "spent.h"
 
 enum { HISTORY_RINGS = 3 };
 #define HISTORY_MINUTES 180 /* three hours */
@@ -33,6 +33,7 @@ struct history {
     int64_t cost_micros_hour; /* since then */
     uint32_t nodes, waiting;
     unsigned long long launches, ends; /* of the metrics, at that time */
+    struct spent spent;                /* by owner, node type and market */
 };
 
 void history_init(struct history *h, struct env *env);

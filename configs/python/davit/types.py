@@ -294,7 +294,7 @@ class Head(TypedDict):
 
 
 class Stop(TypedDict):
-    kind: Literal["provider_auth", "type_refused", "offer_of_no_use", "call_hangs", "calls_used_up", "list_short", "launch_unanswered", "end_stuck", "ends_wait", "machines_held", "machines_unjoined", "nodes_unmatched", "node_claimed", "set_aside", "demand_left_out", "not_readable", "scheduler_differs", "machines_missing", "source_unread", "another_head", "journal_copied", "provider_gone", "ends_held", "over_budget"]
+    kind: Literal["provider_auth", "type_refused", "offer_of_no_use", "call_hangs", "calls_used_up", "list_short", "launch_unanswered", "end_stuck", "ends_wait", "machines_held", "machines_unjoined", "nodes_unmatched", "node_claimed", "set_aside", "demand_left_out", "not_readable", "scheduler_differs", "machines_missing", "source_unread", "another_head", "daemon_beside", "journal_copied", "provider_gone", "ends_held", "over_budget"]
     subject: str
     text: str
     failing: bool
@@ -747,6 +747,26 @@ class HistorySlots(TypedDict):
 class History(TypedDict):
     step_s: int
     slots: List["HistorySlots"]
+
+
+class SpentOwners(TypedDict):
+    owner: str
+    spent: float
+
+
+class SpentTypes(TypedDict):
+    type: str
+    provider: str
+    market: str
+    spent: float
+
+
+class Spent(TypedDict):
+    since: str
+    until: str
+    owners: List["SpentOwners"]
+    types: List["SpentTypes"]
+    idle: float
 
 
 class DecisionListDecisionsOthers(TypedDict):

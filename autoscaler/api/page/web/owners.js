@@ -1,7 +1,8 @@
 // owners.js - who asks for what, what that costs, and how long a request stays.
 import { $, el, table } from "./dom.js";
-import { why } from "./more.js";
-import { count, many, money, until } from "./show.js";
+import { open, shown, why } from "./more.js";
+import { ask } from "./net.js";
+import { change, count, many, money, now, until } from "./show.js";
 
 const COLUMNS = [["owner"], ["asks by"], ["#bundles"], ["#placed"], ["#waiting"], ["#pays"], ["time left"], ["more", "full"]];
 
@@ -29,3 +30,26 @@ export function show(s) {
 }
 
 $("owners-all").addEventListener("click", () => { all = true; show(last); });
+
+// Yesterday and today side by side, in UTC.  What began later than asked for knows nothing of before.
+const DAY = 86400;
+const spent = (since, until) => ask("v1/spent?since=" + since + (until ? "&until=" + until : "")).then(r => r.value);
+const sums = (s, from) => new Map(Date.parse(s.since) / 1000 >= from + DAY ? [] : s.owners.map(o => [o.owner, o.spent]).concat([["(idle)", s.idle]]));
+
+function days(today, was, is) {
+  const a = sums(was, today - DAY), b = sums(is, today), all = [...new Set([...a.keys(), ...b.keys()])];
+  const more = o => (b.get(o) || 0) - (a.get(o) || 0), body = el("div");
+  all.sort((x, y) => more(y) - more(x));
+  table(body, "Yesterday and today", [["owner"], ["#yesterday"], ["#today so far"], ["#more"]], all, o => o,
+    o => [o, a.size ? money(a.get(o) || 0) : "?", money(b.get(o) || 0), a.size ? change(more(o)) : "?"], "Nothing was spent.");
+  open("Yesterday and today, by owner", body, shown(["davit cost --since yesterday --by owner", "davit cost --why --since yesterday"]));
+}
+
+$("owners-days").addEventListener("click", async () => {
+  const today = Math.floor(now() / 1000 / DAY) * DAY;
+  try {
+    days(today, await spent(today - DAY, today), await spent(today));
+  } catch (e) {
+    open("Yesterday and today", el("p", { class: "bad" }, e.message));
+  }
+});
