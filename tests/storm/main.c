@@ -37,7 +37,8 @@ enum {
 
 struct sums {      /* of one process; the others read it */
     uint64_t seed; /* that it plays; 0: none */
-    uint64_t worlds, faults, launched, acknowledged, sentences;
+    uint64_t worlds, faults, launched, acknowledged;
+    uint64_t sentences[SENTENCES]; /* truth.c */
     uint64_t rare[RARES];
     int64_t ms;
     uint64_t violations[LAWS], different;
@@ -65,7 +66,8 @@ static void sums_add(struct sums *s, const struct played *p)
     s->faults += p->faults;
     s->launched += p->launched;
     s->acknowledged += p->acknowledged;
-    s->sentences += p->sentences;
+    for (int i = 0; i < SENTENCES; i++)
+        s->sentences[i] += p->sentences[i];
     s->ms += p->ms;
     for (int i = 0; i < RARES; i++)
         s->rare[i] = rare_count(i);
@@ -175,7 +177,8 @@ static bool sums_print(const struct run *r, uint32_t cores, double seconds,
         a.faults += s->faults;
         a.launched += s->launched;
         a.acknowledged += s->acknowledged;
-        a.sentences += s->sentences;
+        for (int k = 0; k < SENTENCES; k++)
+            a.sentences[k] += s->sentences[k];
         a.ms += s->ms;
         a.different += s->different;
         for (int k = 0; k < RARES; k++)
@@ -187,14 +190,17 @@ static bool sums_print(const struct run *r, uint32_t cores, double seconds,
         bad += a.violations[k];
     bad += a.different;
     hours = (double)a.ms / HOUR;
-    printf(
-        "%llu worlds, %llu faults, %.0f simulated hours (%.1f years), %llu "
-        "machines bought, %llu requests acknowledged, %llu sentences compared; "
-        "%.0f s, %.0f hours/s\n",
-        (unsigned long long)a.worlds, (unsigned long long)a.faults, hours,
-        hours / 8766, (unsigned long long)a.launched,
-        (unsigned long long)a.acknowledged, (unsigned long long)a.sentences,
-        seconds, hours / seconds);
+    printf("%llu worlds, %llu faults, %.0f simulated hours (%.1f years), %llu "
+           "machines bought, %llu requests acknowledged; "
+           "%.0f s, %.0f hours/s\n",
+           (unsigned long long)a.worlds, (unsigned long long)a.faults, hours,
+           hours / 8766, (unsigned long long)a.launched,
+           (unsigned long long)a.acknowledged, seconds, hours / seconds);
+    printf("sentences compared:");
+    for (int k = 0; k < SENTENCES; k++)
+        printf("%s %llu \"%s\"", k ? "," : "",
+               (unsigned long long)a.sentences[k], truth_word(k));
+    printf("; false: %llu\n", (unsigned long long)a.violations[LAW_TRUTH]);
     printf("rare ways taken:");
     for (int k = 0; k < RARES; k++)
         printf("%s %s %llu", k ? "," : "", rare_word(k),

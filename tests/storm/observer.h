@@ -56,6 +56,8 @@ void vain_bought(struct world *w, const struct cloud *c,
 
 /* truth.c: at each new page of the first daemon. */
 void truth_look(struct daemon *d, const struct status_page *page);
+/* Of an enum sentence, as a screen has it. */
+const char *truth_word(int sentence);
 
 /* store.c: what somebody does to the journal, or to its copy in the cluster. */
 enum store_fault {

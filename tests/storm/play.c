@@ -389,8 +389,8 @@ static void played_once(const struct script *s, const bool *keep, bool trace,
                            .ended = w.ended,
                            .acknowledged = w.acknowledged,
                            .dropped = w.head ? head_dropped(w.head) : 0,
-                           .sentences = w.truth.sentences,
                            .bill = world_bill(&w)};
+    memcpy(ret->sentences, w.truth.sentences, sizeof ret->sentences);
     memcpy(ret->calls, calls, sizeof calls);
     memcpy(ret->violation, w.violation, sizeof ret->violation);
     world_end(&w);

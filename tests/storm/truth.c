@@ -32,6 +32,19 @@ static void truth_broken(struct world *w, const char *sentence,
     law_broken(w, LAW_TRUTH, "%s", text);
 }
 
+const char *truth_word(int sentence)
+{
+    static const char *const words[] = {
+        [SAYS_ENDS] = "may be ended at",
+        [SAYS_NEXT_TRY] = "the next try is at",
+        [SAYS_SATISFIED] = "satisfied",
+        [SAYS_READY_IN] = "usually ready in about",
+        [SAYS_WAITS_FOR] = "waits for",
+        [SAYS_CHEAPEST] = "no fleet could do it for less"};
+
+    return words[sentence];
+}
+
 /* ---- when an idle node goes */
 
 static void idle_said(struct world *w, struct view *v, uint32_t i)
@@ -50,7 +63,7 @@ static void idle_said(struct world *w, struct view *v, uint32_t i)
     said.goes_ms = view_goes_ms(v, i, &keeps);
     said.keeps = keeps;
     snprintf(said.id, sizeof said.id, "%s", view_str(v, n->id));
-    w->truth.sentences++;
+    w->truth.sentences[SAYS_ENDS]++;
     if (said.goes_ms && said.goes_ms < v->s->now_ms - PAST_MS)
         truth_broken(w, "it may be ended at a time", said.id,
                      "that was over as it was said");
@@ -109,7 +122,7 @@ static void offer_said(struct world *w, struct view *v, uint32_t i)
     for (uint32_t k = 0; k < v->s->n_nodes; k++)
         said.joined += v->s->nodes[k].type == o->type &&
                        v->s->nodes[k].state == STATE_READY;
-    w->truth.sentences++;
+    w->truth.sentences[SAYS_NEXT_TRY]++;
     VEC_PUSH(NULL, &w->truth.offers, said);
 }
 
@@ -180,6 +193,48 @@ static bool is_known(const struct daemon *d, const struct cloud *c,
     return cloud_well_ms(c) && world_now(w) - well > GONE_MS;
 }
 
+/* Which machines it waits for, and how long such ones take as a rule. */
+static uint64_t ways_of(const struct view *v, const char *owner)
+{
+    uint64_t h = HASH_SEED;
+
+    for (uint32_t i = 0; i < v->s->n_nodes; i++)
+        if (v->s->nodes[i].state < STATE_READY && holds(v, i, owner)) {
+            h = hash_text(h, view_str(v, v->s->nodes[i].id));
+            h = hash_number(h, (uint64_t)v->s->nodes[i].created_ms);
+        }
+    for (uint32_t i = 0; i < v->s->n_types; i++)
+        h = hash_number(h, (uint64_t)v->s->types[i].boot_ms);
+    return hash_number(h, v->plan->n_launches);
+}
+
+/* The moment that is said stays, while nothing but time goes by: what is always "in
+ * half a minute" is never. */
+static void ready_said(struct world *w, struct view *v, const char *owner,
+                       int64_t eta_ms)
+{
+    struct said_ready now = {.at_ms = v->s->now_ms + eta_ms,
+                             .of = ways_of(v, owner)};
+    struct truth *t = &w->truth;
+    uint32_t i = 0;
+
+    if (strlen(owner) >= sizeof now.owner || v->plan->n_launches)
+        return; /* what has not left begins with the next page */
+    snprintf(now.owner, sizeof now.owner, "%s", owner);
+    t->sentences[SAYS_READY_IN]++;
+    while (i < t->ready.n && strcmp(t->ready.v[i].owner, owner) != 0)
+        i++;
+    if (i == t->ready.n) {
+        VEC_PUSH(NULL, &t->ready, now);
+        return;
+    }
+    if (t->ready.v[i].of == now.of &&
+        now.at_ms > t->ready.v[i].at_ms + SLACK_MS)
+        truth_broken(w, "it is usually ready at a time", owner,
+                     "that moved, though nothing happened");
+    t->ready.v[i] = now;
+}
+
 static void satisfied_check(struct daemon *d, struct view *v, const char *owner)
 {
     struct world *w = d->world;
@@ -189,7 +244,9 @@ static void satisfied_check(struct daemon *d, struct view *v, const char *owner)
     outcome_of(v, owner, &x);
     if (!x.found)
         return;
-    w->truth.sentences++;
+    w->truth.sentences[SAYS_SATISFIED] += x.satisfied;
+    if (x.eta_ms >= 0 && !x.satisfied)
+        ready_said(w, v, owner, x.eta_ms);
     text = outcome_text(v, owner, &x);
     /* What it goes by is said. */
     x.satisfied = x.satisfied && !strstr(text, ", by ") &&
@@ -215,6 +272,24 @@ static void satisfied_check(struct daemon *d, struct view *v, const char *owner)
 
 /* ---- what a limit stops, it stops */
 
+static void nodes_check(struct world *w, const struct view *v)
+{
+    uint32_t n = 0, hosts = 1;
+
+    for (uint32_t i = 0; i < v->s->n_nodes; i++)
+        n += !v->s->nodes[i].unmanaged && !v->s->nodes[i].head &&
+             v->s->nodes[i].state != STATE_GONE;
+    for (uint32_t i = 0; i < v->plan->n_launches; i++)
+        n += v->plan->launches[i].count;
+    for (uint32_t i = 0; i < v->s->n_types; i++)
+        if (v->s->types[i].hosts > hosts)
+            hosts = v->s->types[i].hosts;
+    w->truth.sentences[SAYS_WAITS_FOR]++;
+    if (n + hosts <= v->s->limits.max_nodes)
+        truth_broken(w, "the cluster is at limits.max_nodes", "a bundle",
+                     "there are fewer");
+}
+
 static void limits_check(struct world *w, struct view *v)
 {
     uint32_t *n = ARENA_ARRAY(&v->arena, uint32_t, v->s->n_types + 1);
@@ -230,9 +305,11 @@ static void limits_check(struct world *w, struct view *v)
         const struct plan_refusal *r = &v->plan->refusals[i];
         const struct pb_type *t = view_offer_type(v, r->offer);
 
+        if (r->why == REASON_MAX_NODES)
+            nodes_check(w, v);
         if (r->why != REASON_MAX_TYPE || !t)
             continue;
-        w->truth.sentences++;
+        w->truth.sentences[SAYS_WAITS_FOR]++;
         if (n[t - v->s->types] + (t->hosts > 1 ? t->hosts : 1) <= t->max)
             truth_broken(w, "the type is at its max", view_str(v, t->name),
                          "there are fewer");
@@ -292,7 +369,7 @@ static void proof_check(struct world *w, const struct view *v)
 
     if (w->head || !is_plain(v) || bound < used)
         return; /* it is proved where the two are the same */
-    w->truth.sentences++;
+    w->truth.sentences[SAYS_CHEAPEST]++;
     if (world == w->truth.proved_world && used + 1000 < w->truth.proved)
         law_broken(w, LAW_TRUTH,
                    "it was said that no fleet could do it for less than %.4f "
@@ -333,6 +410,7 @@ void truth_look(struct daemon *d, const struct status_page *page)
             offer_check(d->world, &v, &t->offers.v[i]);
     } else {
         t->proved_world = 0;
+        t->ready.n = 0;
     }
     t->nodes.n = t->offers.n = 0;
     for (uint32_t i = 0; i < v.s->n_nodes; i++)

@@ -759,6 +759,7 @@ void world_end(struct world *w)
     free(w->vain.v);
     free(w->truth.nodes.v);
     free(w->truth.offers.v);
+    free(w->truth.ready.v);
     free(w->of_use.v);
     disk_free(w->disk);
     player_free(w->player);

@@ -105,14 +105,30 @@ struct said_offer {
     int64_t until_ms;
     uint32_t joined; /* of its type, then */
 };
+struct said_ready {
+    char owner[64];
+    int64_t at_ms; /* wall: it is ready then, as usual, */
+    uint64_t of;   /* on these machines, by these usual times */
+};
+/* What the sentences are about: truth_word(). */
+enum sentence {
+    SAYS_ENDS,      /* "may be ended at", "never", "it is kept" */
+    SAYS_NEXT_TRY,  /* "the next try is at" */
+    SAYS_SATISFIED, /* "satisfied" */
+    SAYS_READY_IN,  /* "usually ready in about" */
+    SAYS_WAITS_FOR, /* "is at its max of", "is at limits.max_nodes" */
+    SAYS_CHEAPEST,  /* "no fleet could do it for less" */
+    SENTENCES
+};
 struct truth {
     VEC(struct said_node) nodes;
+    VEC(struct said_ready) ready;
     VEC(struct said_offer) offers;
     int64_t page_ms, world_ms, started_ms, loaded_ms; /* of that page */
     int64_t unread_ms;     /* a provider was not ready then, as it said */
     uint64_t proved_world; /* of which it said that no fleet costs less */
     int64_t proved;        /* than this */
-    uint64_t sentences;    /* that were compared */
+    uint64_t sentences[SENTENCES]; /* that were compared */
 };
 
 struct asked_for { /* a launch that left a daemon */
