@@ -108,5 +108,9 @@ first-node:  ## a stop-watch from a bare Debian 12 to the first node, three time
 demo:  ## installs what is missing, builds, and shows Davit at work on a simulated cloud
 	@tests/setup.sh build && $(BUILD) all && tests/demo/demo.sh
 
+.PHONY: pictures
+pictures:  ## docs/page.png and docs/top.png, which README shows
+	@tests/setup.sh page >/dev/null && py=$$(tests/setup.sh test) && $(BUILD) all && "$$py/bin/python" tests/page/pictures.py --docs
+
 demo-ray:  ## the same with a real Ray cluster and two GPU actors
 	@py=$$(tests/setup.sh test) && $(BUILD) all && PATH="$$py/bin:$$PATH" tests/netns.sh tests/demo/demo_ray.sh
