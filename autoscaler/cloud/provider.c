@@ -219,7 +219,7 @@ static bool refusal_tell(struct opening *o, const struct davit_error *e)
 static enum status open_handle(struct opening *o, struct provider *p)
 {
     enum status s = ST_OK;
-    bool more = true;
+    bool more = true, sound = o->mistakes == 0;
 
     p->types = ARENA_ARRAY(&p->arena, const char *, o->config->n_types);
     while (more && o->refused.n < MISTAKES_MAX) {
@@ -240,7 +240,8 @@ static enum status open_handle(struct opening *o, struct provider *p)
         more = refusal_tell(o, &e) && got == DAVIT_INVALID;
     }
     p->self = NULL;
-    return s == ST_OK ? ST_INVALID : s;
+    /* What cannot be opened here may be right elsewhere; a wrong option is not. */
+    return s == ST_OK || !sound ? ST_INVALID : s;
 }
 
 static enum status table_find(struct opening *o, struct provider *p)

@@ -20,6 +20,10 @@ enum { CPUS_MAX = 10000000, BUNDLES_MAX = 100000, QUEUE_NAME_MAX = 63 };
 
 static const char *const keys[] = {"owner",    "bundles",  "num_cpus", "ttl",
                                    "strategy", "priority", "queue"};
+/* Ray's, which the API folds into bundles before this; it may be misspelt. */
+static const char *const meant[] = {
+    "owner",    "bundles",  "num_cpus", "ttl",
+    "strategy", "priority", "queue",    "bundle_label_selectors"};
 
 static enum status keys_check(const json_t *body, struct err *err)
 {
@@ -37,7 +41,7 @@ static enum status keys_check(const json_t *body, struct err *err)
             ;
         if (i < n)
             continue;
-        near = suggest(key, keys, n);
+        near = suggest(key, meant, sizeof meant / sizeof *meant);
         return err_set(err, ST_INVALID,
                        "%.64s: unknown key; %s%s%sallowed are owner, bundles, "
                        "num_cpus, ttl, strategy, priority, queue",

@@ -149,7 +149,7 @@ function summary(most) {
 
 function draw() {
   const length = LENGTH[step] * 1000, end = now(), from = end - length;
-  const peak = Math.max(0.01, ...slots.map(s => cost(s) || 0));
+  const peak = Math.max(0, ...slots.map(s => cost(s) || 0)) || 1;
   const top = round(limit !== null && limit > 0 && limit < peak * 3 ? Math.max(peak, limit) : peak);
   const most = Math.max(0, ...slots.map(s => s.waiting));
   const as = JSON.stringify([step, slots, after, limit, paid, Math.floor(end / (step * 250)), $("past").clientWidth]);
