@@ -113,6 +113,7 @@ struct davit_node_type { /* one entry of node_types:, as configured */
     bool spot;
     const struct davit_kv *options; /* the entry's options: block, flattened */
     size_t n_options; /*   ("boot" -> "5s", "tags.team" -> "ml") */
+    uint32_t hosts;   /* machines that come and go as one; 1: each by itself */
 };
 
 struct davit_setup { /* what open() is given */
@@ -195,6 +196,10 @@ struct davit_machine {
     const char *leaving;
     int64_t leaves_ms; /* about then, wall: its work has until then; 0: at any
                         * moment */
+    /* On its way in a queue of the cloud's, which takes as long as it takes
+     * (cloud.google.com/compute/docs/instance-groups/about-resize-requests-mig):
+     * no time of it is counted as late. */
+    bool queued;
 };
 
 /* The same request id makes the same machines, once, also after a restart.  As

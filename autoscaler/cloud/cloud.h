@@ -84,6 +84,7 @@ struct call_machine { /* a davit_machine, copied */
     enum davit_phase phase;
     enum status failure;
     bool spot;
+    bool queued; /* it waits in its cloud's queue */
 };
 
 /* What another daemon of the cluster has left where the machines are. */

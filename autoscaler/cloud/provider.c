@@ -156,7 +156,8 @@ static const struct davit_node_type *type_of(struct arena *a,
                                   .min = f->min,
                                   .max = f->max,
                                   .options = kv_of(a, c->options, c->n_options),
-                                  .n_options = c->n_options};
+                                  .n_options = c->n_options,
+                                  .hosts = f->hosts ? f->hosts : 1};
     type_zones(a, f, t);
     return t;
 }

@@ -151,6 +151,8 @@ static bool machine_judge(struct davit_sink *s, const struct davit_machine *m,
                              m->leaves_ms > 0
                          ? m->leaves_ms
                          : 0;
+    ret->queued = DAVIT_HAS(m, struct davit_machine, queued) && m->queued &&
+                  ret->phase == DAVIT_STARTING;
     s->bytes += sizeof *ret;
     ret->unit = DAVIT_HAS(m, struct davit_machine, unit) && m->unit
                     ? copied(s, "unit", m->unit, UNIT_MAX)

@@ -61,7 +61,7 @@ static void blind_count(const struct observe *o, struct machine *m)
     int64_t now = o->env->now_ms;
 
     if (!provider_is_read(provider_find(o->providers, m->provider)) ||
-        !sources_fresh(o->sources) || m->maybe.contested) {
+        !sources_fresh(o->sources) || m->maybe.contested || m->maybe.queued) {
         m->progress_ms = now; /* its step begins anew */
         if (!m->maybe.blind_since_ms)
             m->maybe.blind_since_ms = now;

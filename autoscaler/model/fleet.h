@@ -55,6 +55,7 @@ struct maybe {
                     * reservation ends */
     bool expires;  /* that is why */
     bool noticed;  /* likewise: its cloud's list says so */
+    bool queued;   /* its cloud's last list has it in a queue */
     int64_t leaves_ms; /* about then; 0: nothing is known of a time */
     bool alive;        /* the demand source's last view has its node, ready */
     int64_t sought_ms; /* its cloud was asked for it by its id, since lists lack

@@ -113,6 +113,7 @@ const char *machine_read(const json_t *o, struct davit_machine *m, char *room,
     m->zone = text_of(o, "zone", &good);
     m->address = text_of(o, "address", &good);
     m->spot = flag_of(o, "spot", false, &good);
+    m->queued = flag_of(o, "queued", false, &good);
     phase = text_of(o, "phase", &good);
     failure = text_of(o, "failure", &good);
     detail = text_of(o, "detail", &good);
@@ -121,7 +122,7 @@ const char *machine_read(const json_t *o, struct davit_machine *m, char *room,
     if (!json_is_object(o) || !good)
         return "\"machine\" must be an object with the strings id, request_id, "
                "type, zone, address, phase, failure, detail, held and the "
-               "boolean spot";
+               "booleans spot and queued";
     while (m->phase <= DAVIT_FAILED && strcmp(phase, phases[m->phase]) != 0)
         m->phase++;
     if (m->phase > DAVIT_FAILED) {

@@ -88,6 +88,7 @@ static void instance_put(const json_t *i, struct davit_sink *sink,
         .spot = strcmp(kit_json_text(i, "scheduling.provisioningModel"),
                        "SPOT") == 0,
         .failure = DAVIT_RETRY,
+        .queued = strcmp(status, "PENDING") == 0,
         .detail = phase(status) == DAVIT_FAILED ? detail : NULL};
     leaving_read(i, &m, leaving, sizeof leaving);
     if (kit_json_text(i, "name")[0] != '\0')

@@ -163,11 +163,60 @@ static bool batch(struct end *x, const struct group *g, size_t *at,
     return n > 0;
 }
 
+static const struct member *member_of(const struct end *x, size_t i)
+{
+    const json_t *at = json_object_get(x->by_name, x->ids[i]);
+    return at && json_integer_value(at) >= 0
+               ? &x->members.v[json_integer_value(at)]
+               : NULL;
+}
+
+/* Is a machine of this request not to end?  What waits goes as one. */
+static bool others_wait(const struct end *x, const struct member *of)
+{
+    size_t in = 0, ends = 0;
+    for (size_t i = 0; i < x->members.n; i++)
+        in += x->members.v[i].group == of->group &&
+              strcmp(x->members.v[i].resize, of->resize) == 0;
+    for (size_t i = 0; i < x->n; i++) {
+        const struct member *m = member_of(x, i);
+        ends += m && m->group == of->group &&
+                strcmp(m->resize, of->resize) == 0;
+    }
+    return ends < in;
+}
+
+/* Machines that wait in the group's queue, or failed there. */
+static int end_queued(struct end *x, const struct group *g)
+{
+    int worst = DAVIT_OK;
+    for (size_t i = 0; i < x->n && worst != DAVIT_THROTTLED; i++) {
+        const struct member *m = x->reported[i] ? NULL : member_of(x, i);
+        int s = DAVIT_OK;
+        if (!m || m->group != g || *m->resize == '\0')
+            continue;
+        if (!m->over && others_wait(x, m))
+            s = kit_error(x->op.e, DAVIT_RETRY, "Queued",
+                          "%.63s waits with others that are wanted, and can "
+                          "only be cancelled with them",
+                          m->name);
+        else
+            s = queue_end(&x->op, m);
+        for (size_t k = i; k < x->n; k++) {
+            const struct member *o = x->reported[k] ? NULL : member_of(x, k);
+            if (o && o->group == g && strcmp(o->resize, m->resize) == 0)
+                report(x, k, s);
+        }
+        worst = s == DAVIT_OK ? worst : s;
+    }
+    return worst;
+}
+
 static int end_in(struct end *x, const struct group *g)
 {
     size_t ids[BATCH], at = 0;
-    int worst = DAVIT_OK;
-    for (;;) {
+    int worst = end_queued(x, g);
+    while (worst != DAVIT_THROTTLED && worst != DAVIT_CANCELLED) {
         json_t *urls = json_array();
         bool some = batch(x, g, &at, urls, ids);
         int s = some ? delete (x, g, urls) : DAVIT_OK;
@@ -179,6 +228,7 @@ static int end_in(struct end *x, const struct group *g)
         if (!some || s == DAVIT_THROTTLED || s == DAVIT_CANCELLED)
             return worst;
     }
+    return worst;
 }
 
 int gke_terminate(void *self, struct davit_call *call, const char *const *ids,
@@ -210,12 +260,34 @@ int gke_terminate(void *self, struct davit_call *call, const char *const *ids,
     return worst;
 }
 
+/* What waits in a queue is no instance yet. */
+static bool waits(const struct members *queued, const char *id)
+{
+    for (size_t i = 0; i < queued->n; i++)
+        if (strcmp(queued->v[i].name, id) == 0)
+            return true;
+    return false;
+}
+
+static int queues_read(struct op *op, const struct groups *gs,
+                       struct members *ret)
+{
+    int s = DAVIT_OK;
+    for (size_t k = 0; k < gs->n && s == DAVIT_OK; k++)
+        if (gs->v[k].type && gs->v[k].together > 0)
+            s = queue_read(op, &gs->v[k], ret, ret->n);
+    return s;
+}
+
 /* In each zone where it could be; *ret_asked: there is one. */
-static int find_one(struct op *op, const struct groups *gs, const char *id,
+static int find_one(struct op *op, const struct groups *gs,
+                    const struct members *queued, const char *id,
                     bool *ret_asked)
 {
     int s = DAVIT_NOT_FOUND;
-    *ret_asked = false;
+    *ret_asked = waits(queued, id);
+    if (*ret_asked)
+        return DAVIT_OK;
     for (size_t k = 0; k < gs->n && s == DAVIT_NOT_FOUND; k++) {
         if (!name_likely(id, gs->v[k].name))
             continue;
@@ -232,15 +304,19 @@ int gke_find(void *self, struct davit_call *call, const char *const *ids,
 {
     struct op op = {self, call, e};
     struct groups gs = {.n = 0};
+    struct members queued = {.n = 0};
     int s = pools_get(&op, POOLS_DEED_MS, &gs);
+    if (s == DAVIT_OK)
+        s = queues_read(&op, &gs, &queued);
     for (size_t i = 0; s == DAVIT_OK && i < n_ids; i++) {
         bool asked;
-        int one = find_one(&op, &gs, ids[i], &asked);
+        int one = find_one(&op, &gs, &queued, ids[i], &asked);
         if (asked && (one == DAVIT_OK || one == DAVIT_NOT_FOUND))
             done(sink, ids[i], one);
         else if (asked)
             s = one;
     }
+    members_done(&queued);
     pools_done(&gs);
     return s;
 }

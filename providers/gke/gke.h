@@ -22,9 +22,11 @@ struct gke_type {
     char *name;
     char *pool, *spot_pool; /* NULL: none of this market */
     char *reservation;      /* that its pool is to consume; NULL: not said */
+    int64_t queue_wait_ms;  /* in the cloud's queue, at most */
     char **zones;           /* as configured; none: the pool's */
     size_t n_zones;
-    int64_t cpu, gpus; /* as configured, -1: not given */
+    int64_t cpu, gpus, tpus; /* as configured, -1: not given */
+    uint32_t hosts, max;     /* likewise; max: UINT32_MAX is none */
 };
 
 /* Read-only after open() but for token, cache and salt. */
@@ -58,6 +60,9 @@ struct op {
 /* The instance group of one node pool in one zone. */
 struct group {
     char project[64], zone[48], name[64];
+    uint32_t together; /* machines of one resize request, 0: they are made by
+                        * name, without one */
+    uint32_t hosts;    /* of the TPU slice that its pool is; 1: it is none */
     const struct gke_type *type; /* NULL: of a pool that no type has */
     const json_t *pool;          /* as GKE describes it; lives with groups */
     bool spot;
@@ -80,7 +85,11 @@ struct member {
     enum davit_phase phase;
     uint32_t failure;
     char detail[160];
-    char held[120]; /* why it must not be ended now, or "" */
+    char held[120];     /* why it must not be ended now, or "" */
+    const char *resize; /* the request that it waits for, or that has failed;
+                         * "": it is made */
+    bool over;          /* that has failed for good */
+    int64_t ends_ms;    /* when Google deletes it; 0: not known */
 };
 struct members {
     struct member *v;
@@ -135,12 +144,33 @@ const struct gke_type *type_find(const struct gke *g, const char *name);
 /* list.c */
 int members_read(struct op *op, const struct group *of, struct members *ret);
 void members_done(struct members *ms);
+/* One that no reply lists yet, or any more. */
+struct member *member_new(struct op *op, const struct group *of,
+                          const char *name, struct members *ms);
 /* Ours: all of a pool of ours; of another, what has our tag in its name. */
 bool member_ours(const struct gke *g, const struct member *m);
-void member_put(const struct member *m, const char *address,
-                struct davit_sink *sink, davit_put_machine *put);
+void member_put(const struct op *op, const struct member *m,
+                const char *address, struct davit_sink *sink,
+                davit_put_machine *put);
 int gke_list(void *self, struct davit_call *call, struct davit_sink *sink,
              davit_put_machine *put, struct davit_error *e);
+
+/* queue.c */
+/* Of a TPU machine type; 0: it has none. */
+int64_t machine_chips(const char *machine);
+/* How many machines of a pool one resize request makes; ret_hosts: of its slice. */
+uint32_t pool_together(const json_t *pool, uint32_t *ret_hosts);
+/* What waits in the group's queue, and what failed there, beside the members that
+ * are of this group from `from` on. */
+int queue_read(struct op *op, const struct group *of, struct members *ms,
+               size_t from);
+/* All of these instances at once, or none. */
+int queue_ask(struct op *op, const struct group *in, const char *name,
+              json_t *instances, int64_t salt);
+/* Takes the request of this machine back; one that failed is deleted. */
+int queue_end(struct op *op, const struct member *m);
+/* Deletes requests of ours that are over and have nothing to tell. */
+void queue_sweep(struct op *op, const struct group *in);
 
 /* launch.c, end.c, offers.c */
 int gke_launch(void *self, struct davit_call *call,

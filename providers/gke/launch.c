@@ -116,6 +116,7 @@ static int zones_deal(struct launch *x)
 {
     char id[37];
     unsigned start = 0;
+    bool whole = x->groups.v[0].together > 1; /* all in one zone */
     uint32_t *stay = kit_zeroed(x->groups.n, sizeof *stay), n = 0;
     for (uint32_t k = 0; k < x->groups.n; k++)
         if (!x->groups.v[k].leaving)
@@ -125,7 +126,7 @@ static int zones_deal(struct launch *x)
     gcp_request_id(id, x->l->request_id, strlen(x->l->request_id));
     sscanf(id, "%6x", &start);
     for (uint32_t i = 0; i < x->l->count; i++)
-        x->in[i] = n > 0 ? stay[(start + i) % n] : 0;
+        x->in[i] = n > 0 ? stay[(start + (whole ? 0 : i)) % n] : 0;
     free(stay);
     if (n > 0)
         return DAVIT_OK;
@@ -175,6 +176,19 @@ static uint32_t salt_of(struct gke *g, uint32_t more)
     return salt;
 }
 
+/* All at once or none: the request's name is that of no instance, and for ever
+ * that of its first one. */
+static int queue_up(struct launch *x, const struct group *in, json_t *instances,
+                    uint32_t first)
+{
+    char name[NAME_MAX_ + 1];
+    name_make(name, "davit", x->op.g->tag, x->l->request_id, first);
+    int s = queue_ask(&x->op, in, name, instances, salt_of(x->op.g, 0));
+    if (s != DAVIT_OK)
+        salt_of(x->op.g, 1);
+    return s;
+}
+
 static int create(struct launch *x, const struct group *in, json_t *instances)
 {
     struct op *op = &x->op;
@@ -202,8 +216,9 @@ static void created(struct launch *x, const struct group *in,
         struct member m = {.group = in,
                            .name = kit_json_text(o, "name"),
                            .phase = DAVIT_STARTING,
+                           .resize = "",
                            .detail = "asked for"};
-        member_put(&m, "", x->sink, x->put);
+        member_put(&x->op, &m, "", x->sink, x->put);
     }
 }
 
@@ -211,19 +226,24 @@ static void created(struct launch *x, const struct group *in,
 static int fill(struct launch *x, uint32_t k)
 {
     const struct group *in = &x->groups.v[k];
-    uint32_t i = 0;
+    uint32_t i = 0, first = 0;
+    uint32_t most = in->together > 0 && in->together < BATCH ? in->together
+                                                             : BATCH;
     int s = DAVIT_OK;
     while (i < x->l->count && s == DAVIT_OK) {
         json_t *instances = json_array();
-        for (; i < x->l->count && json_array_size(instances) < BATCH; i++) {
+        for (; i < x->l->count && json_array_size(instances) < most; i++) {
             char name[NAME_MAX_ + 1];
             if (x->in[i] != k || x->made[i])
                 continue;
             name_make(name, in->name, x->op.g->tag, x->l->request_id, i);
+            if (json_array_size(instances) == 0)
+                first = i;
             json_array_append_new(instances, json_pack("{s:s}", "name", name));
         }
         if (json_array_size(instances) > 0)
-            s = create(x, in, instances);
+            s = in->together > 0 ? queue_up(x, in, instances, first)
+                                 : create(x, in, instances);
         if (s == DAVIT_OK)
             created(x, in, instances);
         json_decref(instances);
@@ -237,7 +257,7 @@ static void put_there(struct launch *x)
         char request[64];
         name_request(x->there.v[i].name, request);
         if (strcmp(request, x->l->request_id) == 0)
-            member_put(&x->there.v[i], "", x->sink, x->put);
+            member_put(&x->op, &x->there.v[i], "", x->sink, x->put);
     }
 }
 
@@ -266,10 +286,42 @@ static int look_again(struct launch *x, int why)
     return all_made(x) ? DAVIT_OK : why;
 }
 
+/* A pool of several TPU hosts is one slice: whole, and once. */
+static int slice_check(struct launch *x)
+{
+    const struct group *g = &x->groups.v[0];
+    const char *pool = kit_json_text(g->pool, "name");
+    if (g->hosts < 2 || x->l->count == g->hosts)
+        return DAVIT_OK;
+    return kit_error(x->op.e, DAVIT_INVALID, "BadCount",
+                     "node pool %.40s is one slice of %u machines, a launch of "
+                     "%u is none",
+                     pool, g->hosts, x->l->count);
+}
+
+static int slice_free(struct launch *x)
+{
+    char request[64];
+    for (size_t i = 0; x->groups.v[0].hosts > 1 && i < x->there.n; i++) {
+        const struct member *m = &x->there.v[i];
+        name_request(m->name, request);
+        if (strcmp(request, x->l->request_id) != 0)
+            return kit_error(
+                x->op.e,
+                m->phase == DAVIT_STOPPING ? DAVIT_RETRY : DAVIT_STOCKOUT,
+                "SliceTaken",
+                "node pool %.40s is one slice, and has %.63s already",
+                kit_json_text(m->group->pool, "name"), m->name);
+    }
+    return DAVIT_OK;
+}
+
 static int launch_all(struct launch *x)
 {
     int worst = DAVIT_OK;
     int s = zones_choose(x);
+    if (s == DAVIT_OK)
+        s = slice_check(x);
     if (s == DAVIT_OK)
         s = autoscaling_off(x);
     if (s != DAVIT_OK)
@@ -281,6 +333,9 @@ static int launch_all(struct launch *x)
     put_there(x);
     if (dealt != DAVIT_OK)
         return all_made(x) ? DAVIT_OK : dealt;
+    s = slice_free(x);
+    if (s != DAVIT_OK)
+        return s;
     for (uint32_t k = 0; k < x->groups.n; k++) {
         s = fill(x, k);
         if (s != DAVIT_OK)
@@ -288,6 +343,9 @@ static int launch_all(struct launch *x)
         if (s != DAVIT_OK && s != DAVIT_STOCKOUT && s != DAVIT_QUOTA)
             break;
     }
+    for (uint32_t k = 0; k < x->groups.n && worst == DAVIT_OK; k++)
+        if (x->groups.v[k].together > 0)
+            queue_sweep(&x->op, &x->groups.v[k]);
     return worst == DAVIT_OK ? worst : look_again(x, worst);
 }
 

@@ -86,19 +86,42 @@ static void hold(struct op *op, struct member *m)
                  m->action);
 }
 
-static int member_add(struct op *op, const struct group *of, const json_t *m,
-                      struct members *ms)
+static struct member *member_room(struct members *ms)
 {
     if (ms->n == ms->cap) {
         ms->cap = ms->cap != 0 ? ms->cap * 2 : 64;
         ms->v = kit_resize(ms->v, ms->cap, sizeof *ms->v);
     }
-    struct member *new = &ms->v[ms->n];
+    return &ms->v[ms->n];
+}
+
+struct member *member_new(struct op *op, const struct group *of,
+                          const char *name, struct members *ms)
+{
+    struct member *m = member_room(ms);
+    *m = (struct member){.group = of,
+                         .name = name,
+                         .number = "",
+                         .action = "CREATING",
+                         .status = "",
+                         .resize = ""};
+    hold(op, m);
+    ms->n++;
+    return m;
+}
+
+static int member_add(struct op *op, const struct group *of, const json_t *m,
+                      struct members *ms)
+{
+    struct member *new = member_room(ms);
     *new = (struct member){.group = of,
                            .name = kit_json_text(m, "name"),
                            .number = kit_json_text(m, "id"),
                            .action = kit_json_text(m, "currentAction"),
-                           .status = kit_json_text(m, "instanceStatus")};
+                           .status = kit_json_text(m, "instanceStatus"),
+                           .resize = "",
+                           .ends_ms = kit_time_ms(kit_json_text(
+                               m, "scheduling.terminationTimestamp"))};
     if (*new->name == '\0') {
         const char *slash = strrchr(kit_json_text(m, "instance"), '/');
         new->name = slash ? slash + 1 : "";
@@ -119,6 +142,7 @@ int members_read(struct op *op, const struct group *of, struct members *ret)
     char path[400], query[1200];
     const char *token = "";
     int s = DAVIT_OK;
+    size_t from = ret->n;
     if (!ret->replies)
         ret->replies = json_array();
     snprintf(path, sizeof path,
@@ -148,7 +172,8 @@ int members_read(struct op *op, const struct group *of, struct members *ret)
         if (*token == '\0')
             break;
     }
-    return s;
+    return s == DAVIT_OK && of->together > 0 ? queue_read(op, of, ret, from)
+                                             : s;
 }
 
 void members_done(struct members *ms)
@@ -162,10 +187,32 @@ bool member_ours(const struct gke *g, const struct member *m)
     return m->group->type || name_tagged(m->name, g->tag);
 }
 
-void member_put(const struct member *m, const char *address,
-                struct davit_sink *sink, davit_put_machine *put)
+/* Its time is over soon: a tenth of it, 45 minutes at most, is for its work to
+ * move. */
+static bool leaves(const struct op *op, const struct member *m, char *ret,
+                   size_t size)
 {
-    char request[64];
+    int64_t run = strtoll(
+        kit_json_text(m->group->pool, "config.maxRunDuration"), NULL, 10);
+    int64_t before = run > 0 && run < 27000 ? run * 100 : 2700000;
+    bool soon = m->ends_ms > 0 && op->g->host->wall_ms() > m->ends_ms - before;
+    snprintf(ret, size, "%s",
+             soon ? "Google deletes it: its run duration is over" : "");
+    return soon;
+}
+
+/* Machines that are ended together: a slice, and what waits in one request. */
+static const char *unit_of(const struct member *m)
+{
+    return m->group->hosts > 1 ? m->group->name : m->resize;
+}
+
+void member_put(const struct op *op, const struct member *m,
+                const char *address, struct davit_sink *sink,
+                davit_put_machine *put)
+{
+    char request[64], leaving[80];
+    bool soon = leaves(op, m, leaving, sizeof leaving);
     name_request(m->name, request);
     put(sink,
         &(struct davit_machine){
@@ -180,7 +227,11 @@ void member_put(const struct member *m, const char *address,
             .spot = m->group->spot,
             .failure = m->failure,
             .detail = m->detail,
-            .held = m->held});
+            .unit = unit_of(m),
+            .held = m->held,
+            .leaving = leaving,
+            .leaves_ms = soon ? m->ends_ms : 0,
+            .queued = *m->resize != '\0'});
 }
 
 /* ---- addresses: fixed for an instance's life, so asked for once */
@@ -323,7 +374,8 @@ int gke_list(void *self, struct davit_call *call, struct davit_sink *sink,
     }
     for (size_t i = 0; i < ms.n && s == DAVIT_OK; i++)
         if (member_ours(op.g, &ms.v[i]))
-            member_put(&ms.v[i], address_of(addresses, &ms.v[i]), sink, put);
+            member_put(&op, &ms.v[i], address_of(addresses, &ms.v[i]), sink,
+                       put);
     shared_drop(op.g, left);
     shared_drop(op.g, addresses);
     members_done(&ms);

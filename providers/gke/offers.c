@@ -21,6 +21,7 @@ struct facts { /* of a machine type in a zone */
     int64_t cpu, memory_mb;
     int64_t cards; /* of the machine: what quotas and zones count */
     int64_t gpus;  /* nvidia.com/gpu of its node */
+    int64_t chips; /* google.com/tpu of its node; no quota of Compute's has it */
     const char *partition, *sharing, *clients; /* of the pool's, in it; "" */
     char accelerator[64];
     bool there;
@@ -76,6 +77,9 @@ static int machine_facts(struct op *op, const struct group *g, struct facts *f)
         kit_json_at(g->pool, "config.accelerators"), 0);
     f->cpu = kit_json_int(m, "guestCpus", 0);
     f->memory_mb = kit_json_int(m, "memoryMb", 0);
+    f->chips = machine_chips(machine);
+    if (f->chips > 0)
+        own = NULL;
     f->cards = kit_json_int(more, "acceleratorCount",
                             kit_json_int(own, "guestAcceleratorCount", 0));
     f->partition = kit_json_text(more, "gpuPartitionSize");
@@ -119,6 +123,49 @@ static void label_add(struct kit_offer *o, const char *key, const char *value)
         kit_fact_set(o, &o->labels, key, value);
 }
 
+static bool queued(const struct group *g)
+{
+    return kit_json_true(g->pool, "queuedProvisioning.enabled");
+}
+
+static bool flex(const struct group *g)
+{
+    return queued(g) || kit_json_true(g->pool, "config.flexStart");
+}
+
+/* cloud.google.com/kubernetes-engine/docs/concepts/tpus; docs.cast.ai/docs/tpu has
+ * the three labels of a node. */
+static void tpu_labels(const struct group *g, const struct facts *f,
+                       struct kit_offer *o)
+{
+    static const char *const kinds[][2] = {
+        {"ct4p-", "tpu-v4-podslice"},       {"ct5l-", "tpu-v5-lite-device"},
+        {"ct5lp-", "tpu-v5-lite-podslice"}, {"ct5p-", "tpu-v5p-slice"},
+        {"ct6e-", "tpu-v6e-slice"},         {"tpu7x-", "tpu7x"}};
+    const char *machine = kit_json_text(g->pool, "config.machineType");
+    char count[8];
+    if (f->chips == 0)
+        return;
+    snprintf(count, sizeof count, "%d", (int)f->chips);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strncmp(machine, kinds[i][0], strlen(kinds[i][0])) == 0)
+            label_add(o, "cloud.google.com/gke-tpu-accelerator", kinds[i][1]);
+    label_add(o, "cloud.google.com/gke-tpu-topology",
+              kit_json_text(g->pool, "placementPolicy.tpuTopology"));
+    label_add(o, "cloud.google.com/gke-accelerator-count", count);
+}
+
+/* What GKE puts on nodes beside the pool's own taints. */
+static void gke_taints(const struct group *g, const struct facts *f,
+                       struct kit_offer *o)
+{
+    if (f->chips > 0)
+        kit_fact_taint(o, "google.com/tpu", "present", 7, "NO_SCHEDULE");
+    if (queued(g))
+        kit_fact_taint(o, "cloud.google.com/gke-queued", "true", 4,
+                       "NO_SCHEDULE");
+}
+
 /* The labels a node of this pool will have, and its taints. */
 static void labels_read(const struct group *g, const struct facts *f,
                         struct kit_offer *o)
@@ -144,6 +191,12 @@ static void labels_read(const struct group *g, const struct facts *f,
     }
     if (g->spot)
         label_add(o, "cloud.google.com/gke-spot", "true");
+    if (queued(g))
+        label_add(o, "cloud.google.com/gke-queued", "true");
+    if (kit_json_true(g->pool, "config.flexStart"))
+        label_add(o, "cloud.google.com/gke-flex-start", "true");
+    tpu_labels(g, f, o);
+    gke_taints(g, f, o);
     json_array_foreach(kit_json_at(g->pool, "config.taints"), i, v) {
         const char *value = kit_json_text(v, "value");
         kit_fact_taint(o, kit_json_text(v, "key"), value, strlen(value),
@@ -218,18 +271,45 @@ static bool enough(struct op *op, const struct group *g, const struct facts *f)
 {
     char line[300];
     const struct gke_type *t = g->type;
-    if (!f->there || (t->gpus <= f->gpus && t->cpu <= f->cpu))
+    if (!f->there ||
+        (t->gpus <= f->gpus && t->tpus <= f->chips && t->cpu <= f->cpu))
         return f->there;
-    bool usable = t->gpus <= f->gpus;
+    bool usable = t->gpus <= f->gpus && t->tpus <= f->chips;
+    bool tpu = f->chips > 0 || t->tpus > 0;
+    int64_t want = tpu ? t->tpus : t->gpus;
     snprintf(line, sizeof line,
-             "node type %s promises %lld CPUs and %lld GPUs, a machine of node "
+             "node type %s promises %lld CPUs and %lld %s, a machine of node "
              "pool %s has %lld and %lld%s",
              t->name, (long long)(t->cpu < 0 ? 0 : t->cpu),
-             (long long)(t->gpus < 0 ? 0 : t->gpus),
+             (long long)(want < 0 ? 0 : want), tpu ? "TPU chips" : "GPUs",
              kit_json_text(g->pool, "name"), (long long)f->cpu,
-             (long long)f->gpus, usable ? "" : ": none will be launched");
+             (long long)(tpu ? f->chips : f->gpus),
+             usable ? "" : ": none will be launched");
     op->g->host->log(usable ? 2 : 1, line);
     return usable;
+}
+
+/* A pool of several TPU hosts is one slice: its type must say so. */
+static bool slice_fits(const struct group *g, char *note, size_t size)
+{
+    const struct gke_type *t = g->type;
+    if (t->hosts == g->hosts && (g->hosts < 2 || t->max <= g->hosts))
+        return true;
+    if (g->hosts < 2 &&
+        kit_json_text(g->pool, "placementPolicy.tpuTopology")[0] == '\0')
+        return true; /* host groups of machines that do not know of it */
+    if (g->hosts < 2)
+        snprintf(note, size,
+                 "node pool %.60s has slices of one machine each: say hosts: 1",
+                 kit_json_text(g->pool, "name"));
+    else
+        snprintf(note, size,
+                 "node pool %.60s is one slice of %u machines (%.20s): say "
+                 "hosts: %u, max: %u",
+                 kit_json_text(g->pool, "name"), g->hosts,
+                 kit_json_text(g->pool, "placementPolicy.tpuTopology"),
+                 g->hosts, g->hosts);
+    return false;
 }
 
 /* Does its pool take of the reservation that its type names?  What else it made
@@ -266,7 +346,8 @@ static int room_read(struct op *op, const struct group *g,
         op->e);
     gcp_room(quotas, g->zone,
              &(struct gcp_machine){*machine != '\0' ? machine : MACHINE_DEFAULT,
-                                   f->accelerator, f->cpu, f->cards, g->spot},
+                                   f->accelerator, f->cpu, f->cards,
+                                   g->spot || flex(g)},
              ret, note, size);
     return s;
 }
@@ -285,7 +366,8 @@ static int offer_group(struct op *op, const struct group *g, json_t *quotas,
         s = room_read(op, g, &f, quotas, &room, note, sizeof note);
     if (s != DAVIT_OK)
         return s;
-    bool taken = consumes(g, note, sizeof note);
+    bool taken = consumes(g, note, sizeof note) &&
+                 slice_fits(g, note, sizeof note);
     if (g->held)
         group_work(g, note, sizeof note);
     labels_read(g, &f, &o);
@@ -293,6 +375,8 @@ static int offer_group(struct op *op, const struct group *g, json_t *quotas,
     kit_fact_number(&o, &o.resources, "memory", f.memory_mb << 20);
     if (f.gpus > 0)
         kit_fact_number(&o, &o.resources, "GPU", f.gpus);
+    if (f.chips > 0)
+        kit_fact_number(&o, &o.resources, "TPU", f.chips);
     kubelet_take(g, &o);
     struct davit_offer offer = {.name = g->type->name,
                                 .zone = g->zone,

@@ -36,6 +36,11 @@ const struct kit_option gke_options[] = {
      "the reservation that its pool consumes: its name, or "
      "projects/P/reservations/NAME",
      KIT_TEXT, KIT_AT(struct gke_type, reservation)},
+    {"types.queue_wait",
+     "how long its machines may wait in the queue of a pool with queued "
+     "provisioning before another zone or type is tried: 2h",
+     KIT_DURATION, KIT_AT(struct gke_type, queue_wait_ms), .min = 60000,
+     .fallback = "24h"},
     {"types.spot_pool", "the node pool of a type's spot machines", KIT_NAME,
      KIT_AT(struct gke_type, spot_pool), .allowed = "a-z 0-9 - . :", .max = 63},
     {0}};
@@ -91,6 +96,9 @@ static int type_read(struct gke *g, const struct davit_node_type *t,
     mine->pool = pool[0] != '\0' ? kit_keep_text(&g->keep, pool) : NULL;
     mine->cpu = whole(t, "CPU");
     mine->gpus = whole(t, "GPU");
+    mine->tpus = whole(t, "TPU");
+    mine->hosts = DAVIT_HAS(t, struct davit_node_type, hosts) ? t->hosts : 1;
+    mine->max = t->max;
     if (t->spot && !spot) {
         mine->spot_pool = mine->pool;
         mine->pool = NULL;

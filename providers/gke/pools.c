@@ -163,6 +163,7 @@ static int groups_add(struct op *op, struct groups *gs, const json_t *pool,
         const char *url = kit_json_string(u);
         *g = (struct group){
             .type = type, .pool = pool, .spot = pool_spot(pool)};
+        g->together = pool_together(pool, &g->hosts);
         if (!segment(url, "/projects/", g->project, sizeof g->project) ||
             !segment(url, "/zones/", g->zone, sizeof g->zone) ||
             !segment(url, "/instanceGroupManagers/", g->name, sizeof g->name))

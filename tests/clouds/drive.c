@@ -75,12 +75,14 @@ static json_t *answer(const struct call *c)
         json_array_append_new(
             machines,
             json_pack(
-                "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:b}",
+                "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:b, "
+                "s:b, s:s}",
                 "id", m->id, "request", m->request_id, "type", m->type, "zone",
                 m->zone, "address", m->address, "phase", phases[m->phase],
                 "failure", status_name(m->failure), "detail", m->detail, "held",
                 m->held, "leaving", m->leaving, "leaves_ms",
-                (json_int_t)m->leaves_ms, "spot", (int)m->spot));
+                (json_int_t)m->leaves_ms, "spot", (int)m->spot, "queued",
+                (int)m->queued, "unit", m->unit));
     }
     for (uint32_t i = 0; i < c->offers.n; i++) {
         const struct call_offer *o = &c->offers.v[i];
@@ -90,6 +92,10 @@ static json_t *answer(const struct call *c)
                 taints, o->taints.v[k].key,
                 json_sprintf("%s:%s", o->taints.v[k].value,
                              effect_name(o->taints.v[k].effect)));
+        json_t *labels = json_object();
+        for (uint32_t k = 0; k < o->labels.n; k++)
+            json_object_set_new(labels, o->labels.v[k].key,
+                                json_string(o->labels.v[k].value));
         json_t *has = json_object();
         for (uint32_t k = 0; k < o->resources.n; k++)
             json_object_set_new(
@@ -104,8 +110,9 @@ static json_t *answer(const struct call *c)
         json_array_append_new(
             offers,
             json_pack(
-                "{s:o, s:o, s:o, s:I, s:s, s:s, s:s, s:b, s:b, s:I}",
-                "resources", has, "quotas", quotas, "taints", taints, "most",
+                "{s:o, s:o, s:o, s:o, s:I, s:s, s:s, s:s, s:b, s:b, s:I}",
+                "labels", labels, "resources", has, "quotas", quotas, "taints",
+                taints, "most",
                 o->most == UNLIMITED ? (json_int_t)-1 : (json_int_t)o->most,
                 "note", o->note, "type", o->type, "zone", o->zone, "spot",
                 (int)o->spot, "available", (int)o->available, "price",

@@ -291,6 +291,7 @@ static void way_seen(struct providers *p, struct machine *m,
     bool told = m->state < STATE_READY && !m->maybe.lacks &&
                 machine_detail(m, cm->detail);
 
+    m->maybe.queued = cm->queued;
     if (strcmp(m->host_group, cm->unit) != 0) {
         snprintf(m->host_group, sizeof m->host_group, "%s", cm->unit);
         p->env->news = true;

@@ -69,7 +69,7 @@ def test_flex_start(cloud, drives):
     assert b["reservationAffinity"] == {"consumeReservationType": "NO_RESERVATION"}
     for i in cloud.bare.values():
         i["status"] = "PENDING"
-    assert [m["phase"] for m in d.list()] == ["STARTING"], "it waits for its capacity"
+    assert [(m["phase"], m["queued"]) for m in d.list()] == [("STARTING", True)], "it waits for its capacity"
 
 
 @pytest.mark.parametrize("types, says", [

@@ -17,6 +17,11 @@ OPERATIONS = {
     "compute.instances.get": [],
     "compute.regions.get": [],
     "compute.projects.get": [],
+    # Not recorded: judged by Google's discovery document, as every request is.
+    "compute.instanceGroupManagerResizeRequests.insert": [],
+    "compute.instanceGroupManagerResizeRequests.list": [],
+    "compute.instanceGroupManagerResizeRequests.cancel": [],
+    "compute.instanceGroupManagerResizeRequests.delete": [],
     "compute.acceleratorTypes.list": ["gce_accelerator_types_list"],
 }
 TOKENS = ["auth_metadata_server", "auth_service_account_jwt_grant", "auth_service_account_jwt_decoded",

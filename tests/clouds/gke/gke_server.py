@@ -25,6 +25,7 @@ import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from gke_discovery import Api
+from gke_queue import OURS, Queue
 
 GOOGLE = "https://www.googleapis.com/compute/v1/"
 STOCKOUT = ("ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS",
@@ -47,7 +48,7 @@ class Refusal(Exception):
                           "status": REASONS[self.code][1]}}
 
 
-class Cloud:
+class Cloud(Queue):
     """The state.  Times are of the monotonic clock; everything moves by them."""
 
     FAULTS = dict(
@@ -67,6 +68,8 @@ class Cloud:
         hidden=(),          # names that lists lack, though they are there
         printed="",         # by instances that have no console of their own
         deny=False,         # every API call is 403
+        queue_held=False,   # no resize request is fulfilled, nor fails
+        fail_resize=None,   # [code, message]: each fails instead
         lag=0.0,            # of the aggregated list
         unreachable=[],     # zones that it does not read
         boot=0.05, op=0.02, gone=0.05, apply=0.01, token_life=3599, page=0, extra_error=None)
@@ -81,8 +84,10 @@ class Cloud:
         self.types = {"n1-standard-8": (8, 30720, None), "e2-standard-8": (8, 32768, None),
                       "a2-highgpu-1g": (12, 87040, ("nvidia-tesla-a100", 1)), "e2-medium": (2, 4096, None),
                       "g2-standard-8": (8, 32768, ("nvidia-l4", 1)), "a3-highgpu-8g": (208, 1917952, ("nvidia-h100-80gb", 8)),
-                      "n4-standard-8": (8, 32768, None)}
-        self.accelerators = {"nvidia-tesla-t4": 4, "nvidia-tesla-a100": 16, "nvidia-l4": 8, "nvidia-tesla-v100": 8, "nvidia-a100-80gb": 8}
+                      "n4-standard-8": (8, 32768, None), "ct5lp-hightpu-4t": (112, 196608, ("ct5lp", 4)),
+                      "ct6e-standard-4t": (180, 737280, ("ct6e", 4))}
+        self.accelerators = {"nvidia-tesla-t4": 4, "nvidia-tesla-a100": 16, "nvidia-l4": 8, "nvidia-tesla-v100": 8, "nvidia-a100-80gb": 8,
+                             "nvidia-h100-80gb": 8}
         self.reservations = {}          # zone -> {name: how many are left}; those that are only for RESERVATION_BOUND
         self.consoles = {}              # instance -> what it has printed
         self.templates = set()          # instance templates, by what a request may call them
@@ -100,7 +105,8 @@ class Cloud:
     # ---- set-up
 
     def pool(self, name, zones, machine="n1-standard-8", accelerator=None, count=1, spot=False, size=0, labels=None,
-             taints=None, autoscaling=False, hash_="0a1b2c3d", status="RUNNING", partition=None, clients=None):
+             taints=None, autoscaling=False, hash_="0a1b2c3d", status="RUNNING", partition=None, clients=None,
+             **more):
         config = {"machineType": machine, "labels": labels or {"pool": name}}
         if accelerator:
             config["accelerators"] = [{"acceleratorCount": str(count), "acceleratorType": accelerator}]
@@ -116,7 +122,7 @@ class Cloud:
         self.pools[name] = {
             "name": name, "status": status, "initialNodeCount": size, "locations": list(zones), "config": config,
             "autoscaling": {"enabled": True, "minNodeCount": 0, "maxNodeCount": 3} if autoscaling else {},
-            "instanceGroupUrls": [f"{GOOGLE}projects/{self.project}/zones/{z}/instanceGroupManagers/{igm}" for z in zones]}
+            "instanceGroupUrls": [f"{GOOGLE}projects/{self.project}/zones/{z}/instanceGroupManagers/{igm}" for z in zones], **more}
         for z in zones:
             g = self.groups[z, igm] = {"pool": name, "zone": z, "name": igm, "base": igm[:-4], "target": 0, "members": {}}
             for _ in range(size):
@@ -140,6 +146,7 @@ class Cloud:
             if op["apply_at"] <= now and not op["applied"]:
                 op["applied"] = True
                 op["apply"]()
+        self.resizes_tick(now)
         live = {}
         for g in self.groups.values():
             for m in g["members"].values():
@@ -181,7 +188,9 @@ class Cloud:
         status = "DONE" if now >= op["done_at"] and op["applied"] else "RUNNING" if part > 0.3 else "PENDING"
         r = {"kind": "compute#operation", "id": str(abs(hash(name)) % 10**12), "name": name, "status": status,
              "zone": f"{GOOGLE}projects/{self.project}/zones/{op['zone']}", "progress": 100 if status == "DONE" else 0,
-             "operationType": op["kind"] if op["kind"] in ("insert", "delete") else "compute.instanceGroupManagers." + op["kind"]}
+             "operationType": op["kind"] if op["kind"] in ("insert", "delete") else
+             "compute.instanceGroupManager" + op["kind"].replace(OURS, "ResizeRequests") if op["kind"].startswith(OURS + ".") else
+             "compute.instanceGroupManagers." + op["kind"]}
         if status == "DONE" and op["fail"]:
             r["error"] = {"errors": [{"code": op["fail"][0], "message": op["fail"][1]}]}
             r.update(httpErrorStatusCode=403, httpErrorMessage="FORBIDDEN")
@@ -262,7 +271,7 @@ class Cloud:
 
     def member_view(self, g, m):
         r = {"instance": f"{GOOGLE}projects/{self.project}/zones/{g['zone']}/instances/{m['name']}", "name": m["name"]}
-        if m["state"] == "want":
+        if m["state"] in ("want", "queued"):
             r["currentAction"] = "CREATING"
             if m.get("error"):
                 r["lastAttempt"] = {"errors": {"errors": [{"code": m["error"][0], "message": m["error"][1]}]}}
@@ -317,6 +326,7 @@ class Cloud:
 
     def compute_instanceGroupManagers_createInstances(self, a, q, body):
         g = self.group(a)
+        self.create_check(g, Refusal)
         names = [i["name"] for i in body["instances"]]
         for n in names:
             if not (0 < len(n) <= 63 and n[0].isalpha() and n[-1] != "-" and
@@ -356,6 +366,7 @@ class Cloud:
                 raise Refusal(400, f"Instance {n} is not a member of the group.", "invalid")
             if good:
                 names.append(n)
+        self.delete_check(g, names, Refusal)
 
         def apply():
             for n in names:
@@ -367,6 +378,28 @@ class Cloud:
         g = self.group(a)
         return self.compute_op(self.once(q, lambda: self.operation(
             "resize", g["zone"], lambda: self.resize_to(g, int(q["size"])))))
+
+    def compute_instanceGroupManagerResizeRequests_insert(self, a, q, body):
+        g = self.group(a)
+        return self.compute_op(self.once(q, lambda: self.resize_insert(g, body, Refusal)))
+
+    def compute_instanceGroupManagerResizeRequests_list(self, a, q, body):
+        resizes = self.group(a).get("resizes", {})
+        return self.paged([self.resize_view(n, r) for n, r in sorted(resizes.items())], q, "items", 500)
+
+    def resize_of(self, a):
+        g = self.group(a)
+        if a["resizeRequest"] not in g.get("resizes", {}):
+            raise Refusal(404, self.absent(f"zones/{g['zone']}/instanceGroupManagers/{g['name']}/resizeRequests/{a['resizeRequest']}"))
+        return g
+
+    def compute_instanceGroupManagerResizeRequests_cancel(self, a, q, body):
+        g = self.resize_of(a)
+        return self.compute_op(self.once(q, lambda: self.resize_cancel(g, a["resizeRequest"])))
+
+    def compute_instanceGroupManagerResizeRequests_delete(self, a, q, body):
+        g = self.resize_of(a)
+        return self.compute_op(self.once(q, lambda: self.resize_delete(g, a["resizeRequest"], Refusal)))
 
     def compute_zoneOperations_get(self, a, q, body):
         if a["operation"] not in self.ops or self.ops[a["operation"]]["zone"] != a["zone"]:

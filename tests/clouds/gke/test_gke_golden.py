@@ -56,11 +56,13 @@ def sent(driver, tmp_path_factory):
     from gke_rig import config, environment
     cloud = Cloud()
     cloud.pool("gpu", [A, B], machine="a2-highgpu-1g", accelerator="nvidia-tesla-a100", autoscaling=True)
+    cloud.pool("q", [A], machine="a3-highgpu-8g", queuedProvisioning={"enabled": True})
+    cloud.queue_held = True
     g = cloud.groups[A, "gke-c1-gpu-0a1b2c3d-grp"]
     cloud.add(g, "gke-c1-gpu-0a1b2c3d-x1y2", 0)
     where = tmp_path_factory.mktemp("golden")
     with Server(cloud) as s:
-        text = config(s, "take_over: true").replace("n1-standard-8+t4", "a2-highgpu-1g")
+        text = config(s, "take_over: true", more="  q: {provider: gke, pool: q, machine: a3-highgpu-8g, max: 2}").replace("n1-standard-8+t4", "a2-highgpu-1g")
         text = "\n".join(x for x in text.split("\n") if "  cpu:" not in x)
         d = Drive(where, text, "gke", environment(s))
         d.call("offers")
@@ -68,6 +70,7 @@ def sent(driver, tmp_path_factory):
         d.launch(1, zone=A)
         assert d.call("find", ids=["gke-c1-gpu-0a1b2c3d-x1y2"])["done"] == {"gke-c1-gpu-0a1b2c3d-x1y2": "OK"}
         d.end("gke-c1-gpu-0a1b2c3d-x1y2")
+        d.end(d.launch(1, type="q", zone=A, request="davit-00112233445566778800")["machines"][0]["id"])
         d.close()
     assert cloud.rejected == []
     out, raw = set(), []
