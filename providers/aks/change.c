@@ -105,8 +105,9 @@ int pool_check(struct op *op, const struct pool *p, const struct aks_type *t,
                          p->name, p->name);
     if (kind[0] != '\0' && strcasecmp(kind, "VirtualMachineScaleSets") != 0)
         return kit_error(e, DAVIT_INVALID, "PoolType",
-                         "pool %s is of type %s; only pools of type "
-                         "VirtualMachineScaleSets can be scaled",
+                         "pool %s is of type %s, which Davit cannot scale: "
+                         "make one with --vm-set-type "
+                         "VirtualMachineScaleSets, or use azurevm",
                          p->name, kind);
     if (t->machine[0] != '\0' && machine[0] != '\0' &&
         strcasecmp(t->machine, machine) != 0)
