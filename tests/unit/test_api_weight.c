@@ -127,7 +127,7 @@ static void good_beside(struct door *d, uint64_t *x, size_t k, size_t least)
 
     for (int step = 0; step < 4000; step++) {
         struct charge *c = &v[chance(x, CHARGES)];
-        char group[16], account[16];
+        char group[32], account[64];
         const char *const who[CHARGE_PURSES] = {group, account};
         size_t n = ((size_t)1 << (14 + chance(x, 11))) - chance(x, 9000);
 
