@@ -521,8 +521,8 @@ static void person_done(struct command *cmd)
     struct world *w = cmd->arg;
 
     w->said = cmd->status;
-    if (cmd->kind == COMMAND_RELEASE && cmd->status != ST_NOT_FOUND)
-        w->released = true;
+    if (cmd->kind == COMMAND_RELEASE && cmd->status == ST_NOT_FOUND)
+        w->released = cmd->on; /* nothing was held */
     status_unref(cmd->seen);
     arena_done(&cmd->arena);
     free(cmd);
@@ -547,6 +547,10 @@ void world_person(struct world *w, enum command_kind kind)
     if (!w->daemons[0].control)
         return;
     cmd = command_new(w, kind);
+    if (kind == COMMAND_RELEASE) { /* the ends come before its answer */
+        cmd->on = w->released;
+        w->released = true;
+    }
     if (kind == COMMAND_ADOPT)
         w->adopters |= UINT32_C(1) << w->daemons[0].number;
     mailbox_post(control_mailbox(w->daemons[0].control), &cmd->mail);
