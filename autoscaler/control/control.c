@@ -37,21 +37,23 @@ static int64_t longest_pause(const struct control *c, int64_t usual_ms)
     return c->env.mono_ms + (played ? played : usual_ms);
 }
 
-static int64_t cpu_us(void)
+static int64_t clock_us(clockid_t which)
 {
     struct timespec t;
 
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    clock_gettime(which, &t);
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+static int64_t cpu_us(void)
+{
+    return clock_us(CLOCK_THREAD_CPUTIME_ID);
 }
 
 /* By the machine's own clock, in a played world too: what a step costs. */
 static int64_t real_us(void)
 {
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+    return clock_us(CLOCK_MONOTONIC);
 }
 
 static void reload(struct control *c)

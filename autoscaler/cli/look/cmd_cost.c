@@ -296,6 +296,28 @@ static void past_print(const json_t *slots, struct arena *a)
         table_print(&t, stdout, 0);
 }
 
+/* What a path answers, in the caller's form. */
+static int answer_print(struct client *c, const char *path, struct arena *a,
+                        void (*print)(const json_t *reply, struct arena *a))
+{
+    json_t *reply;
+    int rc = client_call(c, "GET", path, NULL, &reply);
+
+    if (rc != EXIT_OK)
+        return rc;
+    if (c->json)
+        cli_json(reply);
+    else
+        print(reply, a);
+    json_decref(reply);
+    return EXIT_OK;
+}
+
+static void slots_print(const json_t *reply, struct arena *a)
+{
+    past_print(json_object_get(reply, "slots"), a);
+}
+
 /* Hours are kept for a month, smaller steps for less. */
 static int past_run(struct client *c, struct arena *a)
 {
@@ -303,20 +325,11 @@ static int past_run(struct client *c, struct arena *a)
     const char *step = asked <= 3 * HOUR_MS    ? "60"
                        : asked <= 24 * HOUR_MS ? "300"
                                                : "3600";
-    json_t *reply;
-    int rc = client_call(c, "GET",
-                         arena_printf(a, "/v1/history?step=%s&after=%lld", step,
-                                      (long long)args.from_ms / 1000),
-                         NULL, &reply);
 
-    if (rc != EXIT_OK)
-        return rc;
-    if (c->json)
-        cli_json(reply);
-    else
-        past_print(json_object_get(reply, "slots"), a);
-    json_decref(reply);
-    return EXIT_OK;
+    return answer_print(c,
+                        arena_printf(a, "/v1/history?step=%s&after=%lld", step,
+                                     (long long)args.from_ms / 1000),
+                        a, slots_print);
 }
 
 /* ---- for whom it was */
@@ -385,20 +398,10 @@ static void spent_print(const json_t *reply, struct arena *a)
 
 static int spent_run(struct client *c, struct arena *a)
 {
-    json_t *reply;
-    int rc = client_call(
-        c, "GET",
+    return answer_print(
+        c,
         arena_printf(a, "/v1/spent?since=%lld", (long long)args.from_ms / 1000),
-        NULL, &reply);
-
-    if (rc != EXIT_OK)
-        return rc;
-    if (c->json)
-        cli_json(reply);
-    else
-        spent_print(reply, a);
-    json_decref(reply);
-    return EXIT_OK;
+        a, spent_print);
 }
 
 static int run(void)

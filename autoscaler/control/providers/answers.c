@@ -124,7 +124,7 @@ static void answer_launch(struct providers *p, struct provider_state *s,
     const struct backoff *backoff = NULL;
     uint32_t waiting;
 
-    if (s)
+    if (s && call->machines.n > 0)
         launched_seen(p, s, call);
     if (s && s->provider == call->provider)
         backoff = backoffs_note_launch(
