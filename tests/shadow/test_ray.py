@@ -91,7 +91,8 @@ def test_beside_rays_autoscaler(tmp_path):
     agree(report, count)
     assert count.most == {"present": 1, "davit": 1}
     assert report["would_launch"] == report["would_end"] == 1
-    assert report["present"]["waited_bundle_s"] > 2 and report["davit"]["waited_bundle_s"] > 2
+    # Neither had a machine: Ray's raylet had to start, Davit's paper machine boots for 4 s.
+    assert report["present"]["waited_bundle_s"] > 0.5 and report["davit"]["waited_bundle_s"] > 2
     assert report["saved"] > 0
 
 

@@ -111,6 +111,8 @@ def test_every_request_is_one_the_sdk_sends(drive, replay):
     assert d.call("offers")["offers"] == [{"type": "t4", "zone": "", "spot": False, "available": True, "price": -1, "note": "", "most": 1,
                                            "quotas": {"westeurope StandardNCADSA100v4Family": [24, 24]},
                                            "taints": {"nvidia.com/gpu": "present:NoSchedule"},
+                                           "labels": {"node.kubernetes.io/instance-type": "Standard_NC24ads_A100_v4",
+                                                      "kubernetes.azure.com/agentpool": "gpu", "pool": "gpu"},
                                            "resources": {"CPU": 24, "GPU": 1, "memory": 220 << 30}}]
     assert d.end("aks-gpu-12345678-vmss000000")["status"] == "OK"
     # As after a failed raise, to see the scale set read too.

@@ -31,7 +31,8 @@ class Queue:
 
     def create_check(self, g, refusal):
         """What makes machines one by one makes none of a queued pool, nor a part of a slice."""
-        if queues(self.pools[g["pool"]]):
+        pool = self.pools.get(g["pool"])     # None: the other half of a blue-green upgrade
+        if pool and queues(pool):
             raise refusal(400, f"Instances of group {g['name']} can be obtained only through resize requests.", "invalid")
 
     def delete_check(self, g, names, refusal):
