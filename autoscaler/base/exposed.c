@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "log.h"
 
@@ -14,7 +15,8 @@ struct note {
     char path[1024];
     const char *what;
     bool secret;
-    mode_t mode; /* of others, and of all; 0: there is none here */
+    mode_t mode; /* st_mode, if others may; 0: there is none here */
+    uid_t owner;
 };
 
 static struct note notes[EXPOSED_MAX];
@@ -22,8 +24,17 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static const char *sentence(const struct note *n, struct arena *a)
 {
-    bool reads = n->secret && n->mode & S_IROTH, writes = n->mode & S_IWOTH;
+    bool reads, writes;
 
+    if (S_ISDIR(n->mode))
+        return arena_printf(
+            a,
+            "%s %s (mode %04o, of the user %u) lets others of this machine "
+            "replace what is in it: use one of Davit's own user, with mode "
+            "0700",
+            n->what, n->path, (unsigned)n->mode & 07777, (unsigned)n->owner);
+    reads = n->secret && n->mode & S_IROTH;
+    writes = n->mode & S_IWOTH;
     return arena_printf(
         a,
         "%s %s may be %s by every user of this machine (mode %04o): chmod "
@@ -32,7 +43,7 @@ static const char *sentence(const struct note *n, struct arena *a)
         reads && writes ? "read and written"
         : writes        ? "written"
                         : "read",
-        (unsigned)n->mode,
+        (unsigned)n->mode & 07777,
         reads ? ", and replace the secrets in it if others could have read "
                 "them"
               : "");
@@ -52,49 +63,57 @@ static struct note *place(const char *path)
     return free_one;
 }
 
-/* True: it is told for the first time. */
-static bool note_put(const char *path, const char *what, bool secret,
-                     mode_t mode, struct note *ret)
+/* As it is now: true if others may. */
+static bool is_open(struct note *n)
 {
-    struct note *n;
-    bool fresh = false;
-
-    pthread_mutex_lock(&lock);
-    n = place(path);
-    if (n) {
-        fresh = mode && mode != n->mode;
-        snprintf(n->path, sizeof n->path, "%s", path);
-        n->what = what;
-        n->secret = secret;
-        n->mode = mode;
-        *ret = *n;
-    }
-    pthread_mutex_unlock(&lock);
-    return fresh;
-}
-
-/* As it is now; 0: others may not, or there is no such file. */
-static mode_t mode_of(const char *path, bool secret)
-{
-    mode_t bad = S_IWOTH | (secret ? S_IROTH : 0u);
+    mode_t bad = S_IWOTH | (n->secret ? S_IROTH : 0u);
     struct stat st;
 
-    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
-        return 0;
-    return st.st_mode & bad ? st.st_mode & 07777 : 0;
+    n->mode = 0;
+    if (stat(n->path, &st) != 0)
+        return false;
+    if (S_ISREG(st.st_mode) ? st.st_mode & bad
+        : S_ISDIR(st.st_mode)
+            ? (geteuid() != 0 && st.st_uid != geteuid() && st.st_uid != 0) ||
+                  (st.st_mode & (S_IWOTH | S_ISVTX)) == S_IWOTH
+            : false)
+        n->mode = st.st_mode;
+    n->owner = st.st_uid;
+    return n->mode;
 }
 
 void exposed_look(const char *path, const char *what, bool secret)
 {
+    struct note now = {.what = what, .secret = secret}, *n;
     struct arena a = {0};
-    struct note n;
-    mode_t mode;
+    bool fresh = false;
 
-    if (strlen(path) >= sizeof n.path)
+    if (strlen(path) >= sizeof now.path)
         return;
-    mode = mode_of(path, secret);
-    if (note_put(path, what, secret, mode, &n))
-        log_warn("%s", sentence(&n, &a));
+    memcpy(now.path, path, strlen(path) + 1);
+    is_open(&now);
+    pthread_mutex_lock(&lock);
+    n = place(path);
+    if (n) {
+        fresh = now.mode && now.mode != n->mode;
+        *n = now;
+    }
+    pthread_mutex_unlock(&lock);
+    if (fresh)
+        log_warn("%s", sentence(&now, &a));
+    arena_done(&a);
+}
+
+void exposed_folder(const char *file, const char *what)
+{
+    const char *slash = strrchr(file, '/');
+    struct arena a = {0};
+
+    exposed_look(!slash ? "."
+                 : slash == file
+                     ? "/"
+                     : arena_strndup(&a, file, (size_t)(slash - file)),
+                 what, false);
     arena_done(&a);
 }
 
@@ -104,9 +123,7 @@ uint32_t exposed_list(struct arena *a, const char *ret[EXPOSED_MAX])
 
     pthread_mutex_lock(&lock);
     for (int i = 0; i < EXPOSED_MAX; i++) {
-        if (notes[i].mode)
-            notes[i].mode = mode_of(notes[i].path, notes[i].secret);
-        if (notes[i].mode)
+        if (notes[i].mode && is_open(&notes[i]))
             ret[n++] = sentence(&notes[i], a);
     }
     pthread_mutex_unlock(&lock);

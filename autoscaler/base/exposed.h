@@ -1,6 +1,6 @@
 /*
  * exposed.h - files that hold secrets, or tell where they go, and that other users of
- * this machine may read or write.
+ * this machine may read or write; folders in which they may replace what we write.
  *
  * They are told, and used all the same: other programs made them, with the mode that
  * they think is right.  (What Davit alone reads is refused: api/door/secret.h.)
@@ -19,6 +19,9 @@ enum { EXPOSED_MAX = 8 };
 /* secret: there is one in it; else only who may write it counts.  what: for people,
  * "the kubeconfig", which outlives all. */
 void exposed_look(const char *path, const char *what, bool secret);
+/* The folder of a file that we write: who else may put names into it, or owns it, may
+ * replace the file (root may look into anybody's).  Not where a sticky bit keeps each to his own, as in /tmp. */
+void exposed_folder(const char *file, const char *what);
 /* One sentence for each file that is so by the last look. */
 uint32_t exposed_list(struct arena *a, const char *ret[EXPOSED_MAX]);
 

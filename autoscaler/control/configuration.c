@@ -111,7 +111,10 @@ static bool holds_secret(const struct conf_pair *v, uint32_t n)
 
 void configuration_exposed(const struct config *c)
 {
+    const char *journal, *elsewhere;
+    struct arena a = {0};
     bool secret = false;
+    struct err err;
 
     for (uint32_t i = 0; i < c->n_providers; i++)
         secret = secret || holds_secret(c->providers[i].options,
@@ -120,6 +123,12 @@ void configuration_exposed(const struct config *c)
         secret = secret ||
                  holds_secret(c->types[i].options, c->types[i].n_options);
     exposed_look(c->path, "the configuration", secret);
+    if (*c->state &&
+        config_journal_path(c, &a, &journal, &elsewhere, &err) == ST_OK)
+        exposed_folder(journal, "the folder of the journal");
+    if (*c->api_audit)
+        exposed_folder(c->api_audit, "the folder of the audit");
+    arena_done(&a);
 }
 
 static void stay(struct configuration *c, const char *why, bool held)

@@ -70,6 +70,25 @@ def test_records(tmp_path, victim):
         assert victim.read_text() == "whole\nand no end"
 
 
+@pytest.mark.skipif(os.getuid() != 0, reason="it takes two users")
+def test_folders_in_which_others_may_replace_files(tmp_path):
+    """The journal's and the audit's, which live long: told until they are one's own; a sticky bit is as good."""
+    for name in ("journal", "audit"):
+        (tmp_path / name).mkdir(mode=0o700)
+    config = CONFIG.replace("MORE", f", audit: {tmp_path}/audit/log").replace("davit.db", f"{tmp_path}/journal/davit.db")
+
+    def told(*modes):
+        for name, mode in zip(("journal", "audit"), modes, strict=True):
+            (tmp_path / name).chmod(mode)
+        with Daemon(tmp_path, config) as d:
+            found = [p for p in d.get("/v1/status")[1]["problems"] if "replace what is in it" in p]
+            assert all(p in d.text() for p in found), d.text()
+        return [(name, mode) for name in ("journal", "audit") for mode in modes if f"the folder of the {name} {tmp_path / name} (mode {mode:04o}" in str(found)]
+    assert told(0o700, 0o755) == [] and told(0o1777, 0o700) == []
+    assert told(0o777, 0o700) == [("journal", 0o777)]
+    assert told(0o700, 0o707) == [("audit", 0o707)]
+
+
 def test_the_audit(tmp_path, victim):
     (tmp_path / "audit").symlink_to(victim)
     assert "symbolic link" in ends(tmp_path, more=", audit: audit")

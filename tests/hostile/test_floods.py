@@ -10,8 +10,7 @@ import urllib.parse
 import pytest
 from test_access import ask, code, token
 
-from lib import PATIENCE, TESTS, crowded, until
-from lib.seeds import seed
+from lib import TESTS, crowded, until
 
 
 @pytest.fixture(scope="session")
@@ -117,19 +116,6 @@ def test_many_tolerations_are_many_shapes(two):
     body = {"owner": "mal-1", "bundles": [{"resources": {"CPU": 1}, "tolerations": [{"key": f"k{i}", "operator": "Exists"}]} for i in range(5001)]}
     r = ask(d, "mal", "POST", "/v1/request_resources", body)
     assert r.code == 429 and "5001 different shapes" in r.text, r.text
-
-
-def test_a_good_one_beside_a_hostile_one(two):
-    """Whatever the one asks for, the other one is served each time."""
-    d, rng = two, random.Random(seed())
-    for i in range(12):
-        n = rng.randrange(1, 4000)
-        bundles = [{"resources": {rng.choice(["CPU", "GPU", f"r{rng.randrange(400)}"]): rng.randrange(1, 10000)},
-                    "count": rng.choice([1, 1, 1000])} for _ in range(n)]
-        r = ask(d, "mal", "POST", "/v1/request_resources", json.dumps({"owner": f"mal-{rng.randrange(4)}", "bundles": bundles}))
-        assert r.code in (200, 202, 400, 429), r.text
-        took(d, "good", {"owner": f"good-{i % 3}", "bundles": [{"CPU": rng.randrange(1, 9)}, {"GPU": 1}]})
-    until(lambda: d.get("/healthz")[0] == 200, PATIENCE)
 
 
 # ---- what a cloud says

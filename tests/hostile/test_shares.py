@@ -2,6 +2,7 @@
 import contextlib
 import http.client
 import json
+import random
 import re
 import socket
 import threading
@@ -10,7 +11,8 @@ import time
 import pytest
 from test_access import token
 
-from lib import until
+from lib import crowded, until
+from lib.seeds import seed
 
 
 @pytest.fixture
@@ -167,3 +169,103 @@ def test_the_audit_keeps_what_others_did(two):
     lines = [json.loads(x) for x in d.audit.read_text().splitlines()]
     assert sum(e.get("more", 1) for e in lines if e["caller"] == "mal") == 1200
     assert [e["method"] for e in lines if e["caller"] == "good"] == ["POST", "DELETE"]
+
+
+# ---- whatever he does
+
+class Hostile:
+    """One thing after another, of chance, for every limit that there is, from the good one's address."""
+    def __init__(self, d, rng, threads=10):
+        self.d, self.did, self.open = d, {}, []
+        self.rngs = [random.Random(rng.random()) for _ in range(threads)]
+        self.many = Many(threads, self.one)
+
+    def one(self):
+        rng = self.rngs[threading.get_ident() % len(self.rngs)]
+        what = rng.choice((self.ask, self.ask, self.plan, self.plan, self.read, self.change, self.guess, self.body, self.listen, self.slow))
+        what(rng)
+        self.did[what.__name__] = self.did.get(what.__name__, 0) + 1
+
+    def ask(self, rng):
+        bundles = [{"resources": {rng.choice(["CPU", "GPU", f"r{rng.randrange(400)}"]): rng.randrange(1, 10000)}, "count": rng.choice([1, 1, 1000])}
+                   for _ in range(rng.randrange(1, 4000))]
+        got = ask(self.d, "mal", "POST", "/v1/request_resources", {"owner": f"mal-{rng.randrange(4)}", "bundles": bundles})
+        assert got[0] in (200, 202, 400, 429, 503), got
+
+    def plan(self, rng):
+        plan(self.d, "mal", rng.randrange(1, 3000), rng.randrange(9))
+
+    def read(self, rng):
+        ask(self.d, "mal", "GET", rng.choice(("/v1/status", "/v1/snapshot", "/v1/request_resources", "/v1/events?format=json&after=0", "/metrics")))
+
+    def change(self, rng):
+        for _ in range(rng.randrange(60)):
+            ask(self.d, "mal", "DELETE", f"/v1/request_resources/mal-{rng.randrange(4)}")
+
+    def guess(self, rng):
+        for _ in range(rng.randrange(40)):
+            c = http.client.HTTPConnection("127.0.0.1", self.d.port, timeout=60)
+            with contextlib.closing(c):
+                c.request("GET", "/v1/status", headers={"Authorization": f"Bearer wrong{rng.random()}"})
+                c.getresponse().read()
+
+    def hold(self, rng, sockets):
+        self.open += sockets
+        while len(self.open) > 60:
+            self.open.pop(rng.randrange(len(self.open))).close()
+
+    def body(self, rng):
+        self.hold(rng, unfinished(self.d, "mal", rng.randrange(1, 4)))
+
+    def get(self, path):
+        s = socket.create_connection(("127.0.0.1", self.d.port), timeout=60)
+        s.sendall(b"GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n" % (path, self.d.tokens["mal"].encode()))
+        return s
+
+    def listen(self, rng):
+        self.hold(rng, [self.get(b"/v1/events") for _ in range(rng.randrange(1, 12))])
+
+    def slow(self, rng):
+        self.hold(rng, [self.get(b"/v1/snapshot") for _ in range(rng.randrange(1, 12))])
+
+    def end(self):
+        self.many.__exit__()
+        for s in self.open:
+            s.close()
+        print(self.did)
+
+
+def heard(d, s, text):
+    with contextlib.suppress(TimeoutError):
+        text[0] += s.recv(1 << 16)
+    return text[0]
+
+
+def test_a_good_one_beside_a_hostile_one(two):
+    """Whatever the one does, the other one is served each time, soon; his stream goes on, and what he did is in the audit."""
+    d, rng, slowest = two, random.Random(seed()), 0
+    stream, text = socket.create_connection(("127.0.0.1", d.port)), [b""]
+    stream.sendall(b"GET /v1/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n" % d.tokens["good"].encode())
+    stream.settimeout(0.2)  # wait: a look at what came; heard() is asked again
+    until(lambda: b" 200 OK" in heard(d, stream, text), 60)
+    bad = Hostile(d, rng)
+    try:
+        for i in range(12):
+            owner = f"good-{i % 3}"
+            for what, body, codes in ((("POST", "/v1/request_resources"), {"owner": owner, "bundles": [{"CPU": rng.randrange(1, 9)}, {"GPU": 1}]}, (200, 202)),
+                                      (("GET", "/v1/status"), None, (200,)), (("GET", f"/v1/why/{owner}"), None, (200,)),
+                                      (("POST", "/v1/plan"), {"bundles": [{"CPU": 1, "memory": 1 + k + i} for k in range(rng.randrange(1, 400))]}, (200,)),
+                                      (("DELETE", f"/v1/request_resources/{owner}"), None, (200,))):
+                began = time.monotonic()
+                got = ask(d, "good", *what, body)
+                assert got[0] in codes, (what, got)
+                slowest = max(slowest, time.monotonic() - began)
+            time.sleep(rng.random() * 0.3)  # wait: at any moment
+        until(lambda: heard(d, stream, text).count(b"good-") >= 12, 60)
+    finally:
+        bad.end()
+        stream.close()
+    print(f"the slowest: {slowest:.2f} s")
+    assert slowest < 10 * crowded(), slowest
+    assert [e["method"] for e in entries(d) if e["caller"] == "good" and e["method"] != "GET" and "/plan" not in e["path"]] == ["POST", "DELETE"] * 12
+    until(lambda: d.get("/healthz")[0] == 200, 60)
