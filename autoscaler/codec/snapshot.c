@@ -26,11 +26,11 @@ enum status codec_snapshot_read(json_t *root, struct arena *arena,
                                 struct snapshot **ret, struct err *err)
 {
     static const char *const keys[] = {
-        "schema",      "name",     "note",          "about",     "expect",
-        "cluster",     "now_ms",   "sources_fresh", "max_nodes", "limits",
-        "node_types",  "nodes",    "demands",       "gangs",     "requests",
-        "queues",      "proposed", "plan",          "recorded",  "unhelped",
-        "work_unknown"};
+        "schema",       "name",        "note",          "about",     "expect",
+        "cluster",      "now_ms",      "sources_fresh", "max_nodes", "limits",
+        "node_types",   "nodes",       "demands",       "gangs",     "requests",
+        "queues",       "proposed",    "plan",          "recorded",  "unhelped",
+        "work_unknown", "work_spreads"};
     struct err unused;
     struct reader in = {arena, err ? err : &unused};
     struct snapshot *s = ARENA_NEW(arena, struct snapshot);
@@ -43,6 +43,7 @@ enum status codec_snapshot_read(json_t *root, struct arena *arena,
         !reader_get_int(&in, NULL, root, "now_ms", 0, TIME_MAX, &s->now_ms) ||
         !reader_get_bool(&in, NULL, root, "sources_fresh", &s->sources_fresh) ||
         !reader_get_bool(&in, NULL, root, "work_unknown", &s->work_unknown) ||
+        !reader_get_bool(&in, NULL, root, "work_spreads", &s->work_spreads) ||
         !limits_read(&in, root, &s->limits) || !types_read(&in, root, s) ||
         !queues_read(&in, root, s) || !nodes_read(&in, root, s) ||
         !demands_read(&in, root, s) || !proposed_read(&in, root, s) ||
@@ -63,6 +64,8 @@ json_t *codec_snapshot_write(const struct snapshot *s)
         json_object_set_new(o, "sources_fresh", json_false());
     if (s->work_unknown)
         json_object_set_new(o, "work_unknown", json_true());
+    if (s->work_spreads)
+        json_object_set_new(o, "work_spreads", json_true());
     json_object_set_new(o, "limits", limits_write(&s->limits));
     json_object_set_new(o, "node_types", types_write(s));
     json_object_set_new(o, "nodes", nodes_write(s));

@@ -38,6 +38,9 @@ struct taken snapshot_take(const struct known *k, struct status_page *page)
     s->now_ms = k->env->now_ms;
     s->sources_fresh = sources_fresh(k->sources);
     s->work_unknown = !k->sources->n || k->env->shadow;
+    for (uint32_t i = 0; i < k->sources->n; i++)
+        if (k->sources->all[i].view && k->sources->all[i].view->spreads)
+            s->work_spreads = true;
     s->limits = conf->limits;
     s->queues = conf->queues;
     s->n_queues = conf->n_queues;

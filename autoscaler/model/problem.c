@@ -195,6 +195,7 @@ static enum status make(struct builder *m, struct problem **ret,
     s->limits = snapshot->limits;
     s->sources_fresh = snapshot->sources_fresh;
     s->work_unknown = snapshot->work_unknown;
+    s->work_spreads = snapshot->work_spreads;
     if (sort_types(m, err) != ST_OK || sort_nodes(m, err) != ST_OK ||
         builder_check_demands(m, err) != ST_OK ||
         builder_check_queues(m, err) != ST_OK)

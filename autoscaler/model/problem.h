@@ -194,7 +194,7 @@ struct pb_device {
 struct problem {
     int64_t now_ms;
     struct snap_limits limits;
-    bool sources_fresh, work_unknown;
+    bool sources_fresh, work_unknown, work_spreads;
     bool settled; /* consolidation found nothing for this problem: only what drains is
                    * looked at, lest it be taken back (control/settled.h) */
 

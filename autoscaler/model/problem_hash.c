@@ -206,7 +206,8 @@ static uint64_t sizes(uint64_t h, const struct problem *s)
     h = two(two(h, s->n_str, s->n_columns), s->n_rows, s->n_selectors);
     h = two(two(h, s->n_shapes, s->n_bundles), s->n_demands, s->n_types);
     h = two(two(h, s->n_offers, s->n_nodes), s->n_queues, s->n_proposed);
-    return two(h, s->sources_fresh, s->work_unknown);
+    h = two(h, s->sources_fresh, s->work_unknown);
+    return digest_number(h, s->work_spreads);
 }
 
 uint64_t problem_hash(const struct problem *s, struct arena *scratch)

@@ -334,6 +334,8 @@ struct snapshot {
     bool sources_fresh; /* the head's part is of a good read */
     bool work_unknown;  /* there is no demand source: nothing tells which nodes
                          * have work */
+    bool work_spreads;  /* work that has to move goes to the emptiest node that
+                         * takes it, not to the fullest */
     struct snap_limits limits;
     const struct snap_type *types;
     uint32_t n_types;

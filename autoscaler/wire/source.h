@@ -158,6 +158,7 @@ struct source_view {
     uint32_t n_counts;
     const struct source_hosted *rays; /* Kubernetes: all that live, by cluster */
     uint32_t n_rays;
+    bool spreads; /* who places work prefers the emptiest node with room */
     const struct pods_view *pods; /* Kubernetes: for pods.h; else NULL */
     const struct source_present *present; /* NULL: this is the truth */
     struct source_view *base; /* what it points into beside its arena, with a

@@ -30,8 +30,8 @@ static inline char *dump(const struct problem *s)
     struct buf b;
 
     buf_init(&b, (size_t)1 << 30);
-    buf_printf(&b, "now %" PRId64 " fresh %d unknown %d\n", s->now_ms,
-               s->sources_fresh, s->work_unknown);
+    buf_printf(&b, "now %" PRId64 " fresh %d unknown %d spreads %d\n",
+               s->now_ms, s->sources_fresh, s->work_unknown, s->work_spreads);
     buf_printf(&b,
                "limits %u %" PRId64 " %" PRId64 " %u %" PRId64 " %d %d %d\n",
                s->limits.max_nodes, s->limits.idle_timeout_ms,
@@ -445,6 +445,7 @@ static inline struct snapshot *rnd_snapshot(struct rnd *r)
                            .now_ms = 1700000000123,
                            .sources_fresh = rnd_below(r, 2),
                            .work_unknown = rnd_below(r, 2),
+                           .work_spreads = rnd_below(r, 2),
                            .limits = snap_limits_default,
                            .types = t,
                            .n_types = nt,

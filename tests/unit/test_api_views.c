@@ -559,6 +559,47 @@ static void why_of_pods_and_types(void **state)
     json_decref(r);
 }
 
+/* What a new node of a type will be, who says so, and what differs by zone. */
+static void why_of_what_a_new_node_will_be(void **state)
+{
+    static const struct taint less[] = {
+        {"davit.io/less-room-t4-z-b", "", EFFECT_NO_SCHEDULE}};
+    static const struct qty taken[] = {{"CPU", 2 * AMOUNT_ONE}};
+    static const struct pair from[] = {{"CPU", "its provider"}};
+    static const char *const says[] = {
+        "A new node has 8 CPU for pods, by its provider.",
+        "A new node in z-a has the label topology.kubernetes.io/zone=z-a, by "
+        "its offer.",
+        "A new node in z-b has the label topology.kubernetes.io/zone=z-b, by "
+        "its offer.",
+        "A new node in z-b has 2 CPU less for pods, by the DaemonSets of that "
+        "zone."};
+    struct snapshot *f = fresh();
+    struct snap_type *t = (struct snap_type *)(uintptr_t)&f->types[1];
+    struct snap_offer *o = ARENA_ARRAY(&page->arena, struct snap_offer, 3);
+    json_t *r, *lines;
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        o[i] = t->offers[0];
+        o[i].zone = i < 2 ? "z-a" : "z-b";
+        o[i].spot = i == 1;
+    }
+    o[2].less = (struct qtys){taken, 1};
+    o[2].taints = (struct taints){less, 1};
+    t->offers = o;
+    t->n_offers = 3;
+    t->origins = (struct pairs){from, 1};
+    world_plan(page);
+    r = render(do_why, "t4");
+    lines = json_object_get(r, "type");
+    for (size_t i = 0; i < sizeof says / sizeof *says; i++)
+        assert_string_equal(json_string_value(json_array_get(
+                                lines, json_array_size(lines) - 4 + i)),
+                            says[i]);
+    json_decref(r);
+}
+
 /* The first tick may have no plan: nothing may break. */
 static void page_without_plan(void **state)
 {
@@ -798,6 +839,7 @@ int main(void)
         cmocka_unit_test(metrics_have_their_names),
         cmocka_unit_test(stops_are_shown),
         cmocka_unit_test(why_of_pods_and_types),
+        cmocka_unit_test(why_of_what_a_new_node_will_be),
         cmocka_unit_test(requests_become_canonical),
         cmocka_unit_test(requests_that_clear),
         cmocka_unit_test(requests_that_are_wrong),

@@ -264,6 +264,56 @@ static void test_what_is_not_followed_is_told(void **state)
     world_end(&w);
 }
 
+/* Which node of several its work goes to when it moves. */
+static void test_whether_it_packs(void **state)
+{
+#define PROFILE(more) \
+    "kind: KubeSchedulerConfiguration\nprofiles: [{" more "}]\n"
+#define FIT(strategy) \
+    PROFILE("pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: " \
+            "{" strategy "}}}]")
+#define RATIO(a, b) \
+    FIT("type: RequestedToCapacityRatio, requestedToCapacityRatio: {shape: " \
+        "[{utilization: 0, score: " a "}, {utilization: 100, score: " b "}]}")
+    static const struct {
+        const char *text;
+        bool spreads;
+        uint32_t words;
+    } all[] = {
+        {PROFILE(""), true, 0},
+        {FIT("type: LeastAllocated"), true, 0},
+        {FIT("type: MostAllocated"), false, 0},
+        {RATIO("0", "10"), false, 0},
+        {RATIO("10", "0"), true, 0},
+        {FIT("type: Whatever"), true, 1},
+        {PROFILE("plugins: {score: {disabled: [{name: NodeResourcesFit}]}}, "
+                 "pluginConfig: [{name: NodeResourcesFit, args: "
+                 "{scoringStrategy: {type: MostAllocated}}}]"),
+         true, 0},
+        /* another weight */
+        {PROFILE("plugins: {score: {disabled: [{name: NodeResourcesFit}], "
+                 "enabled: [{name: NodeResourcesFit, weight: 5}]}}, "
+                 "pluginConfig: [{name: NodeResourcesFit, args: "
+                 "{scoringStrategy: {type: MostAllocated}}}]"),
+         false, 0},
+    };
+    (void)state;
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const struct source_view *v;
+        struct world w;
+
+        world_begin(&w);
+        w.store.profiles_from = "/etc/kubernetes/scheduler.yaml";
+        w.store.profiles = profiles(all[i].text);
+        v = view(&w);
+        if (v->spreads != all[i].spreads)
+            fail_msg("%s: %s", all[i].text, v->spreads ? "spreads" : "packs");
+        assert_int_equal(v->n_words, all[i].words);
+        world_end(&w);
+    }
+}
+
 static void test_what_is_no_such_file_is_refused(void **state)
 {
     static const struct {
@@ -295,6 +345,7 @@ int main(void)
         cmocka_unit_test(test_a_configmap_that_changes_is_read_again),
         cmocka_unit_test(test_a_configmap_that_is_deleted_is_not_in_force),
         cmocka_unit_test(test_what_is_not_followed_is_told),
+        cmocka_unit_test(test_whether_it_packs),
         cmocka_unit_test(test_what_is_no_such_file_is_refused),
     };
 

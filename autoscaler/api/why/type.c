@@ -210,6 +210,41 @@ static void origin_lines(struct out *o, struct view *v, const struct pb_type *t)
                  s->taints.v[i].value, effect_name(s->taints.v[i].effect));
 }
 
+/* Of the first offer of each zone: what differs there. */
+static void zone_lines(struct out *o, struct view *v, const struct pb_type *t)
+{
+    const struct snap_type *s = &v->snapshot->types[t->from];
+    char number[40];
+
+    for (uint32_t i = 0; i < s->n_offers && s->origins.n; i++) {
+        const struct snap_offer *f = &s->offers[i];
+        bool first = f->zone && *f->zone;
+
+        for (uint32_t k = 0; k < i && first; k++)
+            first = strcmp(f->zone, s->offers[k].zone) != 0;
+        if (!first)
+            continue;
+        out_strf(o, NULL,
+                 "A new node in %s has the label topology.kubernetes.io/zone=%s"
+                 ", by its offer.",
+                 f->zone, f->zone);
+        for (uint32_t k = 0; k < f->less.n; k++)
+            out_strf(o, NULL,
+                     "A new node in %s has %s %s less for pods, by the "
+                     "DaemonSets of that zone.",
+                     f->zone,
+                     amount_pretty(f->less.v[k].name, f->less.v[k].amount,
+                                   number, sizeof number),
+                     f->less.v[k].name);
+        for (uint32_t k = 0; k < f->taints.n; k++)
+            if (!f->less.n || k + 1 < f->taints.n) /* the last stands for it */
+                out_strf(o, NULL, "A new node in %s has the taint %s%s%s:%s.",
+                         f->zone, f->taints.v[k].key,
+                         *f->taints.v[k].value ? "=" : "", f->taints.v[k].value,
+                         effect_name(f->taints.v[k].effect));
+    }
+}
+
 void view_type_lines(struct out *o, struct view *v, const char *name)
 {
     const struct pb_type *t = type_named(v, name);
@@ -223,4 +258,5 @@ void view_type_lines(struct out *o, struct view *v, const char *name)
                  "Nothing that waits needs it: everything asked for has its "
                  "place on nodes that are there or on their way.");
     origin_lines(o, v, t);
+    zone_lines(o, v, t);
 }

@@ -99,28 +99,45 @@ static bool takes(const struct candidate *d, const struct node_class *c,
            like(s, from, n->first_label, n->n_labels);
 }
 
+/* The busiest and fullest come first; where work spreads, the last of those that
+ * are there. */
+static uint32_t class_for(const struct candidate *d, const struct needs *load,
+                          const struct pb_offer *from)
+{
+    const struct problem *s = d->t->s;
+    uint32_t found = NONE;
+
+    for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next) {
+        const struct node_class *c = &d->classes.v[i];
+
+        if (!takes(d, c, from) ||
+            room_fit(s, &c->room[SIDE_FREE], load, 1) == 0)
+            continue;
+        if (!s->work_spreads)
+            return i;
+        if (found == NONE || c->kind == CLASS_THERE)
+            found = i;
+    }
+    return found;
+}
+
 /* On a node that is there, or one that is bought for another load. */
 static bool load_there(struct candidate *d, const struct needs *load,
                        const struct pb_offer *from, bool *taking)
 {
     const struct problem *s = d->t->s;
+    uint32_t at = class_for(d, load, from);
+    struct node_class *to;
 
-    for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next) {
-        struct node_class *to;
-
-        if (!takes(d, &d->classes.v[i], from) ||
-            room_fit(s, &d->classes.v[i].room[SIDE_FREE], load, 1) == 0)
-            continue;
-        if (d->classes.v[i].n > 1)
-            candidate_split(d, i, 1);
-        to = candidate_touch(d, i);
-        to->room[SIDE_FREE] = room_take(s, &to->room[SIDE_FREE], load, 1,
-                                        d->arena);
-        if (to->kind == CLASS_THERE)
-            taking[d->members[to->first]] = true;
-        return true;
-    }
-    return false;
+    if (at == NONE)
+        return false;
+    if (d->classes.v[at].n > 1)
+        candidate_split(d, at, 1);
+    to = candidate_touch(d, at);
+    to->room[SIDE_FREE] = room_take(s, &to->room[SIDE_FREE], load, 1, d->arena);
+    if (to->kind == CLASS_THERE)
+        taking[d->members[to->first]] = true;
+    return true;
 }
 
 /* limits.conserve: no accelerator is bought for work without one. */

@@ -168,6 +168,8 @@ struct source_view *pods_view_make(const struct pods_view_in *in,
     view->notes = m.notes.v;
     view->n_notes = m.notes.n;
     view->words = pods_words(&m, &view->n_words);
+    view->spreads = profiles_spread(in->store->profiles,
+                                    &in->store->rules->schedulers);
     waits_end(&m);
     view->counts = m.waits.v;
     view->n_counts = m.waits.n;

@@ -35,6 +35,14 @@ static const json_t *args_of(const json_t *profile, const char *plugin)
     return NULL;
 }
 
+static bool is_named(const json_t *list, const char *name)
+{
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (strcmp(pods_text(json_array_get(list, i), "name", NULL), name) == 0)
+            return true;
+    return false;
+}
+
 /* ---- default constraints of PodTopologySpread */
 
 static void spreads_read(struct reading *r, const json_t *profile,
@@ -69,6 +77,45 @@ static void spreads_read(struct reading *r, const json_t *profile,
     to->spreads = v.all.v;
     to->n_spreads = v.all.n;
     r->p->any_spreads = r->p->any_spreads || v.all.n;
+}
+
+/* ---- which node of several it prefers */
+
+/* Of RequestedToCapacityRatio: is a full node worth more than an empty one? */
+static bool ratio_packs(const json_t *strategy)
+{
+    const json_t *shape = pods_at(strategy, "requestedToCapacityRatio", "shape",
+                                  NULL);
+    const json_t *first = json_array_get(shape, 0);
+    const json_t *last = json_array_get(shape, json_array_size(shape) - 1);
+
+    return json_integer_value(json_object_get(last, "score")) >
+           json_integer_value(json_object_get(first, "score"));
+}
+
+static bool strategy_packs(struct reading *r, const json_t *profile,
+                           const char *scheduler)
+{
+    const json_t *off = pods_at(profile, "plugins", "score", "disabled", NULL);
+    const json_t *strategy = json_object_get(
+        args_of(profile, "NodeResourcesFit"), "scoringStrategy");
+    const char *type = pods_text(strategy, "type", NULL);
+    const json_t *on = pods_at(profile, "plugins", "score", "enabled", NULL);
+
+    if ((is_named(off, "NodeResourcesFit") || is_named(off, "*")) &&
+        !is_named(on, "NodeResourcesFit"))
+        return false;
+    if (strcmp(type, "MostAllocated") == 0)
+        return true;
+    if (strcmp(type, "RequestedToCapacityRatio") == 0)
+        return ratio_packs(strategy);
+    if (*type && strcmp(type, "LeastAllocated") != 0)
+        WORD(r,
+             "profile %s scores nodes by \"%.63s\" "
+             "(NodeResourcesFit.scoringStrategy), which Davit does not know: "
+             "it takes moved work to go to the emptiest node",
+             scheduler, type);
+    return false;
 }
 
 /* ---- what is not followed */
@@ -116,14 +163,6 @@ static bool is_own(const char *name)
         if (strcmp(others[i], name) == 0)
             return true;
     return is_filter(name);
-}
-
-static bool is_named(const json_t *list, const char *name)
-{
-    for (size_t i = 0; i < json_array_size(list); i++)
-        if (strcmp(pods_text(json_array_get(list, i), "name", NULL), name) == 0)
-            return true;
-    return false;
 }
 
 /* At these points a plug-in decides which nodes a pod may have. */
@@ -196,6 +235,7 @@ static void profile_read(struct reading *r, const json_t *o)
     spreads_read(r, o, &p);
     plugins_read(r, o, p.scheduler);
     args_read(r, o, p.scheduler);
+    p.packs = strategy_packs(r, o, p.scheduler);
     VEC_PUSH(&r->p->arena, &r->all, p);
 }
 
@@ -255,6 +295,17 @@ void profiles_free(struct profiles *p)
         return;
     arena_done(&p->arena);
     free(p);
+}
+
+bool profiles_spread(const struct profiles *p, const struct names *schedulers)
+{
+    for (uint32_t i = 0; i < schedulers->n; i++) {
+        const struct profile *of = profile_of(p, schedulers->v[i]);
+
+        if (!of || !of->packs)
+            return true;
+    }
+    return schedulers->n == 0;
 }
 
 const struct profile *profile_of(const struct profiles *p,

@@ -3,7 +3,8 @@
  * the schedulerName of its profiles.
  *
  * Used: the default constraints of PodTopologySpread that refuse nodes
- * (DoNotSchedule).  Whatever else changes which nodes a pod may go to is told
+ * (DoNotSchedule), and whether NodeResourcesFit prefers full nodes or empty ones,
+ * which decides where work goes that moves.  Whatever else changes which nodes a pod may go to is told
  * as a word: Davit plans without it.
  */
 #ifndef WIRE_PODS_PROFILES_H
@@ -22,6 +23,7 @@ struct profile {
     const char *scheduler;
     const struct spread_default *spreads; /* DoNotSchedule ones */
     uint32_t n_spreads;
+    bool packs; /* of several nodes with room it prefers the fullest */
 };
 struct profiles {
     struct arena arena;
@@ -36,6 +38,9 @@ struct profiles *profiles_read(const char *text, size_t n, struct err *err);
 /* The first value of a ConfigMap that is such a text. */
 struct profiles *profiles_of_map(const json_t *map, struct err *err);
 void profiles_free(struct profiles *p); /* NULL is fine */
+/* Does some scheduler of these prefer the emptiest node?  One of no profile does:
+ * it is the default. */
+bool profiles_spread(const struct profiles *p, const struct names *schedulers);
 /* The one for pods of this schedulerName ("": default-scheduler); NULL: none. */
 const struct profile *profile_of(const struct profiles *p,
                                  const char *scheduler);
