@@ -213,8 +213,11 @@ static void test_a_rack_that_stays_empty_bounds_the_spread(void **state)
     type(&t, "u", 4, 0.3, "z-a");
     labelled(&t, "rack", "r2");
     full(&w, "old", "z-a", ", 'rack': 'r2'", "");
+    /* two machines, one of each, would do too, and cost more */
     pods(&w, "w", 4, "1", SPREAD("rack", "w", "1", ""));
-    come_to(&w, &t, "w", "2 in r1, 2 in r2");
+    come_to(&w, &t, "w", "4 in r2");
+    pods(&w, "w", 8, "1", SPREAD("rack", "w", "1", ""));
+    come_to(&w, &t, "w", "4 in r1, 4 in r2");
     world_end(&w);
 }
 

@@ -163,6 +163,15 @@ static void test_one_pod_only(void **state)
     pending(&w, "p", "1", "", CLAIM("c"));
     view(&w);
     assert_int_equal(w.view->n_demands, 1);
+    /* of two that wait for it one can run */
+    pending(&w, "q", "1", "", CLAIM("c"));
+    view(&w);
+    assert_int_equal(w.view->n_demands, 1);
+    assert_int_equal(w.view->demands[0].bundles[0].count, 1);
+    assert_string_equal(w.view->notes[0].code, "VolumeInUse");
+    put(&w, pods_put, true,
+        "{'metadata': {'name': 'q', 'uid': 'u-q', 'namespace': 'ns'}, 'spec': "
+        "{'containers': []}}");
     bound(&w, "b", "n1", "1", "", CLAIM("c"));
     refused(&w, "VolumeInUse");
     world_end(&w);

@@ -59,7 +59,7 @@ struct cell {
 struct trial {
     struct cell *cells;
     uint32_t n_cells;
-    uint32_t placed;
+    uint32_t placed, bought; /* pods; machines */
     int64_t cost;
     bool put_off; /* its steps did not do for all of its pods */
 };

@@ -7,7 +7,8 @@
  * that is there before room that is bought.  A domain without a node is none
  * until something is bought there; one that can take no more bounds the others.
  * When some are left over, it is tried to buy nothing in a domain that has been
- * opened: it may have been too small.
+ * opened: it may have been too small.  So it is when few machines are bought, since
+ * the others might hold all for less.
  *
  * What it costs is counted in steps.  When a group's share of them is used up, the
  * best that was found stands, and pods that were not looked at are put off.
@@ -20,6 +21,7 @@
 enum {
     CELLS_MAX = 256,
     HOLDS_STEPS = 32, /* of place_holds() */
+    FEW = 10,         /* machines in a domain */
 };
 
 struct buy { /* an offer of a cell */
@@ -368,6 +370,7 @@ static void place_one(struct work *w, struct cell *c, struct trial *t)
         if (w->f->types[b->type].max != UNLIMITED)
             w->left[b->type]--;
         t->cost += b->place->price;
+        t->bought++;
     }
     c->room--;
     c->placed++;
@@ -450,14 +453,25 @@ static bool is_open(const struct work *w, const struct cell *c)
     return true;
 }
 
-/* Again without what was opened in vain. */
+/* Could one machine less in a domain be a tenth of the price? */
+static bool is_small(const struct trial *t)
+{
+    uint32_t opened = 0;
+
+    for (uint32_t i = 0; i < t->n_cells; i++)
+        opened += t->cells[i].opened;
+    return opened > 1 && t->bought <= FEW * opened;
+}
+
+/* Again without what was opened in vain: some found no place for it, or all would
+ * for less. */
 static struct trial run_well(struct work *w, const struct cell *from, bool host)
 {
     struct trial best = run(w, from, host);
     struct cell *cells = arena_copy(w->f->arena, from,
                                     w->n_cells * sizeof *cells);
 
-    for (bool any = !host; any && best.placed < w->n;) {
+    for (bool any = !host; any && (best.placed < w->n || is_small(&best));) {
         uint32_t which = CELLS_MAX;
 
         any = false;

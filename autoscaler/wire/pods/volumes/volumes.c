@@ -22,6 +22,7 @@ struct places { /* alternatives; n 0 and !any: nowhere */
 
 struct found { /* of one pod */
     struct builder *m;
+    struct hash *wanted; /* claims for one pod that another one waits for */
     struct places at;
     struct pods_sum needs;
     const char *code, *text;
@@ -33,6 +34,39 @@ static void no_help(struct found *f, const char *code, const char *text)
         return;
     f->code = code;
     f->text = text;
+}
+
+struct use {
+    uint32_t node;
+    const char *id;
+};
+
+static uint64_t use_hash(uint32_t node, const char *id)
+{
+    return hash_text(hash_number(HASH_SEED, node), id);
+}
+
+static bool use_known(const struct hash *seen, uint32_t node, const char *id)
+{
+    const struct use *x;
+
+    for (uint32_t pos = 0; (x = hash_next(seen, use_hash(node, id), &pos));)
+        if (x->node == node && strcmp(x->id, id) == 0)
+            return true;
+    return false;
+}
+
+static bool use_new(struct arena *a, struct hash *seen, uint32_t node,
+                    const char *id)
+{
+    struct use *x;
+
+    if (use_known(seen, node, id))
+        return false;
+    x = ARENA_NEW(a, struct use);
+    *x = (struct use){node, id};
+    hash_add(seen, use_hash(node, id), x);
+    return true;
 }
 
 static const void *named(const struct records *r, const char *id)
@@ -176,10 +210,10 @@ static void claim_add(struct found *f, const char *id)
                               "no help");
         return;
     }
-    if (one_pod_only(c) && is_used(f->m, id))
+    if (one_pod_only(c) && (is_used(f->m, id) || use_known(f->wanted, 0, id)))
         no_help(f, "VolumeInUse",
-                "its volume is for one pod, and another one uses it: a new "
-                "node is no help");
+                "its volume is for one pod, and another one uses it or waits "
+                "for it: a new node is no help");
     if (!*c->volume) {
         unbound(f, c);
         return;
@@ -226,16 +260,29 @@ static const char *key_of(struct found *f)
     return s;
 }
 
-static struct pod_volumes *volumes_of(struct builder *m, const struct pod *p)
+static const char *claim_id(struct builder *m, const struct pod *p,
+                            const char *at)
 {
-    struct found f = {.m = m};
+    return arena_printf(m->arena, "%s/%.*s", p->space,
+                        (int)(strchr(at, '\n') - at), at);
+}
+
+static struct pod_volumes *volumes_of(struct builder *m, const struct pod *p,
+                                      struct hash *wanted)
+{
+    struct found f = {.m = m, .wanted = wanted};
     struct pod_volumes *v = ARENA_NEW(m->arena, struct pod_volumes);
 
     VEC_PUSH(m->arena, &f.at.all, ((struct reqs){NULL, 0}));
-    for (const char *at = p->claims; *at; at = strchr(at, '\n') + 1) {
-        size_t n = (size_t)(strchr(at, '\n') - at);
+    for (const char *at = p->claims; *at; at = strchr(at, '\n') + 1)
+        claim_add(&f, claim_id(m, p, at));
+    for (const char *at = p->claims; *at && !f.code;
+         at = strchr(at, '\n') + 1) {
+        const struct claim *c = named(&m->in->store->claims,
+                                      claim_id(m, p, at));
 
-        claim_add(&f, arena_printf(m->arena, "%s/%.*s", p->space, (int)n, at));
+        if (one_pod_only(c))
+            use_new(m->arena, wanted, 0, c->object.item.id);
     }
     *v = (struct pod_volumes){.key = key_of(&f),
                               .alts = f.at.all.v,
@@ -266,26 +313,6 @@ static const char *driver_of(const struct pods_store *s, const char *id)
     return v ? v->driver : "";
 }
 
-struct use {
-    uint32_t node;
-    const char *id;
-};
-
-static bool use_new(struct arena *a, struct hash *seen, uint32_t node,
-                    const char *id)
-{
-    uint64_t h = hash_text(hash_number(HASH_SEED, node), id);
-    struct use *x;
-
-    for (uint32_t pos = 0; (x = hash_next(seen, h, &pos));)
-        if (x->node == node && strcmp(x->id, id) == 0)
-            return false;
-    x = ARENA_NEW(a, struct use);
-    *x = (struct use){node, id};
-    hash_add(seen, h, x);
-    return true;
-}
-
 /* By node: each claim once, however many pods of the node have it. */
 static int64_t *attached(struct builder *m, const char *driver)
 {
@@ -301,8 +328,7 @@ static int64_t *attached(struct builder *m, const char *driver)
             continue;
         k = named(&m->in->store->nodes, p->node);
         for (const char *at = p->claims; k && *at; at = strchr(at, '\n') + 1) {
-            const char *id = arena_printf(m->arena, "%s/%.*s", p->space,
-                                          (int)(strchr(at, '\n') - at), at);
+            const char *id = claim_id(m, p, at);
 
             if (strcmp(driver_of(m->in->store, id), driver) == 0 &&
                 use_new(m->arena, &seen, k->ix, id))
@@ -387,6 +413,9 @@ static const struct pod_volumes *by_sentence(const struct pod *p)
 
 void volumes_begin(struct builder *m, struct pod **open, uint32_t n)
 {
+    struct hash wanted;
+
+    hash_init(&wanted, m->arena, 0);
     for (uint32_t i = 0; i < n; i++) {
         struct pod *p = open[i];
         struct pod_volumes *v;
@@ -396,7 +425,7 @@ void volumes_begin(struct builder *m, struct pod **open, uint32_t n)
         if (m->in->store->hides_volumes) {
             p->volumes = by_sentence(p);
         } else if (*p->claims) {
-            v = volumes_of(m, p);
+            v = volumes_of(m, p, &wanted);
             needs_name(m, v);
             p->volumes = v;
         }
