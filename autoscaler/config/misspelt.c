@@ -73,7 +73,10 @@ static const char *const *const lists[] = {
         "no-redirect-output", "temp-dir", "metrics-export-port", "storage",
         "disable-usage-stats", "include-log-monitor", "ray-debugger-external",
         "redis-password", "redis-username", "redis-shard-ports", "log-style",
-        "log-color", "num-neuron-cores", "tracing-startup-hook"),
+        "log-color", "num-neuron-cores", "tracing-startup-hook", "labels-file",
+        "enable-resource-isolation", "system-reserved-cpu",
+        "system-reserved-memory", "cgroup-path", "proxy-server-url",
+        "enable-object-reconstruction"),
 };
 
 void misspelt_keys(struct raw *d, enum known_keys which,
