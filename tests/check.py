@@ -49,6 +49,7 @@ def e2e_of(cloud):
 
 NETNS = ["tests/netns.sh"]
 PODS = [f"tests/k8s/test_{name}.py" for name in ("both", "doctor", "drain", "events", "leaving", "pods", "watch")]
+WRITTEN = "tests/k8s/random/test_written.py"
 # nice: it only computes, and others look at clocks.
 SUITES = {
     "lint": Suite("tests/lint/run.sh"),
@@ -89,7 +90,7 @@ SUITES = {
     "e2e-gke": e2e_of("gke"),
     "e2e-aks": e2e_of("aks"),
     "e2e-vms": pytest("tests/e2e/clouds/test_ray_yaml.py", python=CLOUDS_PY, real=True, before=NETNS),
-    "k8s": pytest("tests/k8s", *(f"--ignore={t}" for t in PODS), real=True, before=NETNS),
+    "k8s": pytest("tests/k8s", *(f"--ignore={t}" for t in [*PODS, WRITTEN]), real=True, before=NETNS),
     "k8s-pods": pytest(*PODS, real=True, before=NETNS),
 }
 
@@ -103,6 +104,7 @@ LONG = {
     "storm-ray-long": Suite("make", "-s", "storm-ray", "SECONDS=300"),
     "storm-real-mutants": Suite("make", "-s", "storm-real-mutants"),
     "cut-mutants": Suite("nice", "make", "-s", "cut-mutants"),
+    "k8s-written": pytest(WRITTEN, real=True, before=NETNS),
     "hostile-long": Suite("make", "-s", "hostile", "HOSTILE_S=120"),
 }
 SUITES |= LONG

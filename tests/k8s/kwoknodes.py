@@ -28,9 +28,10 @@ class Template:
     taints: list = dataclasses.field(default_factory=list)
     reserved: dict = dataclasses.field(default_factory=dict)  # allocatable instead of capacity, by resource
     device_delay: float = 0.0
+    more: dict = dataclasses.field(default_factory=dict)  # other resources
 
     def status(self, devices=True):
-        capacity = {"cpu": str(self.cpu), "memory": self.memory, "pods": str(self.pods)}
+        capacity = {"cpu": str(self.cpu), "memory": self.memory, "pods": str(self.pods), **self.more}
         if self.gpus and devices:
             capacity[self.resource] = str(self.gpus)
         return {"capacity": capacity, "allocatable": dict(capacity, **self.reserved)}

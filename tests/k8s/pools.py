@@ -61,8 +61,8 @@ def account(plane, rules=RULES, name=ACCOUNT):
 def template(kind, **more):
     """The node a type's machine becomes."""
     r = kind["resources"]
-    return Template(cpu=r["CPU"], memory=r["memory"], gpus=r.get("GPU", 0), labels=kind.get("labels", {}),
-                    taints=kind.get("taints", []), **more)
+    return Template(cpu=r["CPU"], memory=r["memory"], gpus=r.get("GPU", 0), labels=kind.get("labels", {}), taints=kind.get("taints", []),
+                    more={k: str(v) for k, v in r.items() if k not in ("CPU", "memory", "GPU")}, **more)
 
 
 def config(kubeconfig, types=TYPES, state="davit.db", sim=None, head=None, ray=None, **more):

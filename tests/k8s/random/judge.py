@@ -6,6 +6,8 @@
     rest        it comes to rest
     cost        no cheaper set of machines holds as many pods (small worlds: brute force, by kube-scheduler)
 """
+import collections
+import contextlib
 import itertools
 import json
 import pathlib
@@ -15,6 +17,7 @@ import time
 import world as worlds
 from lib.kube import ApiError, until
 from pools import Pools
+from servants import Servants
 
 REST = 2.0       # so long nothing happens
 WORD = 19        # so long Davit believes in room that the scheduler refuses (15 s and 20 ms a pod), and a moment
@@ -42,6 +45,14 @@ def meant_for(pod):
     return next(f["values"][0] for t in terms for f in t.get("matchFields", []) if f["key"] == "metadata.name")
 
 
+def goes(daemon, labels):
+    """Does its controller make a pod for a node of these labels?  Affinity: of one term, with NotIn."""
+    affinity = daemon.get("spec", {}).get("affinity", {}).get("nodeAffinity", {})
+    terms = affinity.get("requiredDuringSchedulingIgnoredDuringExecution", {}).get("nodeSelectorTerms", [{}])
+    return daemon["selector"].items() <= labels.items() and all(
+        labels.get(e["key"]) not in e["values"] for e in terms[0].get("matchExpressions", []))
+
+
 def bound_at(pod):
     """When the scheduler gave it its node, by its own word."""
     return next((c["lastTransitionTime"] for c in pod["status"].get("conditions", []) if c["type"] == "PodScheduled" and c["status"] == "True"), "9")
@@ -63,19 +74,30 @@ class Play:
     def unbound(self):
         return [p for p in self.loads() if not p["spec"].get("nodeName")]
 
-    def begin(self):
+    def bound(self):
+        """Pods that have a node, by load."""
+        return collections.Counter(p["metadata"]["labels"]["app"] for p in self.loads() if p["spec"].get("nodeName"))
+
+    def begin(self, machines=()):
+        """machines: nodes that are there from the beginning.  No work comes before the DaemonSets' pods are on every node, so that none is overtaken."""
         c = self.c
         for space, labels in (("blue", {"team": "blue"}),):
             if self.plane.api("GET", f"/api/v1/namespaces/{space}")[0] != 200:
                 c.post("/api/v1/namespaces", {"metadata": {"name": space, "labels": labels}})
         for n in self.world["nodes"]:
             c.post("/api/v1/nodes", worlds.node(n["name"], n["zone"], n["cpu"], n["labels"], n["taints"]))
+        for m in machines:
+            c.post("/api/v1/nodes", m)
         for n in self.world["nodes"]:
             until(lambda: self.ready(n["name"]), 30, f"{n['name']} is not ready")
             if n["used"]:
                 c.post("/api/v1/namespaces/default/pods", worlds.filler(n))
+        for m in machines:
+            until(lambda: self.ready(m["metadata"]["name"]), 30, f"{m['metadata']['name']} is not ready")
         for d in self.world["daemons"]:
             self.plane.apply(worlds.daemonset(d))
+        for n in c.get("/api/v1/nodes")["items"]:
+            until(lambda: self.followed(n), 30, f"the DaemonSets' pods did not follow to {n['metadata']['name']}")
         self.plane.client.call("POST", "/apis/storage.k8s.io/v1/storageclasses", {
             "metadata": {"name": "manual"}, "provisioner": "kubernetes.io/no-provisioner",
             "volumeBindingMode": "WaitForFirstConsumer"})
@@ -84,6 +106,9 @@ class Play:
                 place = "/api/v1/persistentvolumes" if o["kind"] == "PersistentVolume" else \
                     "/api/v1/namespaces/default/persistentvolumeclaims"
                 c.post(place, o)
+        for path, o in self.world.get("objects", []):
+            if c.call("POST", path, o)[0] == 409:  # a CSINode: its node's kubelet was first
+                c.patch(f"{path}/{o['metadata']['name']}", {"spec": o["spec"]})
         for w in self.world["loads"]:
             self.plane.apply(worlds.workload(w))
         want = sum(w["replicas"] for w in self.world["loads"])
@@ -101,6 +126,8 @@ class Play:
                      "/api/v1/namespaces/default/persistentvolumeclaims", "/api/v1/persistentvolumes",
                      "/api/v1/namespaces/default/events"):
             c.delete(path, none)
+        for path, o in self.world.get("objects", []):
+            c.delete(f"{path}/{o['metadata']['name']}", none)
         paths = ("/api/v1/namespaces/default/pods", "/api/v1/nodes", "/api/v1/persistentvolumes",
                  "/api/v1/namespaces/default/persistentvolumeclaims", "/apis/apps/v1/namespaces/default/replicasets")
 
@@ -191,9 +218,8 @@ class Play:
         """The DaemonSets' pods for the node are there, or the scheduler has said that they cannot be."""
         labels = node["metadata"]["labels"]
         for d in self.world["daemons"]:
-            own = [p for p in self.pods() if p["metadata"]["labels"].get("app") == d["name"] and node["metadata"]["name"] in json.dumps(
-                [p["spec"].get("nodeName"), p["spec"]["affinity"].get("nodeAffinity")])]
-            if d["selector"].items() <= labels.items() and not any(
+            own = [p for p in self.pods() if p["metadata"]["labels"].get("app") == d["name"] and meant_for(p) == node["metadata"]["name"]]
+            if goes(d, labels) and not any(
                     c["type"] == "PodScheduled" for p in own for c in p["status"].get("conditions", [])):
                 return False
         return True
@@ -214,8 +240,8 @@ class Play:
         d.stop()
         have = d.machines()
         for name, t in self.world["types"].items():
-            for zone in t["zones"] if have[name] < t["max"] else []:
-                self.empty_node(worlds.node("empty", zone, t["cpu"], t["labels"], t["taints"]))
+            for zone in (t["zones"] or [""]) if have[name] < t["max"] else []:
+                self.empty_node(worlds.machine("empty", zone, t))
                 time.sleep(2.5)  # wait: it tries again at once, and after a second
                 got = [p["metadata"]["name"] for p in self.loads() if p["spec"].get("nodeName") == "empty"]
                 if got:
@@ -227,7 +253,7 @@ class Play:
 
     def cheaper(self, cost):
         """Sets of machines below cost / 1.1, the cheapest first, that have CPUs enough."""
-        kinds = [(n, z, t) for n, t in self.world["types"].items() for z in t["zones"]]
+        kinds = [(n, z, t) for n, t in self.world["types"].items() for z in t["zones"] or [""]]
         need = sum(w["cpu"] * w["replicas"] for w in self.world["loads"])
         free = sum(n["cpu"] - n["used"] for n in self.world["nodes"])
         sets = []
@@ -240,19 +266,16 @@ class Play:
         return [([kinds[i] for i in s], price) for price, s in sorted(sets)[:BRUTE]]
 
     def cost(self, bought):
-        """bought: types by machine.  By brute force: the same world with cheaper machines there from the beginning."""
+        """bought: types by machine.  By brute force: the same world with cheaper machines there from the beginning.  They do if they hold
+        as many of each load: pods of which not all find a place race, and who wins is nobody's plan."""
         cost = sum(self.world["types"][t]["price"] for t in bought.values())
-        bound = len(self.loads()) - len(self.unbound())
+        bound = self.bound()
         for machines, price in self.cheaper(cost):
             self.clear()
-            self.begin()
-            for i, (_, zone, t) in enumerate(machines):
-                self.c.post("/api/v1/nodes", worlds.node(f"m{i}", zone, t["cpu"], t["labels"], t["taints"]))
+            self.begin([worlds.machine(f"m{i}", zone, t) for i, (_, zone, t) in enumerate(machines)])
             try:
-                until(lambda: len(self.loads()) - len(self.unbound()) >= bound, 5)  # wait: most do not hold them, which nothing says
+                until(lambda: all(self.bound()[w] >= n for w, n in bound.items()), 5)  # wait: most do not hold them, which nothing says
             except AssertionError:
-                continue
-            if self.overtaken():
                 continue
             raise Broken("cost", f"{cost:.3f} $/h, and {[(n, z) for n, z, _ in machines]} for {price:.3f} do")
 
@@ -277,7 +300,8 @@ class Play:
 def judge(plane, world, brute=False, keep=None):
     play = Play(plane, world)
     try:
-        play.run(brute, keep)
+        with Servants(plane) if world.get("objects") else contextlib.nullcontext():
+            play.run(brute, keep)
     finally:
         try:
             play.clear()

@@ -3,6 +3,7 @@
     storm.py --seconds 600 [--first 1]     worlds from that seed on; those that break a law are kept in found/
     storm.py --seed N [--keep DIR]         one again
     storm.py --file found/x.json           one that was kept
+    storm.py --written NAME,...            of written.py ("all")
 """
 import argparse
 import json
@@ -15,6 +16,7 @@ sys.path[:0] = [str(pathlib.Path(__file__).parents[1]), str(pathlib.Path(__file_
 import world as worlds  # noqa: E402
 from judge import Broken, judge  # noqa: E402
 from lib.plane import Plane  # noqa: E402
+from written import WORLDS  # noqa: E402
 
 
 def play(plane, world, keep=None):
@@ -39,6 +41,7 @@ def main():
     p.add_argument("--file")
     p.add_argument("--keep")
     p.add_argument("--save", action="store_true")
+    p.add_argument("--written")
     a = p.parse_args()
     if a.keep:
         pathlib.Path(a.keep).mkdir(parents=True, exist_ok=True)
@@ -46,6 +49,11 @@ def main():
         if a.seed is not None or a.file:
             world = json.loads(pathlib.Path(a.file).read_text()) if a.file else worlds.draw(a.seed)
             return 0 if play(plane, world, a.keep) else 1
+        if a.written:
+            names = list(WORLDS) if a.written == "all" else a.written.split(",")
+            broken = [n for n in names if not play(plane, WORLDS[n], a.keep)]
+            print(f"{len(names)} written worlds, {len(broken)} broke a law: {', '.join(broken)}")
+            return 1 if broken else 0
         seed, broken, end = a.first, 0, time.monotonic() + a.seconds
         while time.monotonic() < end:
             world = worlds.draw(seed)

@@ -5,6 +5,8 @@ its Kubernetes objects, types(world) the node types for Davit and for the machin
 """
 import random
 
+import wide
+
 ZONE, HOST, RACK = "topology.kubernetes.io/zone", "kubernetes.io/hostname", "example.com/rack"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 ZONES = ["z-a", "z-b", "z-c"]
@@ -16,6 +18,7 @@ FEATURES = ["plain", "plain", "selector", "affinity", "not_name", "tolerates", "
 
 def draw(seed):
     r = random.Random(seed)
+    features = FEATURES + list(wide.MORE) if seed >= wide.WIDE else FEATURES
     types = {}
     for i in range(r.randint(1, 3)):
         cpu = r.choice([2, 4, 8])
@@ -31,8 +34,11 @@ def draw(seed):
                 "selector": r.choice([{}, {}, {ZONE: r.choice(ZONES)}, {"disk": "ssd"}]),
                 "apart_from": r.choice(["", "", "", "w0"])}] if r.random() < 0.4 else []
     loads = [{"name": f"w{i}", "replicas": r.randint(1, 5), "cpu": r.choice([1, 1, 2, 3]), "features": sorted(set(
-        r.choice(FEATURES) for _ in range(r.choice([1, 1, 2])))), "draw": r.randrange(1 << 30)} for i in range(r.choice([1, 1, 2]))]
-    return {"seed": seed, "types": types, "nodes": nodes, "daemons": daemons, "loads": loads}
+        r.choice(features) for _ in range(r.choice([1, 1, 2])))), "draw": r.randrange(1 << 30)} for i in range(r.choice([1, 1, 2]))]
+    drawn = {"seed": seed, "types": types, "nodes": nodes, "daemons": daemons, "loads": loads}
+    if seed >= wide.WIDE:
+        wide.types(drawn, r)
+    return drawn
 
 
 # ---- workloads
@@ -59,7 +65,9 @@ def feature(spec, app, what, r):
     spreads = spec.setdefault("topologySpreadConstraints", [])
     keys = {"host": HOST, "zone": ZONE, "rack": RACK}
     kind, _, at = what.partition("_")
-    if what == "selector":
+    if what in wide.MORE:
+        wide.MORE[what](spec, app, r)
+    elif what == "selector":
         spec["nodeSelector"] = r.choice([{"disk": "ssd"}, {ZONE: r.choice(ZONES)}, {RACK: "r1"}])
     elif what == "affinity":
         affinity["nodeAffinity"] = node_affinity(*r.choice([
@@ -102,6 +110,14 @@ def feature(spec, app, what, r):
         anti.append(term("db", ZONE, namespaceSelector={"matchLabels": {"team": r.choice(["blue", "none"])}}))
 
 
+def with_own(spec, of):
+    """What a world that is written down says of a pod over what it is drawn as; `extra` are containers beside the others."""
+    own = dict(of.get("spec", {}))
+    extra = own.pop("extra", [])
+    spec.update(own)
+    spec["containers"] = [*spec["containers"], *extra]
+
+
 def workload(load):
     r = random.Random(load["draw"])
     spec = {"containers": [{"name": "c", "image": "x", "resources": {"requests": {
@@ -109,6 +125,7 @@ def workload(load):
     for what in load["features"]:
         if what != "plain":
             feature(spec, load["name"], what, r)
+    with_own(spec, load)
     labels = {"app": load["name"]}
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": load["name"], "namespace": "default"},
             "spec": {"replicas": load["replicas"], "selector": {"matchLabels": labels},
@@ -140,15 +157,16 @@ def daemonset(d):
             "tolerations": [{"operator": "Exists"}], "nodeSelector": d["selector"], "terminationGracePeriodSeconds": 0}
     if d["apart_from"]:
         spec["affinity"] = {"podAntiAffinity": {REQUIRED: [term(d["apart_from"], HOST)]}}
+    with_own(spec, d)
     labels = {"app": d["name"]}
     return {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": d["name"], "namespace": "default"},
             "spec": {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, "spec": spec}}}
 
 
-def node(name, zone, cpu, labels, taints):
-    amounts = {"cpu": str(cpu), "memory": "16Gi", "pods": "110"}
+def node(name, zone, cpu, labels, taints, resources=None):
+    amounts = {"cpu": str(cpu), "memory": "16Gi", "pods": "110", **{"nvidia.com/gpu" if k == "GPU" else k: str(v) for k, v in (resources or {}).items()}}
     return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": {
-        HOST: name, ZONE: zone, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64", **labels}},
+        HOST: name, **({ZONE: zone} if zone else {}), "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64", **labels}},
         "spec": {"taints": taints}, "status": {"capacity": amounts, "allocatable": amounts}}
 
 
@@ -160,8 +178,13 @@ def filler(n):
                      "containers": [{"name": "c", "image": "x", "resources": {"requests": {"cpu": str(n["used"])}}}]}}
 
 
+def machine(name, zone, t):
+    """A node as a machine of the type would be, in the zone."""
+    return node(name, zone, t["cpu"], t["labels"], t["taints"], t.get("resources"))
+
+
 def types(world):
     """For davit.yaml and pools.template()."""
-    return {name: {"resources": {"CPU": t["cpu"], "memory": "16Gi"}, "price": t["price"], "max": t["max"],
-                   "zones": t["zones"], "labels": t["labels"], **({"taints": t["taints"]} if t["taints"] else {})}
+    return {name: {"resources": {"CPU": t["cpu"], "memory": "16Gi", **t.get("resources", {})}, "price": t["price"], "max": t["max"],
+                   **({"zones": t["zones"]} if t["zones"] else {}), "labels": t["labels"], **({"taints": t["taints"]} if t["taints"] else {})}
             for name, t in world["types"].items()}
