@@ -175,7 +175,7 @@ def test_every_suite_is_in_one_lane():
 def test_who_has_a_second_try():
     real = {n for n, s in check.SUITES.items() if s.real}
     assert real == {"integration", "ray-head", "clouds-eks", "clouds-ec2", "clouds-gce", "clouds-azurevm", "clouds-gke", "clouds-aks", "e2e",
-                    "e2e-eks", "e2e-gke", "e2e-aks", "e2e-vms", "hardening", "hostile", "page", "k8s", "k8s-pods",
+                    "e2e-eks", "e2e-gke", "e2e-aks", "e2e-vms", "hardening", "hostile", "page", "k8s", "k8s-pods", "k8s-written",
                     "packages", "prometheus", "pyclient", "docs", "docs-clouds", "storm-real", "shadow"}
 
 
