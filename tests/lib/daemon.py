@@ -101,7 +101,26 @@ class Daemon:
     def __enter__(self):
         return self
 
+    def last_words(self):
+        """What a failed test cannot be asked afterwards: did it live, was it ready, what did its threads do?"""
+        if self.p is None or self.p.poll() is not None:
+            return f"it had ended: {self.p and self.p.returncode}"
+        rows = []
+        for task in sorted(pathlib.Path(f"/proc/{self.p.pid}/task").iterdir()):
+            try:
+                stat = (task / "stat").read_text().rpartition(")")[2].split()
+                rows.append(f"{(task / 'comm').read_text().strip()} {stat[0]} {stat[11]}+{stat[12]} ticks, in {(task / 'wchan').read_text()}")
+            except OSError:
+                pass    # a thread that has just ended
+        try:
+            ready = self.get("/readyz")
+        except (OSError, http.client.HTTPException) as e:
+            ready = e
+        return "\n".join([f"readyz: {ready}", *rows])
+
     def __exit__(self, kind, *_):
+        if kind is not None:
+            print(f"---- the daemon, as the test failed\n{self.last_words()}")
         code = self.stop()
         if kind is None:
             assert code in (0, -signal.SIGKILL), self.text()
