@@ -116,7 +116,7 @@ static void *thread_main(void *arg)
     pthread_mutex_lock(&t->lock);
     for (;;) {
         while (!t->first && !t->stop)
-            pthread_cond_wait(&t->wake, &t->lock);
+            pthread_cond_wait(&t->wake, &t->lock); /* one waits */
         if (!t->first)
             break;
         run(t, next_task(t));

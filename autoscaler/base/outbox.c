@@ -62,7 +62,7 @@ static void *outbox_main(void *arg)
         pthread_cond_broadcast(&o->quiet);
         if (o->closing)
             break;
-        pthread_cond_wait(&o->wake, &o->lock);
+        pthread_cond_wait(&o->wake, &o->lock); /* one waits */
     }
     pthread_mutex_unlock(&o->lock);
     return NULL;

@@ -5,9 +5,17 @@
  * its place; the orphan ends itself when its job returns.  An ended thread is
  * joined, not detached: what libraries keep for a thread (OpenSSL, curl) is
  * free, and its stack unmapped, by the time the pool is.
+ *
+ * Threads wait for jobs at a semaphore, which has a count for each job that is
+ * queued.  A condition variable with several waiters may lose a signal in glibc up to
+ * 2.40 (sourceware.org/bugzilla 25847), Debian 12's among them: a source's reading
+ * would wait for ever, as nothing else is submitted that wakes its thread.
  */
 #include "worker.h"
 
+#include <assert.h>
+#include <errno.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -29,7 +37,8 @@ struct slot {
 struct pool {
     struct workers workers; /* first */
     pthread_mutex_t lock;
-    pthread_cond_t work, ended;
+    sem_t work; /* a count for each queued job; when it closes, for each thread */
+    pthread_cond_t ended; /* one waits for it: pool_free() */
     struct mailbox *answers;
     struct mail *first, **last; /* queued jobs */
     struct slot *slots;
@@ -84,16 +93,15 @@ static void *worker_main(void *arg)
 {
     struct slot *s = arg, **at;
     struct pool *w = s->pool;
+    struct job *job;
 
-    pthread_mutex_lock(&w->lock);
-    while (!s->orphan) {
-        struct job *job = queue_pop(w); /* closing: what must run */
-        if (!job) {
-            if (w->closing)
-                break;
-            pthread_cond_wait(&w->work, &w->lock);
-            continue;
-        }
+    for (;;) {
+        while (sem_wait(&w->work) != 0)
+            assert(errno == EINTR);
+        pthread_mutex_lock(&w->lock);
+        job = queue_pop(w);
+        if (!job)
+            break;
         s->job = job;
         pthread_mutex_unlock(&w->lock);
         job->run(job);
@@ -101,7 +109,11 @@ static void *worker_main(void *arg)
         s->job = NULL;
         job->abandoned = s->orphan;
         mailbox_post(w->answers, &job->mail);
+        if (s->orphan)
+            break;
+        pthread_mutex_unlock(&w->lock);
     }
+    assert(s->orphan || w->closing);
     for (at = &w->slots; *at != s; at = &(*at)->next)
         ;
     *at = s->next;
@@ -155,7 +167,8 @@ static bool pool_free(struct workers *workers, int64_t wait_ms)
             mailbox_post(w->answers, &job->mail);
         }
     }
-    pthread_cond_broadcast(&w->work);
+    for (unsigned i = 0; i < w->alive; i++)
+        sem_post(&w->work);
     while (w->alive && pthread_cond_timedwait(&w->ended, &w->lock, &until) == 0)
         ;
     left = w->alive;
@@ -163,7 +176,7 @@ static bool pool_free(struct workers *workers, int64_t wait_ms)
     pool_join(w);
     if (left)
         return false;
-    pthread_cond_destroy(&w->work);
+    sem_destroy(&w->work);
     pthread_cond_destroy(&w->ended);
     pthread_mutex_destroy(&w->lock);
     free(w);
@@ -177,7 +190,7 @@ static void pool_submit(struct workers *workers, struct job *job)
     pthread_mutex_lock(&w->lock);
     *w->last = &job->mail;
     w->last = &job->mail.next;
-    pthread_cond_signal(&w->work);
+    sem_post(&w->work);
     pthread_mutex_unlock(&w->lock);
 }
 
@@ -210,7 +223,7 @@ struct workers *workers_new(unsigned n_threads, unsigned max_stuck,
 
     w->workers.ops = &ops;
     pthread_mutex_init(&w->lock, NULL);
-    pthread_cond_init(&w->work, NULL);
+    sem_init(&w->work, 0, 0);
     thread_cond_init(&w->ended);
     w->answers = answers;
     w->last = &w->first;

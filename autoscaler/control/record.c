@@ -197,7 +197,7 @@ static void *thread_main(void *arg)
         struct status_page *p;
 
         while (r->n_queue == 0 && !r->stop)
-            pthread_cond_wait(&r->wake, &r->lock);
+            pthread_cond_wait(&r->wake, &r->lock); /* one waits */
         if (r->n_queue == 0)
             break;
         p = r->queue[0];

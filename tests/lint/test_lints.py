@@ -144,6 +144,7 @@ def test_a_violation_is_found(tree, lint, plant, says):
 @pytest.mark.parametrize("lint, line, says", [
     ("banned.sh", "int f(char *s) { strcpy(s, s); }", "strcpy"),
     ("banned.sh", "/* TODO: later */", "TODO"),
+    ("banned.sh", "int f(void) { return pthread_cond_wait(&c, &m); }", "pthread_cond_wait"),
     ("banned.sh", "typedef struct { int x; } y;", "typedef struct"),
     ("banned.sh", "bool f(char *s) { return s != NULL; }", "!= NULL"),
     ("banned.sh", "\n" * 600, "601 lines"),

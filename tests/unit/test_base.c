@@ -227,6 +227,38 @@ static void workers_are_joined(void **state)
     pthread_key_delete(kept);
 }
 
+static void counts(struct job *j)
+{
+    (void)j;
+}
+
+/* Several wait for jobs, which come one by one and at once: each is run. */
+static void each_job_is_run(void **state)
+{
+    struct mailbox box;
+    struct workers *w;
+    struct job jobs[6];
+    unsigned left;
+
+    (void)state;
+    mailbox_init(&box, NULL, NULL);
+    w = workers_new(4, 0, &box);
+    for (unsigned round = 0; round < 2000; round++) {
+        left = 1 + round % 6;
+        for (unsigned i = 0; i < left; i++) {
+            jobs[i] = (struct job){.run = counts};
+            workers_submit(w, &jobs[i]);
+        }
+        for (struct mail *m = NULL; left > 0;) {
+            UNTIL((m = mailbox_take(&box)));
+            for (; m; m = m->next)
+                left--;
+        }
+    }
+    assert_true(workers_free(w, 10000));
+    mailbox_done(&box);
+}
+
 /* Answers there are now; that of the job that hangs is not among them. */
 static unsigned answered(struct mailbox *box)
 {
@@ -522,6 +554,7 @@ int main(void)
         cmocka_unit_test(err_prefix_keeps_the_text),
         cmocka_unit_test(workers_are_joined),
         cmocka_unit_test(workers_answer_and_survive_a_hang),
+        cmocka_unit_test(each_job_is_run),
         cmocka_unit_test(times_are_written_for_people),
         cmocka_unit_test(times_are_read_back),
         cmocka_unit_test(percent_encoding_there_and_back),

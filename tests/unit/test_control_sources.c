@@ -385,6 +385,33 @@ static void test_failed_read_changes_no_machine(void **state)
     assert_non_null(rig.sources.all[0].view);
 }
 
+/* Whatever holds it up, a thread or a wire: nobody else would tell. */
+static void test_a_read_that_does_not_come_back_is_told(void **state)
+{
+    struct source_node n = node("i-1", "aa", SOURCE_IDLE);
+    struct source *h = &rig.sources.all[0];
+    struct source_job *j;
+
+    (void)state;
+    viewed(0, "s", &n, 1);
+    rig_pass(2000);
+    sources_poll(&rig.sources);
+    j = job(SOURCE_READ);
+    rig_pass(39000);
+    sources_poll(&rig.sources);
+    assert_false(rig_emitted("source.down"));
+    assert_false(sources_fresh(&rig.sources));
+    rig_pass(1000);
+    sources_poll(&rig.sources);
+    assert_true(rig_emitted("source.down"));
+    assert_string_equal(h->problem, "a reading of it has not come back for "
+                                    "40 s: nothing is known of it since");
+    j->status = ST_OK;
+    sources_fold(&rig.sources, &j->job.mail);
+    assert_string_equal(h->problem, "");
+    assert_true(sources_fresh(&rig.sources));
+}
+
 /* Names come back: a node that was dead when a machine was launched says nothing of
  * that machine's raylet. */
 static void test_old_death(void **state)
@@ -934,6 +961,7 @@ int main(void)
         TEST(test_a_head_that_is_joined_is_ours, start_ray),
         TEST(test_drain_forgotten, start_ray),
         TEST(test_node_of_an_earlier_life, start_ray),
+        TEST(test_a_read_that_does_not_come_back_is_told, start_ray),
         TEST(test_failed_read_changes_no_machine, start_ray),
         TEST(test_old_death, start_ray),
         TEST(test_view_that_is_waited_for, start_ray),

@@ -22,7 +22,7 @@ static void *watch_main(void *arg)
         if (d->seats)
             pthread_cond_timedwait(&d->wake, &d->lock, &until);
         else
-            pthread_cond_wait(&d->wake, &d->lock);
+            pthread_cond_wait(&d->wake, &d->lock); /* one waits */
         seats_sweep(d, clock_mono_ms());
         peers_sweep(d, clock_mono_ms());
     }

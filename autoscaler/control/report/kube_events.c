@@ -193,7 +193,7 @@ static void written(struct kube_events *e, struct known *k, enum status s,
 static bool next_waits(struct kube_events *e)
 {
     while (!e->first && !atomic_load(&e->stop))
-        pthread_cond_wait(&e->wake, &e->lock);
+        pthread_cond_wait(&e->wake, &e->lock); /* one waits */
     return !atomic_load(&e->stop);
 }
 

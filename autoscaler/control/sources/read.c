@@ -23,11 +23,23 @@ enum {
     FAILURES_EMITTED = 3,
 };
 
-/* A read that does not return makes its source stale. */
-static void stale_wake(const struct sources *s, const struct source *h)
+/* A read that does not return makes its source stale, and is told. */
+static void read_awaited(const struct sources *s, struct source *h)
 {
     if (source_is_fresh(s, h))
         env_wake_wall(s->env, source_stale_ms(h));
+    if (h->late_told)
+        return;
+    if (s->env->mono_ms < h->asked_mono_ms + FOLLOWS_MS) {
+        env_wake_mono(s->env, h->asked_mono_ms + FOLLOWS_MS);
+        return;
+    }
+    h->late_told = true;
+    snprintf(h->problem, sizeof h->problem,
+             "a reading of it has not come back for %d s: nothing is known of "
+             "it since",
+             FOLLOWS_MS / 1000);
+    emit(s->env, "source.down", h->address, "", "%s", h->problem);
 }
 
 void sources_poll(struct sources *s)
@@ -36,7 +48,7 @@ void sources_poll(struct sources *s)
         struct source *h = &s->all[i];
 
         if (h->reading) {
-            stale_wake(s, h);
+            read_awaited(s, h);
             continue;
         }
         if (s->env->mono_ms < h->read_due_ms) {
@@ -44,6 +56,8 @@ void sources_poll(struct sources *s)
             continue;
         }
         h->asked_ms = s->env->now_ms;
+        h->asked_mono_ms = s->env->mono_ms;
+        h->late_told = false;
         h->asked_slept_ms = s->env->slept_ms;
         source_job_submit(source_job_new(
             h, SOURCE_READ, h->ops->waits ? WAIT_MS : READ_TIMEOUT_MS));

@@ -43,8 +43,9 @@ struct source {
     const int64_t *first_ms; /* wall: each was in a view first, likewise; NULL:
                                  * that is not known */
     int64_t read_ms;         /* wall, of the last good one */
-    int64_t asked_ms;        /* wall, when the read under way began */
-    int64_t began_ms;        /* wall, when the last good one began */
+    int64_t asked_ms, asked_mono_ms; /* when the read under way began: wall */
+    bool late_told;                  /* that it has not come back */
+    int64_t began_ms;                /* wall, when the last good one began */
     int64_t asked_slept_ms, began_slept_ms; /* env's slept_ms then */
     int64_t view_ms;                        /* wall, when view was new */
     uint32_t failures;                      /* in a row */
