@@ -4,7 +4,8 @@
  * aks.c is the plug-in's table with list and launch, end.c ends machines;
  * options.c reads the configuration, api.c keeps to AKS's limits, pool.c reads
  * one agent pool, change.c writes it, seen.c says who tells which machines it
- * has, ledger.c is what we remember in its tags, offers.c asks what can be had.
+ * has, ledger.c is what we remember in its tags, offers.c asks what can be had,
+ * labels.c knows which labels its nodes have.
  * kit/azure/ has tokens, requests, codes and machine sizes.
  */
 #ifndef AKS_AKS_H
@@ -195,6 +196,14 @@ bool id_of_pool(const char *id, const char *pool);
 int aks_terminate(void *self, struct davit_call *call, const char *const *ids,
                   size_t n_ids, struct davit_sink *sink, davit_put_done *done,
                   struct davit_error *e);
+
+/* labels.c */
+struct cluster {
+    const char *location, *nodes; /* the resource group of its nodes */
+};
+struct kit_offer;
+void labels_take(struct kit_offer *o, const struct pool *p, const char *zone,
+                 const struct cluster *c);
 
 /* offers.c */
 int aks_offers(void *self, struct davit_call *call, struct davit_sink *sink,

@@ -10,66 +10,46 @@
 #include "aks.h"
 #include "kit/offer.h"
 
-static int location_get(struct op *op, const char **ret)
+/* Who may not look has said where it is; its nodes' group is called so unless its
+ * maker chose a name. */
+static int cluster_get(struct op *op, struct cluster *ret)
 {
     struct aks *a = op->aks;
-    json_t *doc;
-    *ret = a->location;
-    if (a->location[0] != '\0')
-        return DAVIT_OK;
+    json_t *doc = NULL;
     char *url = arm_cluster_url(a, "%s", "");
     int st = arm_get(op, url, &doc);
     free(url);
-    *ret = kit_json_text(doc, "location");
+    *ret = (struct cluster){
+        .location = a->location[0] != '\0' ? a->location
+                                           : kit_json_text(doc, "location"),
+        .nodes = kit_json_text(doc, "properties.nodeResourceGroup")};
+    if (a->location[0] != '\0' && (st == DAVIT_AUTH || st == DAVIT_INVALID))
+        st = DAVIT_OK;
+    if (ret->nodes[0] == '\0') {
+        json_t *made = kit_must(
+            json_sprintf("MC_%s_%s_%s", a->group, a->name, ret->location));
+        op_keep(op, made);
+        ret->nodes = json_string_value(made);
+    }
     return st;
 }
 
-static int market_get(struct op *op, const json_t *pools,
+static int market_get(struct op *op, const json_t *pools, const char *location,
                       struct azure_market *ret)
 {
     struct aks *a = op->aks;
     json_t *names = kit_must(json_object());
     const json_t *pool;
-    const char *location;
     size_t i;
     json_array_foreach(pools, i, pool) {
         const char *size = kit_json_text(pool, "properties.vmSize");
         if (size[0] != '\0')
             json_object_set_new(names, size, json_true());
     }
-    *ret = (struct azure_market){0};
-    int st = location_get(op, &location);
-    if (st == DAVIT_OK)
-        st = azure_market(&a->azure, op->call, a->subscription, location, names,
+    int st = azure_market(&a->azure, op->call, a->subscription, location, names,
                           ret, op->error);
     json_decref(names);
     return st;
-}
-
-static void fact(struct kit_offer *o, struct kit_facts *of, const char *key,
-                 const char *value)
-{
-    if (value && value[0] != '\0')
-        kit_fact_set(o, of, key, value);
-}
-
-static void labels_take(struct kit_offer *o, const struct pool *p,
-                        const char *zone, const struct azure_market *m)
-{
-    const char *key;
-    json_t *v;
-    bool bare = zone[0] != '\0' && !strchr(zone, '-');
-    fact(o, &o->labels, "node.kubernetes.io/instance-type",
-         kit_json_text(p->props, "vmSize"));
-    fact(o, &o->labels, "topology.kubernetes.io/zone",
-         kit_keep_print(&o->keep, "%s%s%s", bare ? m->location : "",
-                        bare ? "-" : "", zone));
-    fact(o, &o->labels, "kubernetes.azure.com/agentpool", p->name);
-    if (p->spot)
-        fact(o, &o->labels, "kubernetes.azure.com/scalesetpriority", "spot");
-    json_object_foreach((json_t *)json_object_get(p->props, "nodeLabels"), key,
-                        v)
-        fact(o, &o->labels, key, json_string_value(v));
 }
 
 /* "key=value:Effect", the value may lack. */
@@ -105,12 +85,13 @@ static void kubelet_take(struct kit_offer *o, const struct pool *p)
 }
 
 static void offer_put(const struct pool *p, const struct aks_type *t,
-                      const struct aks_site *site, const struct azure_market *m,
-                      struct davit_sink *sink, davit_put_offer *put)
+                      const struct aks_site *site, const struct cluster *c,
+                      const struct azure_market *m, struct davit_sink *sink,
+                      davit_put_offer *put)
 {
     const char *size = kit_json_text(p->props, "vmSize");
     struct kit_offer o = {0};
-    labels_take(&o, p, site->zone, m);
+    labels_take(&o, p, site->zone, c);
     taints_take(&o, p);
     azure_size_facts(m, size, &o);
     kubelet_take(&o, p);
@@ -136,11 +117,14 @@ int aks_offers(void *self, struct davit_call *call, struct davit_sink *sink,
 {
     struct op op;
     struct azure_market m = {0};
+    struct cluster c;
     json_t *pools;
     op_begin(&op, self, call, e);
     int st = pools_get(&op, &pools);
     if (st == DAVIT_OK)
-        st = market_get(&op, pools, &m);
+        st = cluster_get(&op, &c);
+    if (st == DAVIT_OK)
+        st = market_get(&op, pools, c.location, &m);
     for (size_t i = 0; st == DAVIT_OK && i < op.aks->n_types; i++) {
         const struct aks_type *t = &op.aks->types[i];
         for (size_t k = 0; k < t->n_sites; k++) {
@@ -149,7 +133,7 @@ int aks_offers(void *self, struct davit_call *call, struct davit_sink *sink,
             if (!doc)
                 continue;
             pool_take(doc, &p);
-            offer_put(&p, t, &t->sites[k], &m, sink, put);
+            offer_put(&p, t, &t->sites[k], &c, &m, sink, put);
             pool_done(&p);
         }
     }

@@ -36,6 +36,37 @@ static void disk_take(const json_t *ng, struct kit_offer *f)
                         (gib << 30) / 10 * 9 - (INT64_C(1) << 30));
 }
 
+static void label_put(struct kit_offer *f, const char *key, const char *value)
+{
+    if (value[0] != '\0')
+        kit_fact_set(f, &f->labels, key, value);
+}
+
+/* What EKS and AWS' cloud provider write on each node of a managed group; its AMI's
+ * type tells the operating system and the architecture. */
+static int labels_of_eks(struct op *op, const struct eks_pool *p,
+                         const json_t *ng, struct kit_offer *f)
+{
+    const json_t *machines = json_object_get(ng, "instanceTypes");
+    const char *ami = kit_json_text(ng, "amiType");
+    char region[48];
+    int st = aws_region(&op->a, region, sizeof region);
+    if (st != DAVIT_OK)
+        return st;
+    label_put(f, "eks.amazonaws.com/nodegroup", p->name);
+    label_put(f, "eks.amazonaws.com/capacityType",
+              kit_json_text(ng, "capacityType"));
+    label_put(f, "topology.kubernetes.io/region", region);
+    if (json_array_size(machines) == 1)
+        label_put(f, "node.kubernetes.io/instance-type",
+                  kit_json_string(json_array_get(machines, 0)));
+    if (strncmp(ami, "WINDOWS", 7) == 0)
+        label_put(f, "kubernetes.io/os", "windows");
+    if (strstr(ami, "ARM_64"))
+        label_put(f, "kubernetes.io/arch", "arm64");
+    return DAVIT_OK;
+}
+
 /* Labels, taints and disk of the node group. */
 static int from_node_group(struct op *op, const struct eks_pool *p,
                            struct kit_offer *f, struct kit_str *machines)
@@ -49,6 +80,11 @@ static int from_node_group(struct op *op, const struct eks_pool *p,
     if (st != DAVIT_OK)
         return st;
     ng = json_object_get(reply, "nodegroup");
+    st = labels_of_eks(op, p, ng, f);
+    if (st != DAVIT_OK) {
+        json_decref(reply);
+        return st;
+    }
     json_object_foreach(json_object_get(ng, "labels"), key, v)
         if (json_is_string(v))
             kit_fact_set(f, &f->labels, key, json_string_value(v));

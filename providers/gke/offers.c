@@ -166,6 +166,40 @@ static void gke_taints(const struct group *g, const struct facts *f,
                        "NO_SCHEDULE");
 }
 
+/* Of its image: the first part of "COS_CONTAINERD", "UBUNTU_CONTAINERD",
+ * "WINDOWS_LTSC_CONTAINERD"; without one it is COS. */
+static void image_labels(const struct group *g, struct kit_offer *o)
+{
+    const char *image = kit_json_text(g->pool, "config.imageType");
+    bool windows = strncasecmp(image, "windows", 7) == 0;
+    label_add(o, "kubernetes.io/os", windows ? "windows" : "linux");
+    if (windows)
+        kit_fact_taint(o, "node.kubernetes.io/os", "windows", 7, "NO_SCHEDULE");
+    else
+        label_add(o, "cloud.google.com/gke-os-distribution",
+                  strncasecmp(image, "ubuntu", 6) == 0 ? "ubuntu" : "cos");
+    if (image[0] == '\0' || strstr(image, "_CONTAINERD"))
+        label_add(o, "cloud.google.com/gke-container-runtime", "containerd");
+}
+
+/* What every node has by its machine type and place. */
+static void machine_labels(const struct group *g, struct kit_offer *o)
+{
+    const char *machine = kit_json_text(g->pool, "config.machineType");
+    const char *end = strrchr(g->zone, '-');
+    label_add(o, "node.kubernetes.io/instance-type", machine);
+    label_add(
+        o, "cloud.google.com/machine-family",
+        kit_keep_print(&o->keep, "%.*s", (int)strcspn(machine, "-"), machine));
+    label_add(o, "cloud.google.com/gke-boot-disk",
+              kit_json_text(g->pool, "config.diskType"));
+    label_add(o, "topology.kubernetes.io/zone", g->zone);
+    if (end)
+        label_add(
+            o, "topology.kubernetes.io/region",
+            kit_keep_print(&o->keep, "%.*s", (int)(end - g->zone), g->zone));
+}
+
 /* The labels a node of this pool will have, and its taints. */
 static void labels_read(const struct group *g, const struct facts *f,
                         struct kit_offer *o)
@@ -176,11 +210,12 @@ static void labels_read(const struct group *g, const struct facts *f,
     size_t i;
     json_object_foreach((json_t *)of, key, v)
         label_add(o, key, json_string_value(v));
-    label_add(o, "node.kubernetes.io/instance-type",
-              kit_json_text(g->pool, "config.machineType"));
+    machine_labels(g, o);
+    image_labels(g, o);
     label_add(o, "cloud.google.com/gke-nodepool",
               kit_json_text(g->pool, "name"));
-    label_add(o, "topology.kubernetes.io/zone", g->zone);
+    label_add(o, "cloud.google.com/gke-provisioning",
+              g->spot ? "spot" : "standard");
     label_add(o, "cloud.google.com/gke-accelerator", f->accelerator);
     label_add(o, "cloud.google.com/gke-gpu-partition-size", f->partition);
     if (*f->sharing != '\0') {

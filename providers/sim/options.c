@@ -66,12 +66,25 @@ static int taint_take(struct kit_reading *r, const char *rest, const char *v)
     return DAVIT_OK;
 }
 
+static void told_take(struct kit_reading *r, struct davit_kv **all, size_t *n,
+                      const char *key, const char *value)
+{
+    *all = kit_keep_more(r->keep, *all, *n, sizeof **all);
+    (*all)[(*n)++] = (struct davit_kv){kit_keep_text(r->keep, key),
+                                       kit_keep_text(r->keep, value)};
+}
+
 static int gives_take(struct kit_reading *r, const char *rest, const char *v)
 {
     struct sim_type *t = r->into;
-    t->gives = kit_keep_more(r->keep, t->gives, t->n_gives, sizeof *t->gives);
-    t->gives[t->n_gives++] = (struct davit_kv){kit_keep_text(r->keep, rest),
-                                               kit_keep_text(r->keep, v)};
+    told_take(r, &t->gives, &t->n_gives, rest, v);
+    return DAVIT_OK;
+}
+
+static int labels_take(struct kit_reading *r, const char *rest, const char *v)
+{
+    struct sim_type *t = r->into;
+    told_take(r, &t->labels, &t->n_labels, rest, v);
     return DAVIT_OK;
 }
 
@@ -320,6 +333,9 @@ const struct kit_option sim_options[] = {
     {"types.taints",
      "taints of its machines, as offers tell: a list of KEY=VALUE:EFFECT",
      KIT_READ, .read = taint_take},
+    {"types.labels.*",
+     "labels of its machines, as offers tell: labels: {team: ml}", KIT_READ,
+     .read = labels_take},
     {"types.gives.*",
      "what its machines have, as offers tell: gives: {CPU: 3.92}", KIT_READ,
      .read = gives_take},

@@ -22,9 +22,9 @@ struct sim_type {
     char *name;
     char **zones;
     size_t n_zones;
-    char *accelerator;               /* "T4", "" */
-    struct davit_kv *taints, *gives; /* what its offers say of machines */
-    size_t n_taints, n_gives;
+    char *accelerator;                        /* "T4", "" */
+    struct davit_kv *taints, *gives, *labels; /* offers say so of machines */
+    size_t n_taints, n_gives, n_labels;
     uint32_t gpus;
     bool spot_only;
     int64_t boot_min_ms, boot_max_ms;

@@ -82,6 +82,7 @@ class Cloud:
         self.token_s, self.granted = 3600, 0
         self.hidden, self.hidings = set(), 1 << 30  # machines that AKS's list lacks, and how often
         self.no_compute = False
+        self.nodes = "MC_rg1_aks1_westeurope"  # the group of its nodes
         self.metadata = {}  # of the instance that we run on, by path
         self.skus = [{"resourceType": "virtualMachines", "name": "Standard_NC4as_T4_v3", "family": "standardNCASv3_T4Family",
                       "locations": [LOCATION], "capabilities": [
@@ -327,7 +328,7 @@ class Cloud:
         if method == "GET" and (m := re.fullmatch(r".*/locations/\w+/(operations|operationresults)/([\w-]+)", path)):
             return self.operation(m[2], m[1] == "operationresults")
         if method == "GET" and path == BASE:
-            return 200, {}, {"id": BASE, "name": CLUSTER, "location": LOCATION, "properties": {"provisioningState": "Succeeded"}}
+            return 200, {}, {"id": BASE, "name": CLUSTER, "location": LOCATION, "properties": {"provisioningState": "Succeeded", "nodeResourceGroup": self.nodes}}
         if method == "GET" and path == f"{BASE}/agentPools":
             return self.paged(host, path, query, [self.pool_view(p) for p in self.pools.values()])
         if m := re.fullmatch(BASE + r"/agentPools/(\w+)(?:/(\w+))?", path):

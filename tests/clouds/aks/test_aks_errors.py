@@ -4,6 +4,9 @@ import pathlib
 
 import pytest
 
+from aks_cloud import BASE
+from aks_rig import QUICK
+
 REPLIES = {p.stem: json.loads(p.read_text()) for p in sorted((pathlib.Path(__file__).parent / "replies").glob("*.json"))}
 PUT = "PUT .*/agentPools/gpu$"
 
@@ -119,6 +122,31 @@ def test_offers_tell_taints(drive, cloud):
     cloud.pools["cpu"].props["nodeTaints"] = []
     got = {o["type"]: o["taints"] for o in drive().call("offers")["offers"]}
     assert got == {"t4": {"sku": "gpu:NoSchedule", "bare": ":NoExecute"}, "cpu": {}}
+
+
+def test_offers_tell_labels(drive, cloud):
+    """AKS' own, by the pool, its machine and its cluster; the pool's go over them."""
+    cloud.pools["gpu"].props.update(nodeLabels={"team": "ml", "storageprofile": "mine"}, osSKU="Ubuntu", osDiskType="Ephemeral")
+    cloud.nodes = "our-nodes(1)"
+    cloud.pools["cpu"].props.update(osType="Windows", mode="System", scaleSetPriority="Spot", osSKU="Windows2022")
+    got = {o["type"]: o["labels"] for o in drive().call("offers")["offers"]}
+    aks = "kubernetes.azure.com/"
+    assert got["t4"] == {
+        "team": "ml", "storageprofile": "mine", aks + "storageprofile": "ephemeral", "node.kubernetes.io/instance-type": "Standard_NC4as_T4_v3",
+        "topology.kubernetes.io/region": "westeurope", "kubernetes.io/os": "linux", aks + "os-sku": "Ubuntu", "accelerator": "nvidia",
+        aks + "accelerator": "nvidia", "agentpool": "gpu", aks + "agentpool": "gpu", aks + "mode": "user", aks + "role": "agent",
+        aks + "cluster": "our-nodes-1-z"}
+    cpu = got["cpu"]
+    assert cpu["kubernetes.io/os"] == "windows" and cpu[aks + "mode"] == "system" and cpu[aks + "scalesetpriority"] == "spot"
+    assert cpu[aks + "os-sku"] == "Windows2022" and "accelerator" not in cpu
+
+
+def test_offers_tell_labels_without_the_right_to_see_the_cluster(drive, cloud):
+    """Then its nodes' group has the name that Azure gives it."""
+    cloud.nodes = "not-told"
+    cloud.rules.append({"match": f"GET {BASE}$", "do": "status", "status": 403, "code": "AuthorizationFailed", "times": 1000})
+    got = {o["type"]: o["labels"] for o in drive(QUICK + ", location: westeurope").call("offers")["offers"]}
+    assert got["t4"]["kubernetes.azure.com/cluster"] == "MC_rg1_aks1_westeurope"
 
 
 def test_offers_tell_what_a_kubelet_leaves(drive, cloud):

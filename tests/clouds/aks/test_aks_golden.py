@@ -112,7 +112,11 @@ def test_every_request_is_one_the_sdk_sends(drive, replay):
                                            "quotas": {"westeurope StandardNCADSA100v4Family": [24, 24]},
                                            "taints": {"nvidia.com/gpu": "present:NoSchedule"},
                                            "labels": {"node.kubernetes.io/instance-type": "Standard_NC24ads_A100_v4",
-                                                      "kubernetes.azure.com/agentpool": "gpu", "pool": "gpu"},
+                                                      "topology.kubernetes.io/region": "westeurope", "kubernetes.io/os": "linux",
+                                                      "accelerator": "nvidia", "kubernetes.azure.com/accelerator": "nvidia",
+                                                      "kubernetes.azure.com/cluster": "MC_rg1_aks1_westeurope",
+                                                      "kubernetes.azure.com/mode": "user", "kubernetes.azure.com/role": "agent",
+                                                      "kubernetes.azure.com/agentpool": "gpu", "agentpool": "gpu", "pool": "gpu"},
                                            "resources": {"CPU": 24, "GPU": 1, "memory": 220 << 30}}]
     assert d.end("aks-gpu-12345678-vmss000000")["status"] == "OK"
     # As after a failed raise, to see the scale set read too.

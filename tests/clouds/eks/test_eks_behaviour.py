@@ -459,6 +459,22 @@ def test_offers_tell_taints(cloud, tmp_path):
         assert o["taints"] == {"nvidia.com/gpu": "present:NoSchedule", "team": "ml:PreferNoSchedule"}
 
 
+def test_offers_tell_labels(cloud, tmp_path):
+    """EKS' own, by the group, its AMI and its market; the group's and its tags go over them."""
+    cloud.fresh(gpu={"labels": {"team": "ml"}, "ami": "AL2023_ARM_64_NVIDIA"})
+    with Drive(tmp_path, cloud, GPU % cloud.names["gpu"]) as d:
+        (o,) = d.call("offers")["offers"]
+    assert o["labels"] == {
+        "team": "ml", "disk": "nvme", "eks.amazonaws.com/nodegroup": cloud.names["gpu"], "eks.amazonaws.com/capacityType": "ON_DEMAND",
+        "node.kubernetes.io/instance-type": "g5.xlarge", "topology.kubernetes.io/region": "us-east-1", "kubernetes.io/arch": "arm64",
+        "ray.io/accelerator-type": "A10G"}
+    cloud.fresh(gpu={"spot": True, "ami": "WINDOWS_CORE_2022_x86_64", "types": ["g5.xlarge", "g5.2xlarge"]})
+    with Drive(tmp_path, cloud, GPU % cloud.names["gpu"] + "\n") as d:
+        got = [o["labels"] for o in d.call("offers")["offers"]]
+    assert all(x["kubernetes.io/os"] == "windows" and "node.kubernetes.io/instance-type" not in x for x in got)
+    assert {x["eks.amazonaws.com/capacityType"] for x in got} == {"SPOT"}
+
+
 def test_offers_tell_what_a_kubelet_leaves(cloud, tmp_path):
     """Pods by interfaces and addresses; the group's tags go over it."""
     cloud.fresh(gpu={})

@@ -303,6 +303,20 @@ def test_offers_tell_taints(drive, cloud):
     assert got == {"t4": {"nvidia.com/gpu": "present:NoSchedule"}, "cpu": {"team": "ml:PreferNoSchedule"}}
 
 
+def test_offers_tell_labels(drive, cloud):
+    """GKE's own, by the pool's image, machine, disk, place and market, beside the pool's."""
+    cloud.pool("cpu", [A], machine="e2-standard-8", hash_="ffffeeee", labels={"team": "ml"})
+    cloud.pools["cpu"]["config"].update(imageType="UBUNTU_CONTAINERD", diskType="pd-ssd")
+    cloud.pools["gpu"]["config"].update(imageType="WINDOWS_LTSC_CONTAINERD")
+    got = {o["type"]: o for o in drive().call("offers")["offers"]}
+    assert got["cpu"]["labels"] == {
+        "team": "ml", "cloud.google.com/machine-family": "e2", "node.kubernetes.io/instance-type": "e2-standard-8",
+        "topology.kubernetes.io/zone": A, "topology.kubernetes.io/region": A[:-2], "kubernetes.io/os": "linux",
+        "cloud.google.com/gke-os-distribution": "ubuntu", "cloud.google.com/gke-container-runtime": "containerd",
+        "cloud.google.com/gke-boot-disk": "pd-ssd", "cloud.google.com/gke-nodepool": "cpu", "cloud.google.com/gke-provisioning": "standard"}
+    assert got["t4"]["labels"]["kubernetes.io/os"] == "windows" and got["t4"]["taints"]["node.kubernetes.io/os"] == "windows:NoSchedule"
+
+
 def test_offers_tell_what_a_kubelet_leaves(drive, cloud):
     def has(**more):
         for p in cloud.pools.values():
