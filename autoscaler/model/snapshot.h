@@ -188,6 +188,8 @@ struct snap_offer {
 
 struct snap_type {
     const char *name, *provider, *machine, *pool;
+    const char *arch; /* of its machine, by the catalogue; "" or NULL: it does
+                       * not say */
     struct qtys resources;
     struct pairs labels;
     struct taints taints;            /* of every node of it */

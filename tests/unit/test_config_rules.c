@@ -134,7 +134,8 @@ static void test_paths(void **state)
     setenv("HOME", "/home/someone", 1);
     snprintf(path, sizeof path, "%s/mine.yaml", dir);
     write_file(path, "schema: davit-catalogue/1\n"
-                     "machines: {my.big: {cpu: 4, memory: 8Gi}}\n");
+                     "machines: {my.big: {cpu: 4, memory: 8Gi, arch: "
+                     "arm64}}\n");
     snprintf(path, sizeof path, "%s/davit.yaml", dir);
     write_file(path, "cluster: c\ncatalogue: mine.yaml\nstate: x.db\n"
                      "plugin_dir: /opt/p\n"
@@ -145,6 +146,7 @@ static void test_paths(void **state)
     if (config_load(path, &c, &errors) != ST_OK)
         fail_msg("%s", errors.s);
     assert_int_equal(c->types[0].fact.resources.v[0].amount, 4 * AMOUNT_ONE);
+    assert_string_equal(c->types[0].fact.arch, "arm64");
     assert_string_equal(c->state, "x.db");
     assert_string_equal(c->plugin_dir, "/opt/p");
     assert_string_equal(c->api_tls_key, "/home/someone/k");

@@ -650,6 +650,14 @@ static void test_labels_in_their_order(void **state)
                         "the configuration");
     assert_string_equal(pods_value(&x->origins, "label kubernetes.io/os"),
                         "a guess: what is usual");
+    x = type(&t, "u", 4, 0.2, "z");
+    x->machine = "my.big"; /* a name that tells nothing */
+    x->arch = "arm64";
+    pods_type_fit(w.view, NULL, 0, (struct pods_cloud){.labels = {0}},
+                  &w.view->arena, x);
+    assert_string_equal(value(x, "kubernetes.io/arch"), "arm64");
+    assert_string_equal(pods_value(&x->origins, "label kubernetes.io/arch"),
+                        "the catalogue");
     world_end(&w);
 }
 

@@ -30,6 +30,7 @@ struct fit {
 #define OF_NODES "living nodes of the type"
 #define OF_CLOUD "its provider"
 #define OF_FILE "the configuration"
+#define OF_CATALOGUE "the catalogue"
 #define OF_MACHINE "the machine type's name"
 #define OF_USUAL "a guess: what is usual"
 
@@ -263,8 +264,8 @@ static void region_label(struct fit *f)
                   "the zone's name");
 }
 
-/* In this order: its provider, the configuration, the machine type, a guess.
- * Living nodes of the type come last and go over all of them. */
+/* In this order: its provider, the configuration, the catalogue, the machine
+ * type's name, a guess.  Living nodes of the type come last and go over all. */
 static void labels_begin(struct fit *f, struct pairs cloud)
 {
     const struct snap_type *t = f->t;
@@ -280,6 +281,8 @@ static void labels_begin(struct fit *f, struct pairs cloud)
         set_label(f, "node.kubernetes.io/instance-type",
                   arena_strndup(f->arena, t->machine, strcspn(t->machine, "+")),
                   false, OF_FILE);
+    if (t->arch && *t->arch)
+        set_label(f, "kubernetes.io/arch", t->arch, false, OF_CATALOGUE);
     if (*arch)
         set_label(f, "kubernetes.io/arch", arch, false, OF_MACHINE);
     region_label(f);
