@@ -628,11 +628,20 @@ static void test_unplaced(void **state)
                           .n_demands = 1,
                           .bundles = &bundle,
                           .n_bundles = 1};
+    const struct snap_demand told = {.said = "0/3 nodes are available"};
+    const struct snapshot snapshot = {.demands = &told, .n_demands = 1};
     struct plan plan = {.bundles = &planned};
-    struct status_page page = {.now = &now, .plan = &plan};
+    struct status_page page = {
+        .now = &now, .plan = &plan, .snapshot = &snapshot};
+    struct buf text;
     int64_t before;
 
     (void)state;
+    buf_init(&text, 1000);
+    unplaced_obstacles(&page, 0, &text);
+    assert_string_equal(text.s, "no node type could hold it; the scheduler "
+                                "says: 0/3 nodes are available");
+    buf_done(&text);
     u = (struct unplaced){.env = &rig.env};
     unplaced_emit(&u, &page);
     assert_false(rig_emitted("demand.waits"));
@@ -673,8 +682,11 @@ static void test_unconfirmed_is_not_told(void **state)
                           .n_demands = 1,
                           .bundles = &bundle,
                           .n_bundles = 1};
+    const struct snap_demand told = {.said = NULL};
+    const struct snapshot snapshot = {.demands = &told, .n_demands = 1};
     struct plan plan = {.bundles = &planned, .refusals = &why};
-    struct status_page page = {.now = &now, .plan = &plan};
+    struct status_page page = {
+        .now = &now, .plan = &plan, .snapshot = &snapshot};
 
     (void)state;
     u = (struct unplaced){.env = &rig.env};

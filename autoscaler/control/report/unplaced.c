@@ -52,6 +52,8 @@ void unplaced_obstacles(const struct status_page *page, uint32_t bundle,
 {
     const struct problem *s = page->now;
     const struct plan_bundle *p = &page->plan->bundles[bundle];
+    const struct pb_demand *d = &s->demands[s->bundles[bundle].demand];
+    const char *said = page->snapshot->demands[d->from].said;
     uint32_t n_written = 0, last = NONE;
 
     for (uint32_t i = 0; i < p->n_refusals && n_written < 6; i++) {
@@ -80,6 +82,8 @@ void unplaced_obstacles(const struct status_page *page, uint32_t bundle,
     }
     if (!n_written)
         buf_printf(b, "no node type could hold it");
+    if (said && *said)
+        buf_printf(b, "; the scheduler says: %s", said);
 }
 
 bool unplaced_is_early(const struct env *env, enum reason why)

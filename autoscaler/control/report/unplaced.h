@@ -34,7 +34,8 @@ struct unplaced {
 /* After each plan. */
 void unplaced_emit(struct unplaced *u, const struct status_page *page);
 
-/* "t4 lacks GPU: 16 needed, 4 there; a100 ..." of a bundle's refusals. */
+/* "t4 lacks GPU: 16 needed, 4 there; a100 ..." of a bundle's refusals, with what its
+ * own scheduler says of it. */
 void unplaced_obstacles(const struct status_page *page, uint32_t bundle,
                         struct buf *b);
 /* Has the daemon only just started, and are there no first lists yet?  Then
