@@ -1,7 +1,10 @@
 """Kubernetes Events: what was bought for a pod and why not, once each."""
 
+import json
+
 import manifests
 import pools
+from kwoknodes import add_node
 from lib.kube import SOON, pods_path, until
 from pools import PRODUCT, Pools
 
@@ -63,6 +66,36 @@ def test_scale_down_and_its_failure_on_the_node(plane, tmp_path):
         plane.client.patch(f"/api/v1/nodes/{name}", annotate)
         until(lambda: events(plane, "ScaleDown", name), SOON)
         until(lambda: d.count() == {}, SOON)
+
+
+def refuse(plane, name, sentence):
+    """What a scheduler writes that has tried the pod on all nodes."""
+    told = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": sentence, "lastTransitionTime": "2026-11-30T00:00:00Z"}
+    plane.client.patch(f"{pods_path(name=name)}/status", {"status": {"conditions": [told]}}, "application/strategic-merge-patch+json")
+
+
+def test_the_schedulers_own_sentence_is_shown(plane, tmp_path):
+    """Its scheduler, which we play, refuses a node with room for a reason that nobody else knows: another is bought, once, and
+    what it said is told by `why`, the status that the page shows, and the pod's event."""
+    one = {"small": {"resources": {"CPU": 4, "memory": "16Gi"}, "price": 0.2, "max": 20}}
+    with Pools(plane, tmp_path, one, head={"scheduler_names": ["haunts"]}, limits={"idle_timeout": "1h"}) as d:
+        add_node(plane, "old", cpu=8)
+        post(plane, "w", cpu="1", schedulerName="haunts")
+        refuse(plane, "w", "0/1 nodes are available: 1 node(s) are haunted.")
+        until(lambda: "placed" in json.dumps(d.get("/v1/why/kubernetes")[1]), SOON)
+        assert d.machines() == {}
+        until(lambda: d.later(5) or d.machines() == {"small": 1}, SOON)
+        until(lambda: d.ready("small") == 1, SOON)
+        refuse(plane, "w", "0/2 nodes are available: 2 node(s) are haunted.")
+        until(lambda: d.later(5) or d.events("demand.unhelped"), SOON)
+        said = "the scheduler says: 0/2 nodes are available: 2 node(s) are haunted."
+        assert said in d.events("demand.unhelped")[0]["text"], d.events("demand.unhelped")
+        until(lambda: [e for e in events(plane, "NotTriggerScaleUp", "w") if said in e["message"]], SOON, why=lambda: str(plane.client.get(EVENTS)["items"]))
+        why = d.get("/v1/why/kubernetes")[1]["owner"]["demands"][0]
+        assert why["scheduler_says"] in said and said in why["bundles"][0]["text"], why
+        assert said in json.dumps(d.status()), d.status()
+        d.stays(lambda: d.machines() == {"small": 1}, 60)
+        assert len(d.events("launch")) == 1
 
 
 def test_without_the_right(plane, tmp_path):

@@ -308,6 +308,22 @@ def test_a_taint_known_from_the_offer_only(plane, tmp_path):
         assert not running(plane, "stranger")
 
 
+def test_labels_known_from_the_offer_only(plane, tmp_path):
+    """The configuration is silent about the pool's labels and no node shows them: who asks for one is served, and for who asks
+    for another architecture nothing is bought."""
+    told = {"pool.example.com/name": "ml", "kubernetes.io/arch": "arm64"}
+    types = {"cpu": dict(TYPES["cpu"], options={"boot": "400ms", "labels": told})}
+    with Pools(plane, tmp_path, types) as d:
+        d.nodes_of.templates["cpu"].labels = told
+        create(plane, [manifests.pod("stranger", cpu="1", nodeSelector={"kubernetes.io/arch": "amd64"})])
+        until(lambda: any(e.get("reason") == "NotTriggerScaleUp" for e in plane.client.get("/api/v1/namespaces/default/events")["items"]), SOON)
+        d.stays(lambda: d.machines() == {}, 3)
+        create(plane, [manifests.pod("friend", cpu="1", nodeSelector={"pool.example.com/name": "ml"})])
+        until(lambda: running(plane, "friend"), SOON)
+        d.stays(lambda: d.machines() == {"cpu": 1}, 2)
+        assert not running(plane, "stranger")
+
+
 def test_what_did_not_help_is_not_bought_again(plane, tmp_path):
     """A taint that nobody told us of: the node joins and does not help.  One is bought, and it is said why; other demand
     of the same type is served all the same."""

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """Links of our documents lead somewhere, those into a page to a heading of it, and the tests that they name are there: `test_x` is a function or a file
-of tests/, `test_x.py`, `hostile/test_x.py` and `fuzz_x` are files."""
+of tests/, `test_x.py`, `hostile/test_x.py` and `fuzz_x` are files, `unit/test_x.c::name` is a test of that file, `test_x.py::name[of]` one that is
+tried on a file `of` below tests/.  World `x` and worlds `x`, `y` are those of written.py."""
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FUNCTION = re.compile(r"^\s*(?:def|static void|void)\s+(\w+)\(", re.M)
+IN_FILE = re.compile(r"`((?:[\w-]+/)*test_\w+\.(?:py|c))::(\w+)(?:\[([^]`]+)\])?`")
+WORLDS = re.compile(r"\bworlds? ((?:`\w+`(?:, )?)+)")
 NAMED = re.compile(r"`((?:[\w-]+/)*(?:test|fuzz)_\w+(?:\.(?:py|c))?)`")
 
 
@@ -48,10 +51,24 @@ def is_there(name, paths, names):
     return name in names
 
 
+def in_file_wrong(root, path, name, of):
+    """What is not there of `path::name[of]`; None: all is."""
+    file = root / "tests" / path
+    if not file.exists() or name not in FUNCTION.findall(file.read_text(errors="replace")):
+        return f"{path}::{name}"
+    return of if of and not any(root.glob(f"tests/**/{of}")) else None
+
+
+def worlds_of(root):
+    path = root / "tests/k8s/random/written.py"
+    return set(re.findall(r"^world\(\"(\w+)\"", path.read_text(), re.M)) if path.exists() else set()
+
+
 def main(root=ROOT):
     bad = []
     docs = [root / "README.md", *sorted((root / "docs").rglob("*.md")), *sorted((root / "providers").rglob("*.md")), *sorted((root / "tests").rglob("*.md"))]
     paths, names = tests_of(root)
+    worlds = worlds_of(root)
     links = tests = 0
     known = {}
     for doc in docs:
@@ -68,6 +85,14 @@ def main(root=ROOT):
             tests += 1
             if not is_there(name, paths, names):
                 bad.append(f"{doc.relative_to(root)}: there is no test {name}")
+        for path, name, of in IN_FILE.findall(text):
+            tests += 1
+            if wrong := in_file_wrong(root, path, name, of):
+                bad.append(f"{doc.relative_to(root)}: there is no test {wrong}")
+        for name in re.findall(r"\w+", " ".join(WORLDS.findall(text))):
+            tests += 1
+            if name not in worlds:
+                bad.append(f"{doc.relative_to(root)}: there is no world {name}")
     print("\n".join(bad))
     print(f"docs: {links} links and {tests} tests named in {len(docs)} documents")
     return 1 if bad else 0

@@ -224,6 +224,22 @@ def test_a_document_names_no_test_that_is_not_there(tmp_path):
     assert [n for n, code in said.items() if code] == ["test_that_is_none", "test_none.c", "hostile/test_it.py"], said
 
 
+def test_a_document_names_no_world_and_no_test_of_a_file_that_is_not_there(tmp_path):
+    (tmp_path / "docs").mkdir()
+    for name, text in (("tests/test_it.py", "def test_a():\n    pass\n"), ("tests/unit/test_it.c", "static void a_law(void **state)\n{\n}\n"),
+                       ("tests/cases/x.yaml", ""), ("tests/k8s/random/written.py", 'world("one", T)\nworld("two", T)\n')):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    bad = []
+    for said in ("`test_it.py::test_a`", "`test_it.py::test_b`", "`unit/test_it.c::a_law`", "`unit/test_it.c::test_a`", "`test_none.c::a_law`",
+                 "`test_it.py::test_a[cases/x.yaml]`", "`test_it.py::test_a[y.yaml]`", "world `one`", "worlds `one`, `two`", "worlds `one`, `three`"):
+        (tmp_path / "README.md").write_text(f"| {said} | more |\n")
+        p = subprocess.run([sys.executable, ROOT / "tests/lint/docs.py", tmp_path], capture_output=True, text=True)
+        assert (p.returncode == 1) == ("there is no " in p.stdout), p
+        bad += [said] if p.returncode else []
+    assert bad == ["`test_it.py::test_b`", "`unit/test_it.c::test_a`", "`test_none.c::a_law`", "`test_it.py::test_a[y.yaml]`", "worlds `one`, `three`"], bad
+
+
 def test_a_link_leads_to_a_heading(tmp_path):
     (tmp_path / "docs").mkdir()
     (tmp_path / "tests").mkdir()

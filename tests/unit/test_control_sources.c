@@ -60,6 +60,19 @@ static int start_both(void **state)
     return 0;
 }
 
+static int start_slice(void **state)
+{
+    (void)state;
+    rig_start(
+        "cluster: c\nproviders: {rig: {}}\nnode_types:\n"
+        "  t: {provider: rig, resources: {CPU: 4, TPU: 4, TPU-v4-16-head: "
+        "1}, hosts: 2, price: 1, max: 8}\n"
+        "  u: {provider: rig, resources: {CPU: 4, nvidia.com/mig-1g.5gb: "
+        "1, nvidia.com/gpu.shared: 1, special: 1}, price: 1, max: 8}\n",
+        &ray, 1);
+    return 0;
+}
+
 static int stop(void **state)
 {
     (void)state;
@@ -157,6 +170,50 @@ static void test_joins_without_its_gpu(void **state)
     assert_string_equal(m->ray_id, "aa");
     assert_string_equal(m->detail, "it joined with 0 of 1 GPU");
     n.total.n = n.available.n = 2;
+    viewed(0, "s", &n, 1);
+    assert_int_equal(m->state, STATE_READY);
+}
+
+static struct source_node shows(const char *instance, const char *id,
+                                const struct qty *v, uint32_t n)
+{
+    struct source_node x = node(instance, id, SOURCE_IDLE);
+
+    x.total = x.available = (struct qtys){v, n};
+    return x;
+}
+
+/* Ray shows the marker of a slice on its first host only. */
+static void test_the_other_hosts_of_a_slice_join(void **state)
+{
+    static const struct qty all[] = {
+        {"CPU", 40000}, {"TPU", 40000}, {"TPU-v4-16-head", 10000}};
+    struct machine *m = rig_machine("m", STATE_STARTING, "i-1");
+    struct machine *other = rig_machine("o", STATE_STARTING, "i-2");
+    struct source_node n[] = {shows("i-1", "aa", all, 3),
+                              shows("i-2", "bb", all, 1)};
+
+    (void)state;
+    viewed(0, "s", n, 2);
+    assert_int_equal(m->state, STATE_READY);
+    assert_string_equal(other->detail, "it joined with 0 of 4 TPU");
+    n[1] = shows("i-2", "bb", all, 2);
+    viewed(0, "s", n, 2);
+    assert_int_equal(other->state, STATE_READY);
+}
+
+/* A raylet never shows a Kubernetes device by its name there. */
+static void test_devices_of_kubernetes_are_none_of_rays(void **state)
+{
+    static const struct qty all[] = {{"CPU", 40000}, {"special", 10000}};
+    struct machine *m = rig_machine("m", STATE_STARTING, "i-1");
+    struct source_node n = shows("i-1", "aa", all, 1);
+
+    (void)state;
+    snprintf(m->type, sizeof m->type, "u");
+    viewed(0, "s", &n, 1);
+    assert_string_equal(m->detail, "it joined with 0 of 1 special");
+    n = shows("i-1", "aa", all, 2);
     viewed(0, "s", &n, 1);
     assert_int_equal(m->state, STATE_READY);
 }
@@ -950,6 +1007,8 @@ int main(void)
         TEST(test_the_living_has_the_name, start_ray),
         TEST(test_a_shared_name, start_kube),
         TEST(test_joins_without_its_gpu, start_ray),
+        TEST(test_the_other_hosts_of_a_slice_join, start_slice),
+        TEST(test_devices_of_kubernetes_are_none_of_rays, start_slice),
         TEST(test_end_looks_first, start_ray),
         TEST(test_dies, start_ray),
         TEST(test_unknown_is_not_dead, start_ray),
