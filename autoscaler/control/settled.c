@@ -11,8 +11,10 @@ bool settled_plan(struct settled *k, struct memory *memory, struct problem *now,
 {
     enum consolidate mode = now->limits.consolidate;
     bool may = mode != CONSOLIDATE_OFF && now->sources_fresh && now->n_nodes;
-    uint64_t hash = may ? problem_hash(now, arena) : 0;
+    struct arena scratch = {0};
+    uint64_t hash = may ? problem_hash(now, &scratch) : 0;
 
+    arena_done(&scratch);
     if (may && now->now_ms < k->until_ms && hash == k->hash &&
         !RARE(SETTLED_FORGOTTEN)) {
         now->limits.consolidate = CONSOLIDATE_OFF;

@@ -39,7 +39,7 @@ uint32_t intern_add(struct intern *t, const void *p, size_t n, int copy)
     if (i != HASH_NONE)
         return i;
     if (copy)
-        p = arena_copy(t->arena, p, n);
+        p = arena_copy(t->copies ? t->copies : t->arena, p, n);
     if (t->n == t->cap)
         arena_grow_(t->arena, (void **)&t->items, &t->cap, t->n,
                     sizeof *t->items);
@@ -71,15 +71,39 @@ static void items_sort(struct intern *t,
     t->items = to;
 }
 
+static void rank(struct intern *t)
+{
+    t->rank = ARENA_ARRAY(t->arena, uint32_t, t->n + 1);
+    for (uint32_t i = 0; i < t->n; i++)
+        t->rank[t->items[i].id] = i;
+}
+
 void intern_rank(struct intern *t,
                  uint64_t (*first)(const struct intern_item *),
                  int (*compare)(const struct intern_item *,
                                 const struct intern_item *))
 {
     items_sort(t, first, compare);
-    t->rank = ARENA_ARRAY(t->arena, uint32_t, t->n + 1);
+    rank(t);
+}
+
+static const char *item_text(const void *items, uint32_t at)
+{
+    return ((const struct intern_item *)items)[at].p;
+}
+
+void intern_rank_texts(struct intern *t)
+{
+    struct radix_entry *e = ARENA_ARRAY(t->arena, struct radix_entry, t->n);
+    struct intern_item *to = ARENA_ARRAY(t->arena, struct intern_item, t->n);
+
     for (uint32_t i = 0; i < t->n; i++)
-        t->rank[t->items[i].id] = i;
+        e[i].at = i;
+    radix_sort_texts(t->arena, e, t->n, item_text, t->items);
+    for (uint32_t i = 0; i < t->n; i++)
+        to[i] = t->items[e[i].at];
+    t->items = to;
+    rank(t);
 }
 
 static int by_words(const struct intern_item *a, const struct intern_item *b)

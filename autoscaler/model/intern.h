@@ -17,6 +17,7 @@ struct intern_item {
 
 struct intern {
     struct arena *arena;
+    struct arena *copies;      /* where copied bytes go, if not there; NULL */
     struct intern_item *items; /* by number; after intern_rank() by rank */
     uint32_t n, cap;
     struct hash table; /* of numbers */
@@ -34,6 +35,8 @@ void intern_rank(struct intern *t,
                  uint64_t (*first)(const struct intern_item *),
                  int (*compare)(const struct intern_item *,
                                 const struct intern_item *));
+/* The same for items that are texts, with the NUL at the end, by strcmp(). */
+void intern_rank_texts(struct intern *t);
 /* The same for items that are rows of uint32_t: by these, the shorter first. */
 void intern_rank_words(struct intern *t);
 /* The rank, or UINT32_MAX. */

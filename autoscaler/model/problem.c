@@ -10,6 +10,7 @@
 #include "../base/clock.h"
 #include "accel.h"
 #include "problem_build.h"
+#include "radix.h"
 
 /* ---- checking and sorting */
 
@@ -17,12 +18,6 @@ static int by_type_name(const void *a, const void *b)
 {
     return strcmp((*(const struct snap_type *const *)a)->name,
                   (*(const struct snap_type *const *)b)->name);
-}
-
-static int by_node_id(const void *a, const void *b)
-{
-    return strcmp((*(const struct snap_node *const *)a)->id,
-                  (*(const struct snap_node *const *)b)->id);
 }
 
 static const char *text(const char *s)
@@ -45,7 +40,7 @@ static enum status sort_types(struct builder *m, struct err *err)
 {
     const struct snapshot *f = m->snapshot;
 
-    m->types = ARENA_ARRAY(m->arena, const struct snap_type *, f->n_types);
+    m->types = ARENA_ARRAY(&m->scratch, const struct snap_type *, f->n_types);
     for (uint32_t i = 0; i < f->n_types; i++) {
         const struct snap_type *t = m->types[i] = &f->types[i];
 
@@ -86,22 +81,31 @@ uint32_t builder_type(const struct builder *m, const char *name)
     return NONE;
 }
 
+static const char *node_id(const void *nodes, uint32_t at)
+{
+    return ((const struct snap_node *)nodes)[at].id;
+}
+
 static enum status sort_nodes(struct builder *m, struct err *err)
 {
     const struct snapshot *f = m->snapshot;
+    struct radix_entry *e = ARENA_ARRAY(&m->scratch, struct radix_entry,
+                                        f->n_nodes);
 
-    m->nodes = ARENA_ARRAY(m->arena, const struct snap_node *, f->n_nodes);
+    m->nodes = ARENA_ARRAY(&m->scratch, const struct snap_node *, f->n_nodes);
     for (uint32_t i = 0; i < f->n_nodes; i++) {
-        const struct snap_node *n = m->nodes[i] = &f->nodes[i];
+        const struct snap_node *n = &f->nodes[i];
 
+        e[i].at = i;
         if (!text(n->id)[0])
             return err_set(err, ST_INVALID, "node %u has no id", i);
         if (check_amounts(&n->total, "node", n->id, err) != ST_OK ||
             check_amounts(&n->available, "node", n->id, err) != ST_OK)
             return ST_INVALID;
     }
-    if (f->n_nodes > 1)
-        qsort(m->nodes, f->n_nodes, sizeof *m->nodes, by_node_id);
+    radix_sort_texts(&m->scratch, e, f->n_nodes, node_id, f->nodes);
+    for (uint32_t i = 0; i < f->n_nodes; i++)
+        m->nodes[i] = &f->nodes[e[i].at];
     for (uint32_t i = 1; i < f->n_nodes; i++)
         if (strcmp(m->nodes[i - 1]->id, m->nodes[i]->id) == 0)
             return err_set(err, ST_INVALID,
@@ -185,8 +189,8 @@ static enum status late(const struct builder *m, uint32_t *slowest,
                    text(d->owner), (long long)(m->demand_us[at] / 1000));
 }
 
-static enum status make(struct builder *m, struct problem **ret,
-                        uint32_t *slowest, struct err *err)
+static enum status all_make(struct builder *m, struct problem **ret,
+                            uint32_t *slowest, struct err *err)
 {
     const struct snapshot *snapshot = m->snapshot;
     struct problem *s = m->s = ARENA_NEW(m->arena, struct problem);
@@ -222,6 +226,15 @@ static enum status make(struct builder *m, struct problem **ret,
     builder_previous_lay(m);
     *ret = s;
     return ST_OK;
+}
+
+static enum status make(struct builder *m, struct problem **ret,
+                        uint32_t *slowest, struct err *err)
+{
+    enum status s = all_make(m, ret, slowest, err);
+
+    arena_done(&m->scratch);
+    return s;
 }
 
 enum status problem_make_within(const struct snapshot *snapshot, uint64_t max,

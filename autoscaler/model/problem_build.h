@@ -21,6 +21,7 @@ struct label_claim {
 struct builder {
     const struct snapshot *snapshot;
     struct arena *arena;
+    struct arena scratch; /* of what the problem does not keep */
     struct problem *s;
     const struct snap_type **types;   /* by name */
     const struct snap_node **nodes;   /* by id */

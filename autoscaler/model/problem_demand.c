@@ -62,8 +62,8 @@ void builder_demands_intern(struct builder *m)
             n_alts += f->demands[i].bundles[j].n_alts;
     }
     builder_shapes_begin(m, n_alts < 65536 ? n_alts : 65536);
-    bundles = ARENA_ARRAY(m->arena, struct pb_bundle, n_bundles);
-    alts = ARENA_ARRAY(m->arena, struct pb_alt, n_alts);
+    bundles = ARENA_ARRAY(&m->scratch, struct pb_bundle, n_bundles);
+    alts = ARENA_ARRAY(&m->scratch, struct pb_alt, n_alts);
     n_bundles = n_alts = 0;
     for (uint32_t i = 0; i < f->n_demands; i++) {
         const uint32_t queue = builder_queue_of(m, &f->demands[i]);
@@ -194,11 +194,11 @@ static uint32_t bundles_merge(struct builder *m, struct pb_bundle *v,
 
     if (n < 2)
         return n;
-    e = ARENA_ARRAY(m->arena, struct radix_entry, n);
-    sorted = ARENA_ARRAY(m->arena, struct pb_bundle, n);
+    e = ARENA_ARRAY(&m->scratch, struct radix_entry, n);
+    sorted = ARENA_ARRAY(&m->scratch, struct pb_bundle, n);
     for (uint32_t i = 0; i < n; i++)
         e[i] = (struct radix_entry){alts[v[i].first_alt].shape, i};
-    radix_sort(m->arena, e, n);
+    radix_sort(&m->scratch, e, n);
     for (uint32_t i = 0; i < n; i++)
         sorted[i] = v[e[i].at];
     for (uint32_t i = 0, end; i < n; i = end) {
@@ -220,8 +220,8 @@ static uint32_t bundles_merge(struct builder *m, struct pb_bundle *v,
 static void demands_sort(struct builder *m, struct pb_demand *v, uint32_t n,
                          struct lay *l)
 {
-    struct radix_entry *e = ARENA_ARRAY(m->arena, struct radix_entry, n);
-    struct pb_demand *from = arena_copy(m->arena, v, n * sizeof *v);
+    struct radix_entry *e = ARENA_ARRAY(&m->scratch, struct radix_entry, n);
+    struct pb_demand *from = arena_copy(&m->scratch, v, n * sizeof *v);
 
     for (uint32_t i = 0; i < n; i++) {
         uint32_t alt = l->bundles[v[i].first_bundle].first_alt;
@@ -229,17 +229,17 @@ static void demands_sort(struct builder *m, struct pb_demand *v, uint32_t n,
         e[i] = (struct radix_entry){
             (uint64_t)v[i].strategy << 32 | l->alts[alt].shape, i};
     }
-    radix_sort(m->arena, e, n);
+    radix_sort(&m->scratch, e, n);
     for (uint32_t i = 0; i < n; i++)
         e[i].key = (uint64_t)v[e[i].at].owner << 32 | v[e[i].at].id;
-    radix_sort(m->arena, e, n);
+    radix_sort(&m->scratch, e, n);
     for (uint32_t i = 0; i < n; i++)
         e[i].key = radix_signed(v[e[i].at].since_ms);
-    radix_sort(m->arena, e, n);
+    radix_sort(&m->scratch, e, n);
     for (uint32_t i = 0; i < n; i++)
         e[i].key = radix_signed(-(int64_t)v[e[i].at].priority * 8 +
                                 source_order(v[e[i].at].source));
-    radix_sort(m->arena, e, n);
+    radix_sort(&m->scratch, e, n);
     for (uint32_t i = 0; i < n; i++)
         v[i] = from[e[i].at];
     for (uint32_t i = 0, end; i < n; i = end) {

@@ -26,7 +26,7 @@ static void claim(struct builder *m, uint32_t key, uint32_t value,
 {
     struct label_claim x = {key, value, rank};
 
-    VEC_PUSH(m->arena, &m->claims, x);
+    VEC_PUSH(&m->scratch, &m->claims, x);
 }
 
 static void claim_accelerator(struct builder *m, const char *type,
@@ -133,13 +133,13 @@ static uint32_t labels_share(struct builder *m, uint32_t n)
     uint32_t set;
 
     if (!m->label_sets.arena)
-        intern_init(&m->label_sets, m->arena, 64);
+        intern_init(&m->label_sets, &m->scratch, 64);
     set = intern_add(&m->label_sets, m->labels.v + first,
                      n * sizeof *m->labels.v, 1);
     if (set < m->set_first.n)
         m->labels.n = first;
     else
-        VEC_PUSH(m->arena, &m->set_first, first);
+        VEC_PUSH(&m->scratch, &m->set_first, first);
     return m->set_first.v[set];
 }
 

@@ -125,22 +125,6 @@ static void put_alt(struct builder *m, const struct snap_alt *a)
     }
 }
 
-/* The first eight bytes as one number: the order of strcmp(). */
-static uint64_t text_first(const struct intern_item *it)
-{
-    const unsigned char *s = it->p;
-    uint64_t x = 0;
-
-    for (uint32_t i = 0; i < 8; i++)
-        x = x << 8 | (i < it->n ? s[i] : 0);
-    return x;
-}
-
-static int by_text(const struct intern_item *a, const struct intern_item *b)
-{
-    return strcmp(a->p, b->p);
-}
-
 /* Names of resources, with who has or wants them as flags by number. */
 struct names_seen {
     VEC(uint32_t) flags;
@@ -157,7 +141,7 @@ static void see(struct builder *m, struct names_seen *seen,
             continue;
         at = intern_add(&m->names, name, strlen(name) + 1, 0);
         if (at == seen->flags.n)
-            VEC_PUSH(m->arena, &seen->flags, flag);
+            VEC_PUSH(&m->scratch, &seen->flags, flag);
         else
             seen->flags.v[at] |= flag;
     }
@@ -167,7 +151,8 @@ void builder_strings(struct builder *m)
 {
     const struct snapshot *f = m->snapshot;
 
-    intern_init(&m->strings, m->arena, 256);
+    intern_init(&m->strings, &m->scratch, 256 + f->n_nodes);
+    m->strings.copies = m->arena; /* they stay */
     put(m, "");
     for (size_t i = 0; i < N_OWN; i++)
         put(m, own[i].text);
@@ -224,7 +209,7 @@ static uint64_t names_see(struct builder *m, struct names_seen *seen)
     const struct snapshot *f = m->snapshot;
     uint64_t n_rows = 1 + f->n_types + 2 * (uint64_t)f->n_nodes;
 
-    intern_init(&m->names, m->arena, 64);
+    intern_init(&m->names, &m->scratch, 64);
     for (uint32_t i = 0; i < f->n_types; i++)
         see(m, seen, &f->types[i].resources, ON_TYPE);
     for (uint32_t i = 0; i < f->n_nodes; i++)
@@ -237,7 +222,7 @@ static uint64_t names_see(struct builder *m, struct names_seen *seen)
             for (uint32_t k = 0; k < b->n_alts; k++)
                 see(m, seen, &b->alts[k].resources, ASKED);
         }
-    intern_rank(&m->names, text_first, by_text);
+    intern_rank_texts(&m->names);
     return n_rows;
 }
 
@@ -279,7 +264,7 @@ static void strings_lay(struct builder *m)
 {
     const char **str;
 
-    intern_rank(&m->strings, text_first, by_text);
+    intern_rank_texts(&m->strings);
     str = ARENA_ARRAY(m->arena, const char *, m->strings.n);
     for (uint32_t i = 0; i < m->strings.n; i++)
         str[i] = m->strings.items[i].p;
@@ -298,8 +283,8 @@ enum status builder_columns(struct builder *m, struct err *err)
     const char **names;
     uint32_t n;
 
-    m->column_of = ARENA_ARRAY(m->arena, uint32_t, m->names.n + 1);
-    names = ARENA_ARRAY(m->arena, const char *, m->names.n + 4);
+    m->column_of = ARENA_ARRAY(&m->scratch, uint32_t, m->names.n + 1);
+    names = ARENA_ARRAY(&m->scratch, const char *, m->names.n + 4);
     n = columns_choose(m, &seen, names);
     if (n_rows * n > m->max_amounts)
         return err_set(err, ST_QUOTA,
@@ -319,8 +304,8 @@ enum status builder_columns(struct builder *m, struct err *err)
         };
     s->columns = columns;
     s->n_columns = n;
-    m->row = ARENA_ARRAY(m->arena, int64_t, n);
-    intern_init(&m->rows, m->arena, 256);
+    m->row = ARENA_ARRAY(&m->scratch, int64_t, n);
+    intern_init(&m->rows, &m->scratch, 256);
     return ST_OK;
 }
 

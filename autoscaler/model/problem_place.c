@@ -285,7 +285,7 @@ static struct slice *slice_of(struct builder *m, const struct snap_node *f)
     for (uint32_t at = 0; (x = hash_next(&m->slices, h, &at));)
         if (strcmp(x->name, f->host_group) == 0)
             return x;
-    x = ARENA_NEW(m->arena, struct slice);
+    x = ARENA_NEW(&m->scratch, struct slice);
     x->name = f->host_group;
     hash_add(&m->slices, h, x);
     return x;
@@ -302,7 +302,7 @@ static bool is_of_slice(const struct builder *m, const struct snap_node *f)
 /* What joined shows whether it is the first. */
 static void slices_begin(struct builder *m)
 {
-    hash_init(&m->slices, m->arena, 16);
+    hash_init(&m->slices, &m->scratch, 16);
     for (uint32_t i = 0; i < m->snapshot->n_nodes; i++)
         if (has_head(&m->nodes[i]->total) && is_of_slice(m, m->nodes[i]))
             slice_of(m, m->nodes[i])->has_head = true;
@@ -322,8 +322,8 @@ static const struct qtys *template_of(struct builder *m,
             x->has_head = true;
         return all;
     }
-    q = ARENA_NEW(m->arena, struct qtys);
-    v = ARENA_ARRAY(m->arena, struct qty, all->n);
+    q = ARENA_NEW(&m->scratch, struct qtys);
+    v = ARENA_ARRAY(&m->scratch, struct qty, all->n);
     q->v = v;
     for (uint32_t i = 0; i < all->n; i++)
         if (!accel_is_slice_head(all->v[i].name))

@@ -69,9 +69,9 @@ void builder_digests(struct builder *m)
 {
     struct problem *s = m->s;
     struct pb_shape *shapes = (struct pb_shape *)s->shapes;
-    uint64_t *column = ARENA_ARRAY(m->arena, uint64_t, s->n_columns);
-    uint64_t *terms = ARENA_ARRAY(m->arena, uint64_t, s->n_selectors);
-    uint64_t *tolerations = ARENA_ARRAY(m->arena, uint64_t, s->n_selectors);
+    uint64_t *column = ARENA_ARRAY(&m->scratch, uint64_t, s->n_columns);
+    uint64_t *terms = ARENA_ARRAY(&m->scratch, uint64_t, s->n_selectors);
+    uint64_t *tolerations = ARENA_ARRAY(&m->scratch, uint64_t, s->n_selectors);
 
     for (uint32_t c = 0; c < s->n_columns; c++) {
         const char *name = s->str[s->columns[c].name];
@@ -166,12 +166,13 @@ static void finder_make(struct builder *m, struct finder *f)
 {
     const struct problem *s = m->s;
 
-    *f = (struct finder){.s = s,
-                         .now = ARENA_ARRAY(m->arena, uint32_t, s->n_bundles),
-                         .last = ARENA_ARRAY(m->arena, uint32_t, s->n_bundles),
-                         .next = ARENA_ARRAY(m->arena, uint32_t, s->n_bundles),
-                         .used = ARENA_ARRAY(m->arena, uint32_t, s->n_bundles)};
-    hash_init(&f->lists, m->arena, s->n_bundles);
+    *f = (struct finder){
+        .s = s,
+        .now = ARENA_ARRAY(&m->scratch, uint32_t, s->n_bundles),
+        .last = ARENA_ARRAY(&m->scratch, uint32_t, s->n_bundles),
+        .next = ARENA_ARRAY(&m->scratch, uint32_t, s->n_bundles),
+        .used = ARENA_ARRAY(&m->scratch, uint32_t, s->n_bundles)};
+    hash_init(&f->lists, &m->scratch, s->n_bundles);
     for (uint32_t b = 0; b < s->n_bundles; b++)
         bundle_add(f, b);
 }

@@ -37,9 +37,9 @@ static uint32_t term_begin(struct builder *m, uint32_t key, uint32_t op)
 {
     uint32_t at = m->words.n;
 
-    VEC_PUSH(m->arena, &m->words, key);
-    VEC_PUSH(m->arena, &m->words, op);
-    VEC_PUSH(m->arena, &m->words, 0);
+    VEC_PUSH(&m->scratch, &m->words, key);
+    VEC_PUSH(&m->scratch, &m->words, op);
+    VEC_PUSH(&m->scratch, &m->words, 0);
     return at;
 }
 
@@ -50,8 +50,8 @@ static void condition_add(struct builder *m, uint32_t key, uint32_t op,
 
     m->words.v[at + 2] = n;
     for (uint32_t i = 0; i < n; i++)
-        VEC_PUSH(m->arena, &m->words, values[i]);
-    VEC_PUSH(m->arena, &m->term_at, at);
+        VEC_PUSH(&m->scratch, &m->words, values[i]);
+    VEC_PUSH(&m->scratch, &m->term_at, at);
 }
 
 static void tolerations_add(struct builder *m, const struct tolerations *t)
@@ -79,7 +79,7 @@ static void term_end(struct builder *m, uint32_t at)
             w[3 + kept++] = w[3 + i];
     w[2] = kept;
     m->words.n = at + 3 + kept;
-    VEC_PUSH(m->arena, &m->term_at, at);
+    VEC_PUSH(&m->scratch, &m->term_at, at);
 }
 
 /* Lays the terms down in order behind the raw ones and interns that. */
@@ -102,7 +102,7 @@ static uint32_t selector_end(struct builder *m)
         if (last && compare_terms(last, m->words.v + at[i]) == 0)
             continue;
         for (uint32_t j = 0; j < words; j++)
-            VEC_PUSH(m->arena, &m->words, m->words.v[at[i] + j]);
+            VEC_PUSH(&m->scratch, &m->words, m->words.v[at[i] + j]);
         last = m->words.v + at[i];
     }
     return intern_add(&m->selectors, m->words.v + end,
@@ -127,7 +127,7 @@ static uint32_t selector_of(struct builder *m, const struct snap_alt *a,
             const char *v = t->values.v[j];
 
             v = accelerator ? builder_canonical(m, v) : v;
-            VEC_PUSH(m->arena, &m->words, builder_id(m, v));
+            VEC_PUSH(&m->scratch, &m->words, builder_id(m, v));
         }
         term_end(m, at);
         if (accelerator && t->op == TERM_IN)
@@ -140,7 +140,7 @@ static uint32_t selector_of(struct builder *m, const struct snap_alt *a,
         if (!type || a->resources.v[i].amount == 0)
             continue;
         at = term_begin(m, m->id.accelerator, TERM_IN);
-        VEC_PUSH(m->arena, &m->words,
+        VEC_PUSH(&m->scratch, &m->words,
                  builder_id(m, builder_canonical(m, type)));
         term_end(m, at);
         *ret_accelerator = true;
@@ -170,9 +170,9 @@ uint32_t builder_shape(struct builder *m, const struct snap_alt *a,
 
 void builder_shapes_begin(struct builder *m, uint32_t expected)
 {
-    intern_init(&m->selectors, m->arena, 64);
+    intern_init(&m->selectors, &m->scratch, 64);
     intern_add(&m->selectors, "", 0, 1); /* "any" */
-    intern_init(&m->shapes, m->arena, expected);
+    intern_init(&m->shapes, &m->scratch, expected);
 }
 
 /* ---- laying down */

@@ -16,6 +16,12 @@ struct radix_entry {
 
 void radix_sort(struct arena *arena, struct radix_entry *v, uint32_t n);
 
+/* v[i].at by what text() gives for it, in the order of strcmp(); equal ones stay in
+ * order when that is the order of `at`.  The keys are its own. */
+void radix_sort_texts(struct arena *arena, struct radix_entry *v, uint32_t n,
+                      const char *(*text)(const void *arg, uint32_t at),
+                      const void *arg);
+
 /* Keys of signed numbers, in their order. */
 static inline uint64_t radix_signed(int64_t x)
 {

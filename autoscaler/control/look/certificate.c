@@ -44,10 +44,12 @@ static bool proves_more(const struct plan *other, const struct plan *p)
 }
 
 /* Is it the last page's problem still? */
-static void problem_see(struct certificate *k, struct status_page *page)
+static void problem_see(struct certificate *k, const struct status_page *page)
 {
-    uint64_t hash = problem_hash(page->now, &page->arena);
+    struct arena scratch = {0};
+    uint64_t hash = problem_hash(page->now, &scratch);
 
+    arena_done(&scratch);
     if (k->since_ms && hash == k->hash)
         return;
     k->hash = hash;
