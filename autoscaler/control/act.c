@@ -30,6 +30,14 @@ struct acting {
     bool waits; /* those that are not final are left out */
     bool *vain; /* per launch: see unhelped.h */
     uint32_t offer, at, given;
+    struct placed { /* what was placed on who was looked at last: the next is
+                     * often equal to it */
+        const struct plan_placement *v; /* NULL: nobody was */
+        uint32_t n;
+        uint64_t hash;
+        bool written;
+        char *text; /* NULL: nothing */
+    } placed;
 };
 
 /* What an offer's launches come to. */
@@ -83,20 +91,42 @@ static const struct plan_launch *launch_next(struct acting *d)
     return NULL;
 }
 
-static char *placed_text(const struct acting *d, uint32_t first, uint32_t n)
+static void placed_done(struct acting *d)
 {
-    struct arena scratch = {0};
-    struct snap_placements h = previous_placed(d->now, d->plan, first, n,
-                                               &scratch);
-    char *text = previous_text(&h);
+    free(d->placed.text);
+    d->placed = (struct placed){0};
+}
 
-    arena_done(&scratch);
-    if (text && ((d->a->ledger->ha && strlen(text) > PREVIOUS_COPIED) ||
-                 RARE(PREVIOUS_LONG))) {
-        free(text); /* it only helps the next leader's first plan */
-        return NULL;
+static struct placed *placed_see(struct acting *d, uint32_t first, uint32_t n)
+{
+    const struct plan_placement *v = &d->plan->placements[first];
+    struct placed *x = &d->placed;
+
+    if (x->v && previous_same(x->v, x->n, v, n))
+        return x;
+    placed_done(d);
+    *x = (struct placed){.v = v, .n = n};
+    x->hash = previous_hash(d->now, d->plan, first, n);
+    return x;
+}
+
+static const char *placed_text(struct acting *d, uint32_t first, uint32_t n)
+{
+    struct placed *x = placed_see(d, first, n);
+
+    if (!x->written) {
+        struct arena scratch = {0};
+        struct snap_placements h = previous_placed(d->now, d->plan, first, n,
+                                                   &scratch);
+
+        x->text = previous_text(&h);
+        x->written = true;
+        arena_done(&scratch);
     }
-    return text;
+    if (x->text && ((d->a->ledger->ha && strlen(x->text) > PREVIOUS_COPIED) ||
+                    RARE(PREVIOUS_LONG)))
+        return ""; /* it only helps the next leader's first plan */
+    return x->text ? x->text : "";
 }
 
 /* What it is for, should it not help. */
@@ -115,6 +145,16 @@ static void bought_for(const struct acting *d, const struct plan_launch *l,
     }
 }
 
+static void because_set(const struct acting *d, const struct plan_launch *l,
+                        struct machine *m)
+{
+    char *text = displacing_because(d->a->displacing, d->now, d->plan, l);
+
+    if (text)
+        MACHINE_SET_LONG(m, because, text);
+    free(text);
+}
+
 static void machine_intend(struct acting *d, const char *request, uint32_t i,
                            uint32_t count, enum reason why)
 {
@@ -129,13 +169,11 @@ static void machine_intend(struct acting *d, const char *request, uint32_t i,
 
     snprintf(id, sizeof id, "%.26s-%.8s-%u", type, request + MARK_LENGTH, i);
     m = fleet_add(fleet, id, STATE_INTENDED, d->a->env->now_ms);
-    snprintf(m->request_id, sizeof m->request_id, "%s", request);
-    snprintf(m->provider, sizeof m->provider, "%s",
-             now->str[now->types[o->type].provider]);
-    snprintf(m->type, sizeof m->type, "%s", type);
-    snprintf(m->zone, sizeof m->zone, "%s", now->str[o->zone]);
-    snprintf(m->config_hash, sizeof m->config_hash, "%s",
-             conf ? conf->hash : "");
+    MACHINE_SET(m, request_id, request);
+    MACHINE_SET(m, provider, now->str[now->types[o->type].provider]);
+    MACHINE_SET(m, type, type);
+    MACHINE_SET(m, zone, now->str[o->zone]);
+    MACHINE_SET(m, config_hash, conf ? conf->hash : "");
     m->spot = o->spot;
     m->why = why;
     m->launch_count = count;
@@ -144,10 +182,11 @@ static void machine_intend(struct acting *d, const char *request, uint32_t i,
     m->agreed_micros_hour = m->price_micros_hour;
     m->needed_ms = d->a->env->now_ms;
     m->needed = true;
-    m->previous = l ? placed_text(d, l->first_placement, l->n_placements)
-                    : NULL;
-    m->because = l ? displacing_because(d->a->displacing, now, d->plan, l)
-                   : NULL;
+    if (l) {
+        MACHINE_SET_LONG(m, previous,
+                         placed_text(d, l->first_placement, l->n_placements));
+        because_set(d, l, m);
+    }
     bought_for(d, l, m);
     fleet_touch(fleet, m);
 }
@@ -269,30 +308,24 @@ static void unneeded(struct act *a, const struct problem *now)
 /* Where nothing tells which machines have work, whose they are outlasts a restart: the
  * request that counts on one stays on it.  Until its launch has left nobody counts on
  * it: that does not wait while others come and go (send.c). */
-static void placed_keep(const struct acting *d, struct machine *m,
+static void placed_keep(struct acting *d, struct machine *m,
                         const struct plan_node *p)
 {
     uint64_t hash;
-    char *text;
 
     if (!d->now->work_unknown || p->action == NODE_END ||
         m->state == STATE_INTENDED)
         return;
-    hash = previous_hash(d->now, d->plan, p->first_placement, p->n_placements);
+    hash = placed_see(d, p->first_placement, p->n_placements)->hash;
     if (hash == m->placed_hash)
         return;
-    text = placed_text(d, p->first_placement, p->n_placements);
     m->placed_hash = hash;
-    if (strcmp(text ? text : "", m->previous ? m->previous : "") != 0) {
-        free(m->previous);
-        m->previous = text;
+    if (MACHINE_SET_LONG(m, previous,
+                         placed_text(d, p->first_placement, p->n_placements)))
         fleet_touch(&d->a->ledger->fleet, m);
-        return;
-    }
-    free(text);
 }
 
-static void node_act(const struct acting *d, struct machine *m,
+static void node_act(struct acting *d, struct machine *m,
                      const struct plan_node *p)
 {
     struct act *a = d->a;
@@ -327,6 +360,7 @@ uint32_t act(struct act *a, const struct taken *taken,
 {
     struct acting d = {
         .a = a, .taken = taken, .now = now, .plan = plan, .waits = waits};
+    uint32_t n;
 
     if (plan->n_launches || plan->n_ended)
         atomic_fetch_add(&a->env->metrics.plans, 1);
@@ -344,5 +378,7 @@ uint32_t act(struct act *a, const struct taken *taken,
     }
     ends_finish(a->ends);
     decisions_ends(a->decisions, taken, now, a->env->now_ms);
-    return launches_intend(&d);
+    n = launches_intend(&d);
+    placed_done(&d);
+    return n;
 }

@@ -30,7 +30,7 @@ struct request;
 /* What a person had said of a machine before this. */
 struct command_mark {
     bool protected, cordoned, asked_to_end;
-    const char *asked_by; /* NULL: nobody */
+    const char *asked_by; /* "": nobody */
     int64_t hold_until_ms;
 };
 

@@ -28,9 +28,8 @@ static void protect(struct env *env, struct machine *m,
 
 static void asked_by(struct machine *m, const struct command *cmd)
 {
-    free(m->asked_by);
-    m->asked_by = m->cordoned || m->asked_to_end ? mem_strdup(asker(cmd))
-                                                 : NULL;
+    MACHINE_SET_LONG(m, asked_by,
+                     m->cordoned || m->asked_to_end ? asker(cmd) : "");
 }
 
 /* What nobody would carry out before a person has said something else is not
@@ -103,7 +102,7 @@ static void mark(struct env *env, struct ledger *l, struct command *cmd)
     cmd->changed = true;
     cmd->mark = (struct command_mark){
         m->protected, m->cordoned, m->asked_to_end,
-        m->asked_by ? arena_strdup(&cmd->arena, m->asked_by) : NULL,
+        *m->asked_by ? arena_strdup(&cmd->arena, m->asked_by) : "",
         m->hold_until_ms};
     if (cmd->kind == COMMAND_PROTECT)
         protect(env, m, cmd);
@@ -124,8 +123,7 @@ static void unmark(struct env *env, struct ledger *l, const struct command *cmd)
     m->cordoned = cmd->mark.cordoned;
     m->asked_to_end = cmd->mark.asked_to_end;
     m->hold_until_ms = cmd->mark.hold_until_ms;
-    free(m->asked_by);
-    m->asked_by = cmd->mark.asked_by ? mem_strdup(cmd->mark.asked_by) : NULL;
+    MACHINE_SET_LONG(m, asked_by, cmd->mark.asked_by);
     if (!m->asked_to_end && m->why == REASON_END_ASKED)
         machine_take_back(l, m);
     fleet_touch(&l->fleet, m);

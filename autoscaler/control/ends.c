@@ -39,6 +39,7 @@ void ends_open(struct ends *e)
 void ends_close(struct ends *e)
 {
     free(e->recent.v);
+    free(e->dropped.v);
 }
 
 static void recent_write(struct ends *e)
@@ -91,10 +92,10 @@ static void recent_add(struct ends *e)
     e->unwritten = true;
 }
 
-static uint32_t most_of(const struct ends *e, const struct config *conf,
+static uint32_t most_of(uint32_t there, const struct config *conf,
                         uint32_t recent)
 {
-    uint32_t tenth = (machines_there(&e->ledger->fleet) + recent) / 10;
+    uint32_t tenth = (there + recent) / 10;
 
     if (conf->max_ends)
         return conf->max_ends;
@@ -103,7 +104,7 @@ static uint32_t most_of(const struct ends *e, const struct config *conf,
 
 uint32_t ends_most(const struct ends *e, const struct config *conf)
 {
-    return most_of(e, conf, 0);
+    return most_of(machines_there(&e->ledger->fleet), conf, 0);
 }
 
 void ends_allow(struct ends *e, uint32_t n)
@@ -134,7 +135,7 @@ static bool brake_lets(struct ends *e, struct machine *m, enum reason why)
         e->allowed--;
         return true;
     }
-    if (e->shut || recent >= most_of(e, e->conf->now, recent)) {
+    if (e->shut || recent >= most_of(e->there, e->conf->now, recent)) {
         e->held++;
         m->end_held = END_HELD_BRAKE;
         return false;
@@ -161,18 +162,59 @@ static bool is_confirmed(const struct ends *e, const struct machine *m,
 
 /* ---- the road */
 
-/* Its launch has not left yet, so it asks for one less.  One that has left must
- * be repeated as it was: to the provider, the request id stands for it. */
-static void intent_dropped(struct fleet *f, const struct machine *gone)
+struct drop { /* of one launch */
+    const char *request_id;
+    uint32_t n;
+};
+
+static struct drop *drop_find(const struct hash *t, const char *request_id)
 {
+    uint64_t h = hash_name(request_id);
+    struct drop *x;
+
+    for (uint32_t at = 0; (x = hash_next(t, h, &at));)
+        if (strcmp(x->request_id, request_id) == 0)
+            return x;
+    return NULL;
+}
+
+/* A launch that has not left yet asks for so many less as were dropped of it: once a
+ * step, as they may be many.  One that has left must be repeated as it was: to the
+ * provider, the request id stands for it. */
+static void intents_dropped(struct ends *e)
+{
+    struct fleet *f = &e->ledger->fleet;
+    struct arena scratch = {0};
+    struct hash by_request;
+
+    if (e->dropped.n == 0)
+        return;
+    hash_init(&by_request, &scratch, 0);
+    for (uint32_t i = 0; i < e->dropped.n; i++) {
+        const char *id = e->dropped.v[i];
+        struct drop *x = drop_find(&by_request, id);
+
+        if (!x) {
+            x = ARENA_NEW(&scratch, struct drop);
+            x->request_id = id;
+            hash_add(&by_request, hash_name(id), x);
+        }
+        x->n++;
+    }
     for (uint32_t i = 0; i < f->n; i++) {
         struct machine *m = f->v[i];
+        const struct drop *x = m->state == STATE_GONE
+                                   ? NULL
+                                   : drop_find(&by_request, m->request_id);
 
-        if (strcmp(m->request_id, gone->request_id) != 0 || m == gone)
+        if (!x)
             continue;
-        m->launch_count--;
+        /* one that was adopted says 0 */
+        m->launch_count -= x->n < m->launch_count ? x->n : m->launch_count;
         fleet_touch(f, m);
     }
+    e->dropped.n = 0;
+    arena_done(&scratch);
 }
 
 static void there_end(struct ends *e, struct machine *m)
@@ -204,7 +246,7 @@ bool machine_end(struct ends *e, struct machine *m, enum reason why)
     m->why = why;
     if (s == STANDING_PLANNED) {
         machine_to(e->ledger, m, STATE_GONE);
-        intent_dropped(&e->ledger->fleet, m);
+        VEC_PUSH(NULL, &e->dropped, m->request_id);
     } else {
         there_end(e, m);
     }
@@ -220,6 +262,7 @@ void ends_planned(struct ends *e)
         if (standing_of(m) == STANDING_PLANNED)
             machine_end(e, m, m->why);
     }
+    intents_dropped(e);
 }
 
 /* A list that lacks so many at once is doubted, too (providers/lists.c). */
@@ -371,6 +414,7 @@ void ends_begin(struct ends *e, const struct problem *now,
 {
     for (uint32_t i = 0; i < e->ledger->fleet.n; i++)
         e->ledger->fleet.v[i]->end_held = END_HELD_NOT;
+    e->there = machines_there(&e->ledger->fleet);
     e->held_last = e->held;
     e->by_file_last = e->by_file;
     e->held = e->risen = e->by_file = 0;
@@ -395,6 +439,7 @@ static void risen_tell(struct ends *e)
 
 void ends_finish(struct ends *e)
 {
+    intents_dropped(e);
     if (e->held && !e->shut) {
         emit(e->env, "ends.held", e->conf->now->cluster,
              reason_code(REASON_KEEP_BRAKE),

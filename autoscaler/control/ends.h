@@ -49,7 +49,11 @@ struct ends {
                                    * rose, and kept; not the brake's */
     bool rose;      /* there were such in the step before */
     bool shut;      /* from the first that was held to the release */
-    bool wave;      /* in this step: so many raylets are dead at once that who
+    uint32_t there; /* machines, as this step began */
+    VEC(const char *)
+    dropped;   /* request ids of intents that this step dropped,
+                                * one for each; heap */
+    bool wave; /* in this step: so many raylets are dead at once that who
                      * says so may be wrong */
 };
 

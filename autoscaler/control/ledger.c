@@ -256,7 +256,7 @@ void machine_to(struct ledger *l, struct machine *m, enum machine_state to)
     if (to == STATE_STOPPING)
         machine_ending(l, m);
     if (to >= STATE_STOPPING && m->failure == ST_OK)
-        m->detail[0] = '\0'; /* of its earlier life */
+        MACHINE_SET(m, detail, ""); /* of its earlier life */
     fleet_move(&l->fleet, m, to, l->env->now_ms);
     if (to == STATE_STOPPING && l->env->shadow)
         would_end(l, m);
@@ -297,7 +297,7 @@ void machine_fail(struct ledger *l, struct machine *m, enum status why,
     snprintf(f->text, sizeof f->text, "%s", text);
     emit(l->env, "node.failed", m->id, status_name(why), "%s: %s", m->type,
          text);
-    machine_detail(m, text);
+    MACHINE_SET(m, detail, text);
     fleet_touch(&l->fleet, m);
 }
 
@@ -350,7 +350,7 @@ void machine_doubt(struct ledger *l, struct machine *m, const struct err *e)
         return;
     m->maybe.given_up = true;
     m->failure = e->status;
-    machine_detail(m, e->text);
+    MACHINE_SET(m, detail, e->text);
     fleet_touch(&l->fleet, m);
     emit(l->env, "launch.unanswered", m->id, status_name(e->status),
          "%s: it counts until a list of %s tells what came of it: %s", m->type,

@@ -181,7 +181,7 @@ bool ours_join_mark_is(const struct ledger *l, const struct machine *m,
 {
     unsigned char d[SHA256_DIGEST_LENGTH];
     char token[JOIN_TOKEN_MAX], is[JOIN_TOKEN_MAX],
-        text[sizeof token + sizeof m->cloud_id];
+        text[sizeof token + MACHINE_ROOM(cloud_id)];
 
     if (!mark || strlen(mark) != sizeof is - 1 || !*m->cloud_id ||
         !*m->request_id)

@@ -65,8 +65,20 @@ struct previous_reader previous_reader(const struct previous *p,
 {
     uint32_t n = p->page ? p->page->now->n_demands : 0;
 
-    return (struct previous_reader){p, arena,
-                                    ARENA_ARRAY(arena, const char *, 2 * n)};
+    return (struct previous_reader){
+        .from = p,
+        .arena = arena,
+        .texts = ARENA_ARRAY(arena, const char *, 2 * n)};
+}
+
+bool previous_same(const struct plan_placement *x, uint32_t n_x,
+                   const struct plan_placement *y, uint32_t n_y)
+{
+    for (uint32_t i = 0; n_x == n_y && i < n_x; i++)
+        if (x[i].bundle != y[i].bundle || x[i].alt != y[i].alt ||
+            x[i].count != y[i].count)
+            return false;
+    return n_x == n_y;
 }
 
 /* The remembered page may go before this snapshot does: its texts are copied,
@@ -77,13 +89,19 @@ static struct snap_placements from_page(struct previous_reader *r,
     const struct problem *s = r->from->page->now;
     const struct plan *p = r->from->page->plan;
     const struct plan_node *n = &p->nodes[node];
-    struct snap_placements h = previous_placed(s, p, n->first_placement,
-                                               n->n_placements, r->arena);
-    struct snap_placement *v = (struct snap_placement *)h.v; /* just made */
+    const struct plan_placement *from;
+    struct snap_placements h = {0};
+    struct snap_placement *v;
 
+    if (n->n_placements == 0)
+        return h;
+    from = &p->placements[n->first_placement];
+    if (r->last && previous_same(r->last, r->last_as.n, from, n->n_placements))
+        return r->last_as;
+    h = previous_placed(s, p, n->first_placement, n->n_placements, r->arena);
+    v = (struct snap_placement *)h.v; /* just made */
     for (uint32_t i = 0; i < h.n; i++) {
-        uint32_t b = p->placements[n->first_placement + i].bundle;
-        const char **texts = &r->texts[2 * s->bundles[b].demand];
+        const char **texts = &r->texts[2 * s->bundles[from[i].bundle].demand];
 
         if (!texts[0]) {
             texts[0] = arena_strdup(r->arena, v[i].owner);
@@ -92,6 +110,8 @@ static struct snap_placements from_page(struct previous_reader *r,
         v[i].owner = texts[0];
         v[i].id = texts[1];
     }
+    r->last = from;
+    r->last_as = h;
     return h;
 }
 
@@ -105,7 +125,7 @@ struct snap_placements previous_of(struct previous_reader *r,
 
     if (page && m->held_tick == page->tick)
         return from_page(r, m->held_node);
-    if (!m->previous)
+    if (!*m->previous)
         return h;
     /* Text of ours; what is wrong with it only costs the memory. */
     if (codec_parse(m->previous, strlen(m->previous), &list, &err) == ST_OK &&

@@ -26,7 +26,9 @@ void previous_close(struct previous *p);
 struct previous_reader {
     const struct previous *from;
     struct arena *arena;
-    const char **texts; /* of the page's demands: owner, id */
+    const char **texts;                /* of the page's demands: owner, id */
+    const struct plan_placement *last; /* read last, */
+    struct snap_placements last_as;    /* as that: equal ones are the same */
 };
 struct previous_reader previous_reader(const struct previous *p,
                                        struct arena *arena);
@@ -36,6 +38,8 @@ struct snap_placements previous_of(struct previous_reader *r,
 struct snap_placements previous_placed(const struct problem *s,
                                        const struct plan *p, uint32_t first,
                                        uint32_t n, struct arena *arena);
+bool previous_same(const struct plan_placement *x, uint32_t n_x,
+                   const struct plan_placement *y, uint32_t n_y);
 /* Not 0 for what is nothing; the same is the same for any plan. */
 uint64_t previous_hash(const struct problem *s, const struct plan *p,
                        uint32_t first, uint32_t n);

@@ -232,7 +232,7 @@ static const char *host_group_of(struct arena *a, const struct machine *m,
     uint32_t hosts = t ? t->fact.hosts : 1;
 
     if (*m->host_group)
-        return arena_strdup(a, m->host_group);
+        return m->host_group;
     if (hosts < 2 || m->adopted || !*m->request_id || !number)
         return "";
     return arena_printf(a, "%s/%lu", m->request_id,
@@ -256,18 +256,16 @@ static bool end_is_void(const struct known *k, const struct machine *m)
            settle_end_void(m, k->env->now_ms);
 }
 
-/* What the ledger has of it. */
+/* What the ledger has of it; its texts stay as long as the page (texts_hold()). */
 static struct snap_node ledger_take(const struct taking *t,
                                     struct previous_reader *previous,
                                     const struct machine *m,
                                     const struct conf_type *type)
 {
-    struct arena *a = t->arena;
-
     return (struct snap_node){
-        .id = arena_strdup(a, m->id),
+        .id = m->id,
         .type = type ? type->fact.name : "",
-        .zone = arena_strdup(a, m->zone),
+        .zone = m->zone,
         .spot = m->spot,
         .outdated = !type || (*m->config_hash &&
                               strcmp(type->hash, m->config_hash) != 0),
@@ -279,19 +277,19 @@ static struct snap_node ledger_take(const struct taking *t,
         .price_micros_hour = type_name_bill(m, type, t->conf),
         .agreed_micros_hour = -1,
         .activity = "",
-        .cloud_id = arena_strdup(a, m->cloud_id),
-        .address = arena_strdup(a, m->address),
-        .ray_id = arena_strdup(a, m->ray_id),
-        .provider = arena_strdup(a, m->provider),
-        .request_id = arena_strdup(a, m->request_id),
-        .note = arena_strdup(a, *m->cloud_holds ? m->cloud_holds : m->detail),
-        .host_group = host_group_of(a, m, type),
+        .cloud_id = m->cloud_id,
+        .address = m->address,
+        .ray_id = m->ray_id,
+        .provider = m->provider,
+        .request_id = m->request_id,
+        .note = *m->cloud_holds ? m->cloud_holds : m->detail,
+        .host_group = host_group_of(t->arena, m, type),
         .progress_ms = m->progress_ms,
         .cordoned = m->cordoned,
         .asked_to_end = machine_asked(m),
         .moves = m->state == STATE_DRAINING && m->why == REASON_END_CONSOLIDATE,
-        .asked_by = arena_strdup(a, m->asked_by ? m->asked_by : ""),
-        .because = arena_strdup(a, m->because ? m->because : ""),
+        .asked_by = m->asked_by,
+        .because = m->because,
         .previous = previous_of(previous, m),
     };
 }

@@ -21,6 +21,17 @@ static void views_hold(struct taking *t)
             status_hold(t->page, source_view_ref(s->all[i].view), view_release);
 }
 
+static void texts_release(void *age)
+{
+    texts_read_end(age);
+}
+
+/* Those of the machines that there are now. */
+static void texts_hold(struct taking *t)
+{
+    status_hold(t->page, texts_read(t->k->ledger->fleet.texts), texts_release);
+}
+
 struct taken snapshot_take(const struct known *k, struct status_page *page)
 {
     const struct config *conf = k->conf->now;
@@ -34,6 +45,7 @@ struct taken snapshot_take(const struct known *k, struct status_page *page)
 
     status_hold_shared(page, conf->memory);
     views_hold(&t);
+    texts_hold(&t);
     s->cluster = conf->cluster;
     s->now_ms = k->env->now_ms;
     s->sources_fresh = sources_fresh(k->sources);

@@ -227,7 +227,7 @@ void type_name_settle(struct ledger *l, struct machine *m,
     }
     f = fact_of(l, m);
     if (!*m->config_hash)
-        snprintf(m->config_hash, sizeof m->config_hash, "%s", f->hash);
+        MACHINE_SET(m, config_hash, f->hash);
     t = type_alike(conf, m);
     if (!t && m->price_micros_hour < 0)
         m->price_micros_hour = f->micros_hour[m->spot];
@@ -236,7 +236,7 @@ void type_name_settle(struct ledger *l, struct machine *m,
     if (t) {
         emit(l->env, "node.retyped", m->id, "", "%s is called %s now", m->type,
              t->fact.name);
-        snprintf(m->type, sizeof m->type, "%s", t->fact.name);
+        MACHINE_SET(m, type, t->fact.name);
         type_name_keep(l, m, t, type_name_price(t, m->spot));
     }
     fleet_touch(&l->fleet, m);
@@ -256,11 +256,11 @@ void type_name_found(struct ledger *l, struct machine *m,
     }
     f = fact_of(l, m);
     if (launched && *f->hash && strcmp(f->hash, t->hash) != 0) {
-        snprintf(m->config_hash, sizeof m->config_hash, "%s", f->hash);
+        MACHINE_SET(m, config_hash, f->hash);
         m->price_micros_hour = f->micros_hour[m->spot];
         return;
     }
-    snprintf(m->config_hash, sizeof m->config_hash, "%s", t->hash);
+    MACHINE_SET(m, config_hash, t->hash);
     type_name_keep(l, m, t, type_name_price(t, m->spot));
 }
 
@@ -297,8 +297,8 @@ void type_name_moves(struct ledger *l, struct machine *m, const char *provider,
     struct type_fact *f;
 
     if (t) /* its name is type_name_settle()'s */
-        snprintf(m->config_hash, sizeof m->config_hash, "%s", t->hash);
-    snprintf(m->provider, sizeof m->provider, "%s", provider);
+        MACHINE_SET(m, config_hash, t->hash);
+    MACHINE_SET(m, provider, provider);
     f = fact_of(l, m);
     if (!known || (*f->hash && !(t && strcmp(t->fact.name, m->type) == 0)))
         return; /* or another is called so there */

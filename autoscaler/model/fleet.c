@@ -49,22 +49,64 @@ static void index_build(struct fleet *f, bool by_cloud)
 
 void fleet_init(struct fleet *f)
 {
-    *f = (struct fleet){0};
+    *f = (struct fleet){.texts = texts_new()};
 }
 
-static void machine_free(struct machine *m)
+/* ---- texts */
+
+/* Of one machine alone. */
+static bool is_own(const struct machine *m, const char *const *at)
 {
-    free(m->previous);
-    free(m->because);
-    free(m->asked_by);
-    free(m);
+    return at == &m->cloud_id || at == &m->address || at == &m->ray_id;
+}
+
+bool machine_text(struct machine *m, const char **at, size_t room,
+                  const char *text)
+{
+    size_t n = strlen(text);
+    const char *was = *at;
+
+    assert(m->texts);
+    if (n >= room) {
+        n = room - 1;
+        while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
+            n--; /* not within a letter: it goes out as JSON */
+    }
+    if (strncmp(was, text, n) == 0 && was[n] == '\0')
+        return false;
+    *at = is_own(m, at) ? texts_own(m->texts, text, n)
+                        : texts_share(m->texts, text, n);
+    texts_drop(m->texts, was);
+    return true;
+}
+
+void machine_texts_drop(struct machine *m)
+{
+    const char **const all[] = {&m->request_id, &m->provider,    &m->type,
+                                &m->zone,       &m->cloud_id,    &m->address,
+                                &m->ray_id,     &m->config_hash, &m->detail,
+                                &m->asked_by,   &m->because,     &m->previous,
+                                &m->host_group, &m->cloud_holds};
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        texts_drop(m->texts, *all[i]);
+        *all[i] = "";
+    }
+}
+
+/* A page may show its id, and what it had until now. */
+static void machine_free(struct fleet *f, struct machine *m)
+{
+    machine_texts_drop(m);
+    texts_retire(f->texts, m);
 }
 
 void fleet_done(struct fleet *f)
 {
     for (uint32_t i = 0; i < f->n; i++)
-        machine_free(f->v[i]);
+        machine_free(f, f->v[i]);
     free(f->v);
+    texts_free(f->texts);
     hash_done(&f->by_id);
     hash_done(&f->by_cloud);
     *f = (struct fleet){0};
@@ -85,7 +127,8 @@ struct machine *fleet_add(struct fleet *f, const char *id,
 
     assert(id[0] && strlen(id) < sizeof m->id);
     assert(state < STATE_COUNT && !fleet_by_id(f, id));
-    m = MEM_NEW(struct machine);
+    m = mem_alloc(sizeof *m);
+    *m = (struct machine){MACHINE_TEXTS, .texts = f->texts};
     snprintf(m->id, sizeof m->id, "%s", id);
     m->state = state;
     m->created_ms = m->since_ms = m->progress_ms = now_ms;
@@ -124,27 +167,10 @@ void fleet_touch(struct fleet *f, struct machine *m)
     tell(f, m, m->state);
 }
 
-bool machine_detail(struct machine *m, const char *text)
-{
-    size_t n = strlen(text);
-
-    if (n >= sizeof m->detail) {
-        n = sizeof m->detail - 1;
-        while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
-            n--; /* not within a letter: it goes out as JSON */
-    }
-    if (strncmp(m->detail, text, n) == 0 && m->detail[n] == '\0')
-        return false;
-    memmove(m->detail, text, n);
-    m->detail[n] = '\0';
-    return true;
-}
-
 void fleet_bind(struct fleet *f, struct machine *m, const char *cloud_id)
 {
-    int n = snprintf(m->cloud_id, sizeof m->cloud_id, "%s", cloud_id);
-
-    assert(n > 0 && (size_t)n < sizeof m->cloud_id);
+    assert(*cloud_id && strlen(cloud_id) < MACHINE_ROOM(cloud_id));
+    MACHINE_SET(m, cloud_id, cloud_id);
     fleet_touch(f, m);
 }
 
@@ -220,7 +246,7 @@ uint32_t fleet_sweep(struct fleet *f)
 
     for (uint32_t i = 0; i < f->n; i++)
         if (f->v[i]->state == STATE_GONE)
-            machine_free(f->v[i]);
+            machine_free(f, f->v[i]);
         else
             f->v[kept++] = f->v[i];
     removed = f->n - kept;

@@ -4,7 +4,7 @@
  * Owned by the control thread.  Every move goes through fleet_move(), which
  * asserts that it is legal and tells the observer (the journal).  Records are
  * never reused while somebody may hold their index: they are removed by
- * fleet_sweep() at the end of a tick.
+ * fleet_sweep() at the end of a tick, and freed when no page shows their texts.
  */
 #ifndef MODEL_FLEET_H
 #define MODEL_FLEET_H
@@ -14,6 +14,7 @@
 
 #include "../base/err.h"
 #include "../base/hash.h"
+#include "../base/texts.h"
 #include "offer.h"
 #include "reason.h"
 #include "state.h"
@@ -46,67 +47,83 @@ struct maybe {
                          * asked for */
     int64_t end_doubt_ms; /* its end was asked for, and not refused for sure:
                            * it may still come */
-    bool doubt;    /* a call for its launch was not answered: it may exist */
-    bool given_up; /* its launch is not sent again, nor after a restart; a list
-                    * tells */
-    bool unlisted; /* a list that could know of its last send lacks it */
-    bool taken;    /* the cloud takes it back: its list says so */
-    bool leaving;  /* it will: its node, or a list says so, or its
-                    * reservation ends */
-    bool expires;  /* that is why */
-    bool noticed;  /* likewise: its cloud's list says so */
-    bool queued;   /* its cloud's last list has it in a queue */
-    int64_t leaves_ms; /* about then; 0: nothing is known of a time */
-    bool alive;        /* the demand source's last view has its node, ready */
+    int64_t leaves_ms;    /* about then; 0: nothing is known of a time */
     int64_t sought_ms; /* its cloud was asked for it by its id, since lists lack
                         * it; 0: it was not */
     int64_t found_ms;  /* asked then, and had it; 0: it did not say so */
-    bool lost;         /* and has it no more: a witness that it is gone */
-    bool dead;         /* it has it as dead or not ready, or lost it: a witness
-                        * that the machine is gone */
-    bool lived;        /* the last view that had its node had it alive */
-    bool unasked;   /* its end was asked for before it was missing: that is no
-                   * word on what nobody knows of now */
-    bool claimed;   /* several nodes say that they are it ... */
-    bool contested; /* ... and nothing decides between them */
-    unsigned known_by; /* what stood for the node that it is known as: 1 + enum
-                        * claim; 0: not known */
-    uint64_t shown_by; /* who showed its join token first, by hash; 0: that is
-                        * not known */
-    bool lacks;        /* what its node type promises */
-    bool failed;       /* its cloud lists it as one that never came up */
-    bool end_sent;     /* its cloud was asked to end it */
-    bool interrupted;  /* that it was taken back is remembered */
-    bool told;         /* that this takes long */
-    bool anew;         /* another daemon launched it while this one ran */
-    bool runs;         /* its cloud has said so */
-    bool proved;       /* it lived for long enough to be of use */
-    bool vain; /* its node was not ready when it was to have proved that */
     int64_t blind_since_ms; /* on its way, and nobody can see it since; 0: not */
     int64_t blind_ms;       /* duration: it was so before */
-    bool let_go;       /* it may go though it was ready once: a person says so,
-                        * or its end was asked for in an earlier life */
-    uint32_t said;     /* the phase in which its cloud had it last, */
-    int64_t said_ms;   /* since then; 0: nothing was said yet */
-    int64_t agreed_ms; /* the answer came by which its source drains it */
+    int64_t said_ms;      /* its cloud says `said` since then; 0: nothing yet */
+    int64_t agreed_ms;    /* the answer came by which its source drains it */
     int64_t undrained_ms; /* a view said first that it does not; 0: none since */
+    uint64_t shown_by; /* who showed its join token first, by hash; 0: that is
+                        * not known */
+    uint32_t said;     /* the phase in which its cloud had it last */
+    unsigned known_by; /* what stood for the node that it is known as: 1 + enum
+                        * claim; 0: not known */
+    bool given_up;  /* its launch is not sent again, nor after a restart; a list
+                    * tells */
+    bool doubt : 1; /* a call for its launch was not answered: it may exist */
+    bool unlisted : 1;  /* a list that could know of its last send lacks it */
+    bool taken : 1;     /* the cloud takes it back: its list says so */
+    bool leaving : 1;   /* it will: its node, or a list says so, or its
+                        * reservation ends */
+    bool expires : 1;   /* that is why */
+    bool noticed : 1;   /* likewise: its cloud's list says so */
+    bool queued : 1;    /* its cloud's last list has it in a queue */
+    bool alive : 1;     /* the demand source's last view has its node, ready */
+    bool lost : 1;      /* and has it no more: a witness that it is gone */
+    bool dead : 1;      /* it has it as dead or not ready, or lost it: a witness
+                        * that the machine is gone */
+    bool lived : 1;     /* the last view that had its node had it alive */
+    bool unasked : 1;   /* its end was asked for before it was missing: that is
+                        * no word on what nobody knows of now */
+    bool claimed : 1;   /* several nodes say that they are it ... */
+    bool contested : 1; /* ... and nothing decides between them */
+    bool lacks : 1;     /* what its node type promises */
+    bool failed : 1;    /* its cloud lists it as one that never came up */
+    bool end_sent : 1;  /* its cloud was asked to end it */
+    bool interrupted : 1; /* that it was taken back is remembered */
+    bool told : 1;        /* that this takes long */
+    bool anew : 1;        /* another daemon launched it while this one ran */
+    bool runs : 1;        /* its cloud has said so */
+    bool proved : 1;      /* it lived for long enough to be of use */
+    bool vain : 1; /* its node was not ready when it was to have proved that */
+    bool let_go : 1; /* it may go though it was ready once: a person says so,
+                      * or its end was asked for in an earlier life */
 };
 
+/* What each text of a machine has room for; there is none of these. */
+struct machine_room {
+    char request_id[40], provider[32], type[64], zone[48], cloud_id[128],
+        address[64], ray_id[256], config_hash[20], detail[160], host_group[64],
+        cloud_holds[160];
+};
+#define MACHINE_ROOM(field) (sizeof(((struct machine_room *)0)->field))
+
+/* Its texts are never NULL, and set by MACHINE_SET() alone: a page may still have
+ * those of before (base/texts.h).  Of a record without a fleet they are whoever's. */
 struct machine {
-    char id[48]; /* ours: "<type>-<8 hex>-<n>", also the Ray node's name */
-    char request_id[40]; /* idempotency key of the launch it came from */
-    char provider[32], type[64], zone[48];
-    char cloud_id[128]; /* "" until the provider answered */
-    char address[64];
-    char ray_id[256];     /* the head's id of it: hex, or the name of a
-                           * Kubernetes node; "" until it joined */
-    char config_hash[20]; /* of the node type it was launched from */
-    char detail[160];     /* progress, or why it failed; for people */
-    bool spot;
-    uint32_t adopted; /* enum adoption */
+    char id[48]; /* ours: "<type>-<8 hex>-<n>", also the Ray node's name; it
+                  * never changes */
+    const char *request_id; /* idempotency key of the launch it came from */
+    const char *provider, *type, *zone;
+    const char *cloud_id; /* "" until the provider answered */
+    const char *address;
+    const char *ray_id;      /* the head's id of it: hex, or the name of a
+                              * Kubernetes node; "" until it joined */
+    const char *config_hash; /* of the node type it was launched from */
+    const char *detail;      /* progress, or why it failed; for people */
+    const char *asked_by;    /* who asked for cordoned or asked_to_end; "" */
+    const char *because;     /* whose request made its launch necessary, though
+                              * it is for another: a sentence; "" */
+    const char *previous;    /* what the plan that launched it put on it, or
+                           * without a demand source the last one: JSON
+                           * of codec_previous_write(); "": nothing */
     enum machine_state state;
     enum reason why;     /* for which it was launched, or is being ended */
     enum status failure; /* ST_OK, or how its launch failed */
+    uint32_t adopted;    /* enum adoption */
     int64_t created_ms, since_ms, ready_ms; /* wall; ready 0: not yet */
     int64_t price_micros_hour;
     int64_t agreed_micros_hour; /* what of it a person has agreed to, never
@@ -116,39 +133,54 @@ struct machine {
     int64_t hold_until_ms;      /* a refused drain rests so long */
     int64_t drain_since_ms;     /* 0: not draining */
     int64_t needed_ms;          /* last needed by a request or a min, wall */
-    bool needed;                /* it still was by the last plan; not kept */
     uint32_t launch_count;      /* how many its launch request asked for */
-    bool drain_accepted;        /* the head agreed: no way back */
-    bool protected;             /* a user protected it from being ended */
-    bool cordoned;     /* a user wants nothing new to be placed on it */
-    bool asked_to_end; /* a user asked to drain and end it */
-    char *asked_by;    /* who asked for either, heap; NULL: nobody */
-    char *because;     /* whose request made its launch necessary, though
-                             * it is for another: a sentence, heap; NULL */
-    char *previous;    /* what the plan that launched it put on it, or without
-                             * a demand source the last one: JSON
-                             * of codec_previous_write(), heap; NULL: nothing */
+    bool spot;
+    bool drain_accepted; /* the head agreed: no way back */
+    bool protected;      /* a user protected it from being ended */
+    bool cordoned;       /* a user wants nothing new to be placed on it */
+    bool asked_to_end;   /* a user asked to drain and end it */
     /* not kept over a restart: */
-    char host_group[64];    /* whose machines end together, by the
-                          * provider; "": not known */
-    struct maybe maybe;     /* what is not known for sure: ledger's table */
-    char cloud_holds[160];  /* why the cloud will not end it now; "": it may */
-    int64_t awaits_ms;      /* another's running work was to come here then,
-                             * wall; 0: never */
-    uint32_t refused;       /* drains in a row */
-    uint32_t tries;         /* calls made for it in this state */
-    int64_t retry_ms;       /* no call for it before, wall */
-    bool busy;              /* a call for it is in flight */
-    uint64_t batch;         /* of the journal, that its last change is in */
-    bool unread;            /* the journal has a state of it that this version
-                          * does not know: it is not ended */
+    bool needed;     /* it still was by the last plan */
+    bool busy;       /* a call for it is in flight */
+    bool unread;     /* the journal has a state of it that this version
+                             * does not know: it is not ended */
+    bool end_agreed; /* a person has seen that it would be ended, and
+                             * agreed */
+    enum end_held end_held;
+    const char *host_group;  /* whose machines end together, by the
+                              * provider; "": not known */
+    const char *cloud_holds; /* why the cloud will not end it now; "": it may */
+    struct maybe maybe;      /* what is not known for sure: ledger's table */
+    int64_t awaits_ms;       /* another's running work was to come here then,
+                              * wall; 0: never */
+    uint32_t refused;        /* drains in a row */
+    uint32_t tries;          /* calls made for it in this state */
+    int64_t retry_ms;        /* no call for it before, wall */
+    uint64_t batch;          /* of the journal, that its last change is in */
     uint64_t held_tick;     /* the remembered plan that knows it, and as what */
     uint64_t bought_for[4]; /* plain digests of shapes; 0: none */
+    uint64_t placed_hash;   /* of what `previous` says; 0: not compared yet */
     uint32_t held_node;
-    enum end_held end_held;
-    bool end_agreed; /* a person has seen that it would be ended, and agreed */
-    uint64_t placed_hash; /* of what `previous` says; 0: not compared yet */
+    struct texts *texts; /* its fleet's; NULL: it is in none */
 };
+
+/* All texts of a record without a fleet, as it begins. */
+#define MACHINE_TEXTS \
+    .request_id = "", .provider = "", .type = "", .zone = "", .cloud_id = "", \
+    .address = "", .ray_id = "", .config_hash = "", .detail = "", \
+    .asked_by = "", .because = "", .previous = "", .host_group = "", \
+    .cloud_holds = ""
+
+/* Sets one of its texts, as much of it as there is room for; false: it was the same
+ * before.  MACHINE_SET_LONG(): one that has no bound. */
+#define MACHINE_SET(m, field, text) \
+    machine_text((m), &(m)->field, MACHINE_ROOM(field), (text))
+#define MACHINE_SET_LONG(m, field, text) \
+    machine_text((m), &(m)->field, SIZE_MAX, (text))
+bool machine_text(struct machine *m, const char **at, size_t room,
+                  const char *text);
+/* Drops all of them; for a record that becomes no machine. */
+void machine_texts_drop(struct machine *m);
 
 /* A person wants it to end, as it is now. */
 static inline bool machine_asked(const struct machine *m)
@@ -184,6 +216,7 @@ struct fleet {
     void (*on_change)(void *arg, const struct machine *m,
                       enum machine_state from);
     void *arg;
+    struct texts *texts;         /* of its machines */
     struct hash by_id, by_cloud; /* fleet.c's own */
 };
 
@@ -195,9 +228,6 @@ struct machine *fleet_add(struct fleet *f, const char *id,
 void fleet_move(struct fleet *f, struct machine *m, enum machine_state to,
                 int64_t now_ms);
 void fleet_touch(struct fleet *f, struct machine *m); /* a field changed */
-/* Sets its detail, as much of the text as there is room for; false: it was the
- * same before. */
-bool machine_detail(struct machine *m, const char *text);
 /* Sets the id that the provider gave it, and indexes it. */
 void fleet_bind(struct fleet *f, struct machine *m, const char *cloud_id);
 /* Finds what was written without fleet_bind(), as the journal does: before many are

@@ -19,18 +19,7 @@
 #include "../codec/v01.h"
 
 enum { SQL_MAX = 8192, WORDS_MAX = 640 };
-enum kind {
-    TEXT,
-    HEAP_TEXT,
-    BOOL,
-    U32,
-    I64,
-    MICROS,
-    STATE,
-    REASON,
-    STATUS,
-    WORDS
-};
+enum kind { ID, TEXT, BOOL, U32, I64, MICROS, STATE, REASON, STATUS, WORDS };
 
 struct column {
     const char *name;
@@ -45,22 +34,31 @@ struct column {
         name, kind, offsetof(struct machine, field), \
             sizeof(((struct machine *)0)->field) \
     }
+/* A text: with as much room as it has, or without a bound. */
+#define TEXT_COLUMN(field) \
+    { \
+#field, TEXT, offsetof(struct machine, field), MACHINE_ROOM(field) \
+    }
+#define LONG_COLUMN_AS(field, name) \
+    { \
+        name, TEXT, offsetof(struct machine, field), SIZE_MAX \
+    }
 
 /* All of struct machine but its last part, which starts afresh with the
  * process, but for what is given up: it must not be sent again.  A new one goes before words: 0, "" or, of money, -1 in
  * rows that lack it.  0.1 knows those up to "holds", and leaves later ones as they
  * were in rows it writes. */
 static const struct column columns[] = {
-    COLUMN(id, TEXT),
-    COLUMN(request_id, TEXT),
-    COLUMN(provider, TEXT),
-    COLUMN(type, TEXT),
-    COLUMN(zone, TEXT),
-    COLUMN(cloud_id, TEXT),
-    COLUMN(address, TEXT),
-    COLUMN(ray_id, TEXT),
-    COLUMN(config_hash, TEXT),
-    COLUMN(detail, TEXT),
+    COLUMN(id, ID),
+    TEXT_COLUMN(request_id),
+    TEXT_COLUMN(provider),
+    TEXT_COLUMN(type),
+    TEXT_COLUMN(zone),
+    TEXT_COLUMN(cloud_id),
+    TEXT_COLUMN(address),
+    TEXT_COLUMN(ray_id),
+    TEXT_COLUMN(config_hash),
+    TEXT_COLUMN(detail),
     COLUMN(spot, BOOL),
     COLUMN(adopted, U32),
     COLUMN(state, STATE),
@@ -78,11 +76,11 @@ static const struct column columns[] = {
     COLUMN(launch_count, U32),
     COLUMN(drain_accepted, BOOL),
     COLUMN_AS(protected, "shielded", BOOL),
-    COLUMN_AS(previous, "holds", HEAP_TEXT),
+    LONG_COLUMN_AS(previous, "holds"),
     COLUMN(cordoned, BOOL),
     COLUMN(asked_to_end, BOOL),
-    COLUMN(asked_by, HEAP_TEXT),
-    COLUMN(because, HEAP_TEXT),
+    LONG_COLUMN_AS(asked_by, "asked_by"),
+    LONG_COLUMN_AS(because, "because"),
     COLUMN_AS(maybe.given_up, "given_up", BOOL),
     COLUMN(agreed_micros_hour, MICROS),
     {"words", WORDS, 0, 0}, /* what three of them mean: words.c */
@@ -211,8 +209,8 @@ static void bind(struct journal *j, int i, const struct machine *m, char *words)
     int at = i + 1;
 
     switch (c->kind) {
-    case TEXT: db_bind_text(s, at, field); break;
-    case HEAP_TEXT: db_bind_text(s, at, *(char *const *)field); break;
+    case ID: db_bind_text(s, at, field); break;
+    case TEXT: db_bind_text(s, at, *(const char *const *)field); break;
     case BOOL: sqlite3_bind_int(s, at, *(const bool *)field); break;
     case U32: sqlite3_bind_int64(s, at, *(const uint32_t *)field); break;
     case I64:
@@ -314,13 +312,15 @@ static bool read_column(struct journal *j, sqlite3_stmt *s, int i,
     int64_t number = sqlite3_column_int64(s, i);
 
     switch (c->kind) {
-    case TEXT:
-        if (strlen(text) >= c->size || (i == 0 && !*text))
+    case ID:
+        if (strlen(text) >= c->size || !*text)
             return false;
         memcpy(field, text, strlen(text) + 1);
         return true;
-    case HEAP_TEXT:
-        *(char **)field = *text ? mem_strdup(text) : NULL;
+    case TEXT:
+        if (strlen(text) >= c->size)
+            return false;
+        machine_text(m, field, c->size, text);
         return true;
     case BOOL: *(bool *)field = number != 0; return true;
     case U32:
@@ -337,14 +337,13 @@ static bool read_column(struct journal *j, sqlite3_stmt *s, int i,
 }
 
 /* False: the row is left as it is. */
-static bool read_machine(struct journal *j, sqlite3_stmt *s, struct machine *m)
+static bool read_machine(struct journal *j, sqlite3_stmt *s,
+                         struct texts *texts, struct machine *m)
 {
-    memset(m, 0, sizeof *m);
+    *m = (struct machine){MACHINE_TEXTS, .texts = texts};
     for (int i = 0; i < N_COLUMNS; i++)
         if (!read_column(j, s, i, m)) {
-            free(m->previous);
-            free(m->asked_by);
-            free(m->because);
+            machine_texts_drop(m);
             odd_note(j, "machine", db_text(s, 0),
                      "%s \"%.60s\" cannot be read: the row is left as it is",
                      columns[i].name, db_text(s, i));
@@ -366,7 +365,7 @@ enum status journal_load_fleet(struct journal *j, struct fleet *f,
     while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
         struct machine row, *m;
 
-        if (!read_machine(j, s, &row))
+        if (!read_machine(j, s, f->texts, &row))
             continue;
         m = fleet_add(f, row.id, row.state, row.created_ms);
         *m = row;

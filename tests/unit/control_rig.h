@@ -318,8 +318,8 @@ static inline struct machine *rig_machine(const char *id,
 {
     struct machine *m = fleet_add(&rig.ledger.fleet, id, state, rig.env.now_ms);
 
-    snprintf(m->provider, sizeof m->provider, "rig");
-    snprintf(m->type, sizeof m->type, "t");
+    MACHINE_SET(m, provider, "rig");
+    MACHINE_SET(m, type, "t");
     if (*cloud_id)
         fleet_bind(&rig.ledger.fleet, m, cloud_id);
     if (state >= STATE_READY)

@@ -39,7 +39,8 @@ static struct control *daemon_new(struct outside o)
     struct buf errors;
 
     opts.outside.vfs = "played";
-    opts.outside.config = settings_read;
+    if (!opts.outside.config)
+        opts.outside.config = settings_read;
     buf_init(&errors, 65536);
     if (settings_read(NULL, "played.yaml", &conf, &errors) != ST_OK ||
         control_new(&opts, conf, &control, &errors) != ST_OK)

@@ -436,8 +436,10 @@ static double asked_with(uint32_t n, struct machine *(*one)(const char *id,
 static struct machine *doubted(const char *id, const char *cloud)
 {
     struct machine *m = rig_machine(id, STATE_INTENDED, "");
+    char launch[32];
 
-    snprintf(m->request_id, sizeof m->request_id, "r-%s", cloud);
+    snprintf(launch, sizeof launch, "r-%s", cloud);
+    MACHINE_SET(m, request_id, launch);
     m->launch_count = 1;
     m->maybe.doubt = true;
     return m;

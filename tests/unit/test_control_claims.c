@@ -230,7 +230,7 @@ static void test_a_node_is_one_machine(void **state)
     const struct source_node v = node("worker-2", names, 4, 2, 1, SOURCE_IDLE);
 
     (void)state;
-    snprintf(m->address, sizeof m->address, "10.0.0.1");
+    MACHINE_SET(m, address, "10.0.0.1");
     viewed(&v, 1);
     assert_int_equal(m->state, STATE_STARTING);
     assert_int_equal(other->state, STATE_READY);
@@ -285,7 +285,7 @@ static struct machine *given(const char *id, const char *request,
     struct machine *m = rig_machine(id, STATE_STARTING, cloud_id);
 
     ours_join_key(&rig.ledger);
-    snprintf(m->request_id, sizeof m->request_id, "%s", request);
+    MACHINE_SET(m, request_id, request);
     return m;
 }
 
@@ -461,7 +461,7 @@ static void world(uint64_t seed)
          was_away = false;
     char first = '\0'; /* of whom it was known as first */
 
-    snprintf(m->address, sizeof m->address, "10.0.0.1");
+    MACHINE_SET(m, address, "10.0.0.1");
     for (uint32_t round = 0; round < ROUNDS; round++) {
         uint32_t n = 0, most = next_random(&x) % (HOSTILE + 1);
 

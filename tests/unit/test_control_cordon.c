@@ -26,7 +26,7 @@ static int start(void **state)
     (void)state;
     rig_start(RIG_CONFIG, &kube, 1);
     m = rig_machine("m", STATE_READY, "i-1");
-    snprintf(m->ray_id, sizeof m->ray_id, "node-1");
+    MACHINE_SET(m, ray_id, "node-1");
     return 0;
 }
 

@@ -86,8 +86,7 @@ static void measure(uint32_t n, uint64_t ret[KINDS])
     ret[2] = list(n, "j-", "r-1");
     assert_int_equal(rig.ledger.fleet.n, n); /* in the place of those before */
     for (uint32_t i = 0; i < n; i++)
-        snprintf(rig.ledger.fleet.v[i]->provider,
-                 sizeof rig.ledger.fleet.v[i]->provider, "earlier");
+        MACHINE_SET(rig.ledger.fleet.v[i], provider, "earlier");
     ret[3] = list(n, "j-", "r-1");
     assert_int_equal(rig.ledger.fleet.n, n);
     assert_string_equal(rig.ledger.fleet.v[n - 1]->provider, "rig");

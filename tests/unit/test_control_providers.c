@@ -106,7 +106,7 @@ static void test_provider_was_renamed(void **state)
     struct machine *m = rig_machine("m", STATE_READY, "i-1");
 
     (void)state;
-    snprintf(m->provider, sizeof m->provider, "earlier");
+    MACHINE_SET(m, provider, "earlier");
     list((const char *[]){"i-1"}, 1);
     assert_int_equal(rig.ledger.fleet.n, 1);
     assert_string_equal(m->provider, "rig");
@@ -139,7 +139,10 @@ static void test_short_list(void **state)
 static void nodes_die(struct machine *const *m, int from, int to)
 {
     for (int i = from; i < to; i++) {
-        snprintf(m[i]->ray_id, sizeof m[i]->ray_id, "n%d", i);
+        char node[16];
+
+        snprintf(node, sizeof node, "n%d", i);
+        MACHINE_SET(m[i], ray_id, node);
         m[i]->maybe.dead = true;
     }
     rig.ledger.source_read_ms = rig.env.now_ms;
@@ -560,7 +563,7 @@ static struct call *launch_sent(struct machine *m)
 {
     struct call *c = call_new(rig_site()->provider, CALL_LAUNCH, MAIL_CALL);
 
-    snprintf(m->request_id, sizeof m->request_id, "r-1");
+    MACHINE_SET(m, request_id, "r-1");
     m->busy = true;
     c->type = "t";
     c->zone = "";

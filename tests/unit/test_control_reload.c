@@ -203,7 +203,7 @@ static void test_refused_before(void **state)
     struct call *c = sent(CALL_LAUNCH);
 
     (void)state;
-    snprintf(m->request_id, sizeof m->request_id, "davit-rig");
+    MACHINE_SET(m, request_id, "davit-rig");
     m->busy = true;
     reload(RIG_CONFIG);
     c->status = err_set(&c->err, ST_AUTH, "no right to launch");

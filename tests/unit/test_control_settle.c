@@ -15,7 +15,7 @@ enum { T = 1000000, SETTLE = 5000 };
 
 static struct machine machine(enum machine_state state)
 {
-    return (struct machine){.state = state, .created_ms = T};
+    return (struct machine){MACHINE_TEXTS, .state = state, .created_ms = T};
 }
 
 static bool absent(struct machine *m, int64_t after_ms)

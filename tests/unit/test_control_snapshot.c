@@ -234,7 +234,7 @@ static void test_holds(void **state)
     assert_int_equal(hold_of(found), REASON_KEEP_UNKNOWN);
     rig_pass(60000);
     assert_int_equal(hold_of(found), REASON_NONE);
-    snprintf(found->provider, sizeof found->provider, "earlier");
+    MACHINE_SET(found, provider, "earlier");
     assert_int_equal(hold_of(found), REASON_KEEP_ORPHAN);
 }
 

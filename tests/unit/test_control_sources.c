@@ -141,7 +141,7 @@ static struct machine *ready(const char *id, const char *node_id)
 {
     struct machine *m = rig_machine(id, STATE_READY, "i-1");
 
-    snprintf(m->ray_id, sizeof m->ray_id, "%s", node_id);
+    MACHINE_SET(m, ray_id, node_id);
     return m;
 }
 
@@ -986,14 +986,14 @@ static void test_a_shared_name(void **state)
     nodes[1].aliases = (struct names){other, 1};
     viewed(0, "k", nodes, 2);
     assert_string_equal(node_of(m), "node-1");
-    snprintf(m->cloud_id, sizeof m->cloud_id, "zones/a/i-1");
+    MACHINE_SET(m, cloud_id, "zones/a/i-1");
     assert_string_equal(node_of(m), "node-1");
-    snprintf(m->cloud_id, sizeof m->cloud_id, "i-7");
+    MACHINE_SET(m, cloud_id, "i-7");
     assert_string_equal(node_of(m), "none");
-    snprintf(m->address, sizeof m->address, "10.0.0.1");
+    MACHINE_SET(m, address, "10.0.0.1");
     assert_string_equal(node_of(m), "node-1");
     assert_true(source_claims(&rig.sources, m).contested);
-    m->ray_id[0] = '\0';
+    MACHINE_SET(m, ray_id, "");
     assert_string_equal(node_of(m), "none");
     viewed(0, "k", nodes, 1);
     assert_string_equal(node_of(m), "node-1");

@@ -81,7 +81,7 @@ static int start(void **state)
     rig_start(RIG_CONFIG, &kube, 1);
     rig_site()->listed_ms = rig.env.now_ms;
     machine = rig_machine("m", STATE_READY, "i-1");
-    snprintf(machine->ray_id, sizeof machine->ray_id, "node-1");
+    MACHINE_SET(machine, ray_id, "node-1");
     cmd = rig_put("me", "CPU", 1);
     requests_fold(&rig.requests, &cmd);
     requests_done(&cmd);

@@ -64,7 +64,7 @@ static void a_life(void **state)
     fleet_move(&f, m, STATE_REQUESTED, 200);
     assert_int_equal(s.from, STATE_INTENDED);
     assert_int_equal(s.to, STATE_REQUESTED);
-    strcpy(m->provider, "gke");
+    MACHINE_SET(m, provider, "gke");
     fleet_bind(&f, m, "i-1");
     assert_string_equal(s.cloud, "i-1");
     assert_ptr_equal(fleet_by_launch(&f, "gke", "i-1", ""), m);
@@ -94,20 +94,20 @@ static void a_life(void **state)
 static void records_that_were_not_bound_are_found(void **state)
 {
     struct fleet f;
-    struct machine row = {.provider = "sim", .state = STATE_READY}, *m;
+    struct machine *m;
+    char id[16];
 
     (void)state;
     fleet_init(&f);
     for (int i = 0; i < 200; i++) {
-        snprintf(row.id, sizeof row.id, "m%d", i);
-        snprintf(row.cloud_id, sizeof row.cloud_id, "c%d", i);
-        m = fleet_add(&f, row.id, STATE_READY, 1);
-        *m = row;
+        snprintf(id, sizeof id, "m%d", i);
+        m = fleet_add(&f, id, STATE_READY, 1);
+        snprintf(id, sizeof id, "c%d", i);
+        MACHINE_SET(m, provider, "sim");
+        MACHINE_SET(m, cloud_id, id);
     }
     fleet_index(&f);
     for (int i = 0; i < 200; i++) {
-        char id[16];
-
         snprintf(id, sizeof id, "c%d", i);
         m = fleet_by_launch(&f, "sim", id, "");
         assert_non_null(m);
@@ -125,12 +125,12 @@ static void a_cloud_id_given_again_means_the_living(void **state)
     (void)state;
     fleet_init(&f);
     a = fleet_add(&f, "a", STATE_READY, 1);
-    strcpy(a->provider, "p");
+    MACHINE_SET(a, provider, "p");
     fleet_bind(&f, a, "x");
     fleet_move(&f, a, STATE_GONE, 2);
     assert_ptr_equal(fleet_by_launch(&f, "p", "x", ""), a);
     b = fleet_add(&f, "b", STATE_READY, 3);
-    strcpy(b->provider, "p");
+    MACHINE_SET(b, provider, "p");
     fleet_bind(&f, b, "x");
     assert_ptr_equal(fleet_by_launch(&f, "p", "x", ""), b);
     /* A changed cloud id leaves nothing behind under the old one. */
@@ -152,15 +152,15 @@ static void an_id_given_again_is_another_machine(void **state)
     (void)state;
     fleet_init(&f);
     a = fleet_add(&f, "a", STATE_STOPPING, 1);
-    strcpy(a->provider, "p");
-    strcpy(a->request_id, "first");
+    MACHINE_SET(a, provider, "p");
+    MACHINE_SET(a, request_id, "first");
     fleet_bind(&f, a, "host");
     assert_ptr_equal(fleet_by_launch(&f, "p", "host", "first"), a);
     assert_ptr_equal(fleet_by_launch(&f, "p", "host", ""), a);
     assert_null(fleet_by_launch(&f, "p", "host", "second"));
     b = fleet_add(&f, "b", STATE_STARTING, 2);
-    strcpy(b->provider, "p");
-    strcpy(b->request_id, "second");
+    MACHINE_SET(b, provider, "p");
+    MACHINE_SET(b, request_id, "second");
     fleet_bind(&f, b, "host");
     assert_ptr_equal(fleet_by_launch(&f, "p", "host", "first"), a);
     assert_ptr_equal(fleet_by_launch(&f, "p", "host", "second"), b);
@@ -192,7 +192,7 @@ static void lookups_are_those_of_a_search(void **state)
         case 1:
             snprintf(id, sizeof id, "m%u", next++);
             m = fleet_add(&f, id, STATE_STARTING, step);
-            strcpy(m->provider, rnd(&x) % 2 ? "p" : "q");
+            MACHINE_SET(m, provider, rnd(&x) % 2 ? "p" : "q");
             break;
         case 2:
         case 3:
@@ -270,7 +270,7 @@ static void folding_a_large_list_is_quick(void **state)
 
         snprintf(id, sizeof id, "t4-0a1b2c3d-%d", i);
         m = fleet_add(&f, id, STATE_READY, 1);
-        strcpy(m->provider, "gke");
+        MACHINE_SET(m, provider, "gke");
         fleet_bind(&f, m, id);
     }
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t0);
@@ -293,26 +293,30 @@ static void folding_a_large_list_is_quick(void **state)
 
 static void a_detail_is_cut_between_letters(void **state)
 {
-    struct machine m = {.id = "t4-1"};
+    struct machine *m;
+    struct fleet f;
     char text[400];
     size_t n;
 
     (void)state;
-    assert_true(machine_detail(&m, "short"));
-    assert_false(machine_detail(&m, "short"));
-    assert_true(machine_detail(&m, "shorter"));
-    assert_true(machine_detail(&m, "short"));
+    fleet_init(&f);
+    m = fleet_add(&f, "t4-1", STATE_READY, 1);
+    assert_true(MACHINE_SET(m, detail, "short"));
+    assert_false(MACHINE_SET(m, detail, "short"));
+    assert_true(MACHINE_SET(m, detail, "shorter"));
+    assert_true(MACHINE_SET(m, detail, "short"));
     for (size_t i = 0; i < 3; i++) { /* at each byte of a letter of three */
         memset(text, 'x', sizeof text);
         for (n = i; n + 3 < sizeof text; n += 3)
             memcpy(text + n, "\xe2\x82\xac", 3);
         text[n] = '\0';
-        assert_true(machine_detail(&m, text));
-        assert_false(machine_detail(&m, text));
-        n = strlen(m.detail);
-        assert_true(n >= sizeof m.detail - 3);
+        assert_true(MACHINE_SET(m, detail, text));
+        assert_false(MACHINE_SET(m, detail, text));
+        n = strlen(m->detail);
+        assert_true(n >= MACHINE_ROOM(detail) - 3);
         assert_int_equal((n - i) % 3, 0);
     }
+    fleet_done(&f);
 }
 
 int main(void)

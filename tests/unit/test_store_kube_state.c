@@ -212,7 +212,9 @@ static void fifty_thousand_machines(void **state)
     journal_open(JOURNAL_IN_MEMORY, NULL, &j, &e);
     assert_int_equal(mirror_begin(j, &e), ST_OK);
     for (int i = 0; i < MACHINES; i++) {
-        struct machine m = {.state = STATE_READY,
+        char launch[40], cloud[64], address[32], node[64];
+        struct machine m = {MACHINE_TEXTS,
+                            .state = STATE_READY,
                             .why = REASON_FOR_REQUEST,
                             .created_ms = 1795346764651,
                             .since_ms = 1795346764651,
@@ -221,19 +223,22 @@ static void fifty_thousand_machines(void **state)
                             .seen_ms = 1795346764651,
                             .needed_ms = 1795346764651,
                             .price_micros_hour = 729998,
-                            .launch_count = 8,
-                            .previous = previous};
+                            .launch_count = 8};
 
         snprintf(m.id, sizeof m.id, "a2-highgpu-8g-%08x-%d", i * 7919, i % 8);
-        snprintf(m.request_id, sizeof m.request_id, "davit-%020d", i / 8);
-        snprintf(m.provider, sizeof m.provider, "gke-europe");
-        snprintf(m.type, sizeof m.type, "a2-highgpu-8g");
-        snprintf(m.zone, sizeof m.zone, "europe-west4-b");
-        snprintf(m.cloud_id, sizeof m.cloud_id, "gke-gpu-pool-%08x-%05d",
-                 i * 31, i);
-        snprintf(m.address, sizeof m.address, "10.86.%d.%d", i / 256, i % 256);
-        snprintf(m.ray_id, sizeof m.ray_id, "%056d", i);
-        snprintf(m.config_hash, sizeof m.config_hash, "9496cdc87cfdfd27");
+        snprintf(launch, sizeof launch, "davit-%020d", i / 8);
+        m.request_id = launch;
+        m.previous = previous;
+        m.provider = "gke-europe";
+        m.type = "a2-highgpu-8g";
+        m.zone = "europe-west4-b";
+        snprintf(cloud, sizeof cloud, "gke-gpu-pool-%08x-%05d", i * 31, i);
+        m.cloud_id = cloud;
+        snprintf(address, sizeof address, "10.86.%d.%d", i / 256, i % 256);
+        m.address = address;
+        snprintf(node, sizeof node, "%056d", i);
+        m.ray_id = node;
+        m.config_hash = "9496cdc87cfdfd27";
         journal_put_machine(j, &m, NULL);
     }
     journal_put_request(

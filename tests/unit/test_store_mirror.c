@@ -36,14 +36,13 @@ static struct journal *mirrored_new(void)
 
 static struct machine machine_make(const char *id)
 {
-    struct machine m = {.state = STATE_REQUESTED,
-                        .launch_count = 3,
-                        .created_ms = 1700000000123,
+    struct machine m = {MACHINE_TEXTS, .state = STATE_REQUESTED,
+                        .launch_count = 3, .created_ms = 1700000000123,
                         .spot = true};
 
     snprintf(m.id, sizeof m.id, "%s", id);
-    snprintf(m.type, sizeof m.type, "gpu \"big\"\n");
-    snprintf(m.request_id, sizeof m.request_id, "r-1");
+    m.type = "gpu \"big\"\n";
+    m.request_id = "r-1";
     return m;
 }
 

@@ -59,12 +59,15 @@ static void good(enum status s, const struct err *e)
 
 static struct machine sample(int i, uint32_t batch)
 {
-    struct machine m = {.state = STATE_READY, .launch_count = batch};
+    static char cloud[16];
+    struct machine m = {MACHINE_TEXTS, .state = STATE_READY,
+                        .launch_count = batch};
 
     snprintf(m.id, sizeof m.id, "t4-%d", i);
-    snprintf(m.type, sizeof m.type, "t4");
-    snprintf(m.provider, sizeof m.provider, "sim");
-    snprintf(m.cloud_id, sizeof m.cloud_id, "i-%d", i);
+    m.type = "t4";
+    m.provider = "sim";
+    snprintf(cloud, sizeof cloud, "i-%d", i); /* until the next one */
+    m.cloud_id = cloud;
     return m;
 }
 

@@ -131,11 +131,11 @@ static uint32_t odds(const struct journal *j)
 
 static struct machine sample(const char *id)
 {
-    struct machine m = {.state = STATE_READY, .created_ms = 1};
+    struct machine m = {MACHINE_TEXTS, .state = STATE_READY, .created_ms = 1};
 
     snprintf(m.id, sizeof m.id, "%s", id);
-    snprintf(m.type, sizeof m.type, "t4");
-    snprintf(m.provider, sizeof m.provider, "sim");
+    m.type = "t4";
+    m.provider = "sim";
     return m;
 }
 
@@ -301,7 +301,7 @@ static void unknown_words_are_kept(void **state)
     assert_string_equal(odd[0].kind, "machine");
     assert_string_equal(odd[0].id, "m");
     assert_non_null(strstr(odd[0].text, "state \"dancing\""));
-    snprintf(f.v[0]->address, sizeof f.v[0]->address, "10.0.0.9");
+    MACHINE_SET(f.v[0], address, "10.0.0.9");
     put_all(j, &f);
     /* also when all is written again */
     assert_int_equal(journal_forget(j, NULL), ST_OK);

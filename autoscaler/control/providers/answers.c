@@ -81,7 +81,7 @@ static void launch_answered(struct providers *p, struct machine *m,
     } else {
         m->failure = call->status;
         m->progress_ms = p->env->now_ms;
-        machine_detail(m, call->err.text);
+        MACHINE_SET(m, detail, call->err.text);
         m->retry_ms = retry_at(p, m, &call->err);
     }
 }

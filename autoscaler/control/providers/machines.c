@@ -58,9 +58,9 @@ static struct machine *adopt(struct providers *p, const char *provider,
 
     adopted_id(f, cm->id, id, sizeof id);
     m = fleet_add(f, id, STATE_STARTING, p->env->now_ms);
-    snprintf(m->provider, sizeof m->provider, "%s", provider);
-    snprintf(m->type, sizeof m->type, "%s", cm->type);
-    snprintf(m->request_id, sizeof m->request_id, "%s", cm->request_id);
+    MACHINE_SET(m, provider, provider);
+    MACHINE_SET(m, type, cm->type);
+    MACHINE_SET(m, request_id, cm->request_id);
     m->spot = cm->spot;
     m->adopted = ours_of(p->ledger, provider, cm->request_id);
     m->maybe.anew = machine_is_anothers(m) && provider_find(p, provider) &&
@@ -267,7 +267,7 @@ static void type_seen(struct providers *p, struct machine *m,
         !type_find(p->conf->now, cm->type))
         return;
     emit(p->env, "node.retyped", m->id, "", "%s is %s now", m->type, cm->type);
-    snprintf(m->type, sizeof m->type, "%s", cm->type);
+    MACHINE_SET(m, type, cm->type);
     price_settle(p, m);
     fleet_touch(&p->ledger->fleet, m);
 }
@@ -289,20 +289,18 @@ static void way_seen(struct providers *p, struct machine *m,
     bool step = stepped_on(m, cm);
     bool moved = *cm->zone && strcmp(m->zone, cm->zone) != 0;
     bool told = m->state < STATE_READY && !m->maybe.lacks &&
-                machine_detail(m, cm->detail);
+                MACHINE_SET(m, detail, cm->detail);
 
     m->maybe.queued = cm->queued;
-    if (strcmp(m->host_group, cm->unit) != 0) {
-        snprintf(m->host_group, sizeof m->host_group, "%s", cm->unit);
+    if (MACHINE_SET(m, host_group, cm->unit))
         p->env->news = true;
-    }
     if (!step && !moved && !told && strcmp(m->address, cm->address) == 0)
         return;
     if (moved)
-        snprintf(m->zone, sizeof m->zone, "%s", cm->zone);
-    snprintf(m->address, sizeof m->address, "%s", cm->address);
+        MACHINE_SET(m, zone, cm->zone);
+    MACHINE_SET(m, address, cm->address);
     if (!m->maybe.lacks)
-        machine_detail(m, cm->detail);
+        MACHINE_SET(m, detail, cm->detail);
     if (step)
         m->progress_ms = p->env->now_ms;
     fleet_touch(&p->ledger->fleet, m);
@@ -402,7 +400,7 @@ static void launch_seen(struct providers *p, struct machine *m,
 {
     if (*m->request_id || !*cm->request_id || m->adopted != ADOPTED)
         return;
-    snprintf(m->request_id, sizeof m->request_id, "%s", cm->request_id);
+    MACHINE_SET(m, request_id, cm->request_id);
     m->adopted = ours_of(p->ledger, m->provider, cm->request_id);
     ours_found(p->ledger, m);
     fleet_touch(&p->ledger->fleet, m);
@@ -411,13 +409,11 @@ static void launch_seen(struct providers *p, struct machine *m,
 static void held_seen(struct providers *p, struct machine *m,
                       const struct call_machine *cm)
 {
-    char was[sizeof m->cloud_holds];
+    bool was = *m->cloud_holds;
 
-    snprintf(was, sizeof was, "%s", m->cloud_holds);
-    snprintf(m->cloud_holds, sizeof m->cloud_holds, "%s", cm->held);
-    if (strcmp(was, m->cloud_holds) == 0)
+    if (!MACHINE_SET(m, cloud_holds, cm->held))
         return;
-    if ((*was != '\0') != (*m->cloud_holds != '\0'))
+    if (was != (*m->cloud_holds != '\0'))
         emit(p->env, *m->cloud_holds ? "node.kept" : "node.freed", m->id, "",
              "%s",
              *m->cloud_holds ? m->cloud_holds : "its cloud lets it end again");

@@ -88,7 +88,7 @@ static void step_again(struct sources *s, struct machine *m)
 
 static void detail_set(struct sources *s, struct machine *m, const char *text)
 {
-    if (machine_detail(m, text))
+    if (MACHINE_SET(m, detail, text))
         fleet_touch(&s->ledger->fleet, m);
 }
 
@@ -105,7 +105,7 @@ static void drain_refused(struct sources *s, const struct source *h,
     atomic_fetch_add(&s->env->metrics.drains_refused, 1);
     m->hold_until_ms = s->env->now_ms +
                        (wait < REFUSED_MOST_MS ? wait : REFUSED_MOST_MS);
-    machine_detail(m, why);
+    MACHINE_SET(m, detail, why);
     m->why = REASON_KEEP_REFUSED;
     machine_to(s->ledger, m, m->ready_ms ? STATE_READY : STATE_STARTING);
 }

@@ -14,10 +14,10 @@ enum { FORGOTTEN_MS = 3000 }; /* a raylet's word of before may come in late */
 static void machine_joined(struct sources *s, struct machine *m,
                            const struct source_node *n)
 {
-    snprintf(m->ray_id, sizeof m->ray_id, "%s", n->node_id);
+    MACHINE_SET(m, ray_id, n->node_id);
     if (*n->address)
-        snprintf(m->address, sizeof m->address, "%s", n->address);
-    m->detail[0] = '\0';
+        MACHINE_SET(m, address, n->address);
+    MACHINE_SET(m, detail, "");
     if (m->state == STATE_DRAINING || m->why == REASON_END_FAILED)
         m->why = REASON_NONE; /* late, and well after all */
     m->failure = ST_OK;
@@ -43,7 +43,7 @@ static void machine_unknown(struct sources *s, struct machine *m)
 {
     if (m->state > STATE_READY)
         machine_to(s->ledger, m, STATE_READY);
-    m->ray_id[0] = '\0';
+    MACHINE_SET(m, ray_id, "");
     m->drain_accepted = m->maybe.lived = false;
     m->busy = false; /* a question about that node is not waited for */
     m->maybe.unasked = m->asked_to_end && m->ready_ms;
@@ -143,7 +143,7 @@ static void machine_registered(struct sources *s, struct machine *m,
 
     if (strcmp(n->node_id, m->ray_id) == 0)
         return;
-    snprintf(m->ray_id, sizeof m->ray_id, "%s", n->node_id);
+    MACHINE_SET(m, ray_id, n->node_id);
     if (first) /* one that begins again and again comes no further */
         m->progress_ms = s->env->now_ms;
     if (m->ready_ms && m->why == REASON_END_FAILED && !m->maybe.failed) {
@@ -181,12 +181,12 @@ static const struct qty *lacking(const struct conf_type *t,
 static void lacking_tell(struct sources *s, struct machine *m,
                          const struct qty *q, const struct source_node *n)
 {
-    char text[sizeof m->detail], has[32], wants[32];
+    char text[MACHINE_ROOM(detail)], has[32], wants[32];
 
     snprintf(text, sizeof text, "it joined with %s of %s %.60s",
              amount_text(qtys_amount(&n->total, q->name), has, sizeof has),
              amount_text(q->amount, wants, sizeof wants), q->name);
-    machine_detail(m, text);
+    MACHINE_SET(m, detail, text);
     if (!m->maybe.lacks)
         emit(s->env, "node.lacks", m->id, "", "%s: %s", m->type, text);
     m->maybe.lacks = true;
@@ -297,7 +297,7 @@ static void revived(struct sources *s, const struct source *h,
     m->busy = false;
     if (!m->ready_ms)
         m->ready_ms = s->env->now_ms;
-    snprintf(m->ray_id, sizeof m->ray_id, "%s", n->node_id);
+    MACHINE_SET(m, ray_id, n->node_id);
     m->why = REASON_END_FAILED;
     m->drain_accepted = false;
     machine_to(s->ledger, m, STATE_DRAINING);

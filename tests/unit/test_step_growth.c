@@ -1,0 +1,265 @@
+/*
+ * test_step_growth.c - what a step costs: in played time, a fleet four times as
+ * large costs about four times as much of the real loop in whatever befalls it, and
+ * not sixteen times; and a step that held the loop for long is counted.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "api/request.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "codec/codec.h"
+#include "played/cloud.h"
+#include "played_rig.h"
+
+enum { FEW = 3000, TIMES = 4, LONG_MS = 60 };
+/* A walk of the fleet for each machine of it makes it near to TIMES * TIMES. */
+static const double most_times = 1.75 * TIMES;
+
+static const char usual[] =
+    "cluster: played\n"
+    "state: /played/davit.db\n"
+    "limits: {max_nodes: 1000000, idle_timeout: 10m, start_timeout: 15m}\n"
+    "providers: {played: {}}\n"
+    "node_types:\n"
+    "  t4: {provider: played, resources: {CPU: 8, GPU: 1}, price: 0.7,\n"
+    "       max: unlimited}\n";
+static const char dearer[] =
+    "cluster: played\n"
+    "state: /played/davit.db\n"
+    "limits: {max_nodes: 1000000, idle_timeout: 10m, start_timeout: 15m}\n"
+    "providers: {played: {}}\n"
+    "node_types:\n"
+    "  t4: {provider: played, resources: {CPU: 8, GPU: 1}, price: 0.8,\n"
+    "       max: unlimited}\n";
+static const char outdated[] =
+    "cluster: played\n"
+    "state: /played/davit.db\n"
+    "limits: {max_nodes: 1000000, idle_timeout: 10m, start_timeout: 15m,\n"
+    "         end_outdated: true}\n"
+    "providers: {played: {}}\n"
+    "node_types:\n"
+    "  t4: {provider: played, resources: {CPU: 16, GPU: 1}, price: 0.8,\n"
+    "       max: unlimited}\n";
+
+struct world {
+    struct player *player;
+    struct cloud *cloud;
+    struct disk *disk;
+    struct control *control;
+};
+
+static struct world the_world;
+static int64_t reading_ms; /* the file is slow to read: real time */
+
+static enum status settings_slow(void *arg, const char *path,
+                                 struct config **ret, struct buf *errors)
+{
+    struct timespec t = {0, reading_ms * 1000000};
+
+    nanosleep(&t, NULL); /* wait: so long a step is what is counted */
+    return settings_read(arg, path, ret, errors);
+}
+
+/* ---- a world */
+
+static void world_begin(struct world *w)
+{
+    settings = usual;
+    w->player = player_new(20261130, BEGIN_MS);
+    w->cloud = cloud_new(w->player,
+                         &(struct cloud_opts){.boot_least_ms = 10 * SECOND,
+                                              .boot_most_ms = MINUTE});
+    w->disk = disk_new("played");
+    w->control = daemon_new((struct outside){
+        .arg = w->player, .workers = player_workers, .config = settings_slow});
+    player_run(w->player, w->control, MINUTE, NULL, NULL);
+}
+
+static void world_end(struct world *w)
+{
+    control_free(w->control);
+    disk_free(w->disk);
+    cloud_free(w->cloud);
+    player_free(w->player);
+    *w = (struct world){0};
+}
+
+static int left(void **state)
+{
+    (void)state;
+    reading_ms = 0;
+    if (the_world.player)
+        world_end(&the_world);
+    return 0;
+}
+
+static void answered(struct command *cmd)
+{
+    assert_int_equal(cmd->status, ST_OK);
+    status_unref(cmd->seen);
+    arena_done(&cmd->arena);
+    free(cmd);
+}
+
+/* n == 0: nothing is asked for any more. */
+static void ask(struct world *w, const char *owner, int n)
+{
+    struct command *cmd = MEM_NEW(struct command);
+    struct request_in r;
+    json_t *body;
+    char text[128];
+
+    snprintf(text, sizeof text,
+             n ? "{\"bundles\": [{\"resources\": {\"GPU\": 1}, \"count\": %d}]}"
+               : "{\"bundles\": []}",
+             n);
+    assert_int_equal(codec_parse(text, strlen(text), &body, NULL), ST_OK);
+    assert_int_equal(
+        request_read(body, owner, clock_steady_ms(), &cmd->arena, &r, NULL),
+        ST_OK);
+    json_decref(body);
+    cmd->mail.kind = COMMAND_MAIL;
+    cmd->kind = r.clear ? COMMAND_REQUEST_DROP : COMMAND_REQUEST_PUT;
+    cmd->owner = r.owner;
+    cmd->body = r.body;
+    cmd->demand = r.demand;
+    cmd->done = answered;
+    mailbox_post(control_mailbox(w->control), &cmd->mail);
+}
+
+static void file_is(struct world *w, const char *text)
+{
+    settings = text;
+    control_reload(w->control, 0);
+}
+
+/* ---- growth */
+
+static double cpu_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static double run(struct world *w, int64_t ms)
+{
+    double begun = cpu_ms();
+
+    player_run(w->player, w->control, ms, NULL, NULL);
+    return cpu_ms() - begun;
+}
+
+static uint32_t machines(struct world *w)
+{
+    uint32_t n;
+
+    cloud_machines(w->cloud, &n);
+    return n;
+}
+
+static const char *const events[] = {
+    "all are bought and come", "one request more", "a price changes",
+    "the others are outdated", "nothing is asked for"};
+enum { EVENTS = sizeof events / sizeof *events };
+
+/* What each costs a fleet of so many. */
+static void life(int n, double ret[EVENTS])
+{
+    struct world *w = &the_world;
+
+    world_begin(w);
+    ask(w, "large", n);
+    ret[0] = run(w, 3 * MINUTE);
+    assert_int_equal(machines(w), n);
+    ask(w, "small", 1);
+    ret[1] = run(w, 3 * MINUTE);
+    assert_int_equal(machines(w), n + 1);
+    file_is(w, dearer);
+    ret[2] = run(w, MINUTE);
+    file_is(w, outdated);
+    ret[3] = run(w, MINUTE);
+    file_is(w, dearer);
+    run(w, 30 * MINUTE);
+    ask(w, "large", 0);
+    ask(w, "small", 0);
+    ret[4] = run(w, 30 * MINUTE);
+    assert_int_equal(machines(w), 0);
+    world_end(w);
+}
+
+static void a_fleet_costs_what_it_is_large(void **state)
+{
+    double few[EVENTS], many[EVENTS];
+    int bad = 0;
+
+    (void)state;
+    life(FEW, few);
+    life(FEW * TIMES, many);
+    for (int i = 0; i < EVENTS; i++) {
+        print_message("%-26s %8.0f ms with %d machines, %8.0f with %d: %.1f "
+                      "times\n",
+                      events[i], few[i], FEW, many[i], FEW * TIMES,
+                      many[i] / few[i]);
+        bad += many[i] > most_times * few[i];
+    }
+    if (bad)
+        fail_msg("with %d times as many machines at most %.0f times the work",
+                 TIMES, most_times);
+}
+
+/* ---- long steps */
+
+static uint64_t steps_longer(struct world *w, int64_t ms)
+{
+    const struct figure_about *about = figure_about(FIGURE_STEP);
+    const struct figure_series *s;
+    struct arena a = {0};
+    uint64_t n = 0, all = 0;
+
+    assert_int_equal(figures_take(&control_metrics(w->control)->figures,
+                                  FIGURE_STEP, &a, &s),
+                     1);
+    for (uint32_t i = 0; i <= about->n_bounds; i++) {
+        all += s->bucket[i];
+        if (i == about->n_bounds || about->bounds[i] > ms * 1000)
+            n += s->bucket[i];
+    }
+    assert_int_equal(all, s->n);
+    assert_int_equal(all, control_metrics(w->control)->steps);
+    arena_done(&a);
+    return n;
+}
+
+static void a_long_step_is_counted(void **state)
+{
+    struct world *w = &the_world;
+    uint64_t longer;
+
+    (void)state;
+    world_begin(w);
+    longer = steps_longer(w, 50);
+    reading_ms = LONG_MS;
+    control_reload(w->control, 0);
+    player_run(w->player, w->control, SECOND, NULL, NULL);
+    assert_true(steps_longer(w, 50) > longer);
+    assert_true(control_metrics(w->control)->step_us_max >= LONG_MS * 1000);
+    world_end(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(f) cmocka_unit_test_teardown(f, left)
+        TEST(a_long_step_is_counted),
+        TEST(a_fleet_costs_what_it_is_large),
+    };
+
+    log_setup(LOG_ERROR, false);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
