@@ -395,6 +395,21 @@ static void test_zones_that_cannot_have_it_are_none(void **state)
     world_end(&w);
 }
 
+/* Nodes that are bought join together: what the cheap zone takes before another one
+ * is opened must be even with it. */
+static void test_zones_that_join_together_are_even(void **state)
+{
+    for (int few = 0; few < 2; few++) {
+        WORLD;
+        type(&t, "small", 2, 0.08, "z-c")->max = 4;
+        type(&t, "large", 4, 0.2, few ? "z-a" : "z-a z-c");
+        full(&w, "old-0", "z-c", "", "");
+        pods(&w, "w", 5, "2", SPREAD(ZONE, "w", "1", ""));
+        come_to(&w, &t, "w", few ? "3 in z-c, 2 in z-a" : "5 in z-c");
+        world_end(&w);
+    }
+}
+
 static void test_min_domains_of_zones(void **state)
 {
     WORLD;
@@ -991,6 +1006,7 @@ int main(void)
         cmocka_unit_test(test_tainted_nodes_are_domains),
         cmocka_unit_test(test_spread_relative_to_others),
         cmocka_unit_test(test_zones_that_cannot_have_it_are_none),
+        cmocka_unit_test(test_zones_that_join_together_are_even),
         cmocka_unit_test(test_min_domains_of_zones),
         cmocka_unit_test(test_a_zone_that_is_stuck),
         cmocka_unit_test(test_whole_machines_are_spread),

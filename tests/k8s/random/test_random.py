@@ -62,6 +62,31 @@ EARLY, LATER = "2026-11-30T01:00:03Z", "2026-11-30T01:00:07Z"
 def test_who_overtook_is_counted(play, n):
     """As many machines without a pod are excused, and not one more."""
     assert play.overtaken() == n
-    play.empty(["m1", "m2"][:1 + n])
-    with pytest.raises(Broken, match="m3 bought for nothing"):
-        play.empty(["m1", "m2", "m3"] if n else ["m1", "m3"])
+    assert play.idle(["m1", "m2"][:1 + n]) == []
+    assert "m3" in play.idle(["m1", "m2", "m3"] if n else ["m1", "m3"])
+
+
+class Tried(Told):
+    """So many pods have a place, by the number of machines."""
+
+    def __init__(self, *places):
+        super().__init__([])
+        self.places = places
+
+    def most(self, machines, enough):
+        return self.places[len(machines)]
+
+
+ONE, TWO, LATE = ({"id": f"m{i}", "created_ms": at} for i, at in ((1, 1000), (2, 1100), (3, 9000)))
+
+
+@pytest.mark.parametrize("play, law", [
+    (Tried(0, 1, 2), None),        # it was of use: another pod took the place of who should lie there
+    (Tried(0, 2, 2), "empty"),     # it was not: one does as well
+    (Tried(0, 1, 2, 2), None)])    # what was bought later does not count
+def test_a_machine_without_a_pod_was_of_use(play, law):
+    if law:
+        with pytest.raises(Broken, match="m2 bought for nothing: 2 pods have a place without m2, 2 with it"):
+            play.empty(["m2"], [ONE, TWO])
+    else:
+        play.empty(["m2"], [ONE, TWO, LATE])

@@ -190,6 +190,14 @@ uint32_t place_holds(const struct place *p, const struct snap_alt *alts,
 
 /* ---- bundles */
 
+bool bundle_is_untried(const struct snap_bundle *b)
+{
+    for (uint32_t i = 0; i < b->n_alts; i++)
+        if (qtys_amount(&b->alts[i].resources, UNTRIED_RESOURCE) <= 0)
+            return false;
+    return true;
+}
+
 static struct terms terms_join(struct arena *a, struct terms x, struct terms y)
 {
     return (struct terms){arena_join(a, x.v, x.n, y.v, y.n, sizeof *x.v),

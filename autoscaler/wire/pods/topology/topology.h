@@ -64,6 +64,11 @@ struct trial {
     bool put_off; /* its steps did not do for all of its pods */
 };
 
+static inline bool better(const struct trial *a, const struct trial *b)
+{
+    return a->placed != b->placed ? a->placed > b->placed : a->cost < b->cost;
+}
+
 /* The control thread waits for it: so much work, some nanoseconds each, for all
  * groups of a view together. */
 #define SETTLE_STEPS (UINT64_C(1) << 26)
@@ -71,6 +76,9 @@ struct trial {
 /* How many of these pods it holds, by the best of the alternatives. */
 uint32_t place_holds(const struct place *p, const struct snap_alt *alts,
                      uint32_t n);
+
+/* Is it only for nodes on which its scheduler may not have tried it? */
+bool bundle_is_untried(const struct snap_bundle *b);
 
 /* ---- trial.c */
 /* Puts the group's pods into cells as the scheduler would, with what is bought

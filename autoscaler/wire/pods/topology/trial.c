@@ -8,7 +8,8 @@
  * until something is bought there; one that can take no more bounds the others.
  * When some are left over, it is tried to buy nothing in a domain that has been
  * opened: it may have been too small.  So it is when few machines are bought, since
- * the others might hold all for less.
+ * the others might hold all for less.  Nodes that are bought join together: what was
+ * placed before a domain was opened must be even with it in the end.
  *
  * What it costs is counted in steps.  When a group's share of them is used up, the
  * best that was found stands, and pods that were not looked at are put off.
@@ -52,6 +53,7 @@ struct work {
     bool **domain;       /* of spreads, likewise */
     struct least *least; /* of spreads, by rule */
     uint32_t *left;      /* nodes that may be bought, by type */
+    bool ahead;          /* where something may be bought is a domain */
     uint64_t steps;      /* that are left */
 };
 
@@ -167,19 +169,11 @@ static void buys_sort(struct work *w)
     }
 }
 
-static bool waits_for_untried(const struct snap_bundle *b)
-{
-    for (uint32_t i = 0; i < b->n_alts; i++)
-        if (qtys_amount(&b->alts[i].resources, UNTRIED_RESOURCE) <= 0)
-            return false;
-    return true;
-}
-
 /* False: there are too many places to look at. */
 static bool places_sort(struct work *w, const struct snap_bundle *b)
 {
     const struct topo_fit *f = w->f;
-    bool untried = waits_for_untried(b);
+    bool untried = bundle_is_untried(b);
 
     for (uint32_t i = 0; i < f->places.n; i++) {
         const struct place *p = &f->places.v[i];
@@ -247,6 +241,9 @@ static void rule_begin(struct work *w, uint32_t rule)
         if (!w->domain[rule][v])
             w->counts[rule][v] = 0; /* its nodes do not count */
     }
+    for (uint32_t i = 0; i < w->n_cells && w->ahead; i++)
+        if (w->cells[i].n_buys && !w->cells[i].closed && !w->barred[i])
+            w->domain[rule][w->cells[i].values[r->key]] = true;
     least_find(w, rule);
 }
 
@@ -410,6 +407,26 @@ static void run_on_host(struct work *w, struct trial *t)
         t->cells[best].placed = t->placed;
 }
 
+/* Who would be beyond the skew once all nodes are there. */
+static void uneven_drop(struct work *w, struct trial *t)
+{
+    for (uint32_t i = 0; i < w->g->n_rules; i++) {
+        const struct topo_rule *r = &w->g->rules[i];
+        uint64_t most = r->skew;
+
+        if (r->kind != TOPO_SPREAD || !r->self)
+            continue;
+        most += w->least[i].domains < r->domains ? 0 : w->least[i].count;
+        for (uint32_t k = 0; k < t->n_cells; k++) {
+            struct cell *c = &t->cells[k];
+            uint32_t *has = &w->counts[i][c->values[r->key]];
+
+            for (; c->placed && *has > most; --*has, c->placed--)
+                t->placed--;
+        }
+    }
+}
+
 static struct trial run(struct work *w, const struct cell *from, bool host)
 {
     struct trial t = {.n_cells = w->n_cells};
@@ -428,12 +445,9 @@ static struct trial run(struct work *w, const struct cell *from, bool host)
             break;
         place_one(w, c, &t);
     }
+    if (!host && !t.put_off)
+        uneven_drop(w, &t);
     return t;
-}
-
-static bool better(const struct trial *a, const struct trial *b)
-{
-    return a->placed != b->placed ? a->placed > b->placed : a->cost < b->cost;
 }
 
 /* ---- all runs */
@@ -444,10 +458,9 @@ static bool is_open(const struct work *w, const struct cell *c)
         const struct topo_rule *r = &w->g->rules[i];
         uint32_t v;
 
-        if (r->kind != TOPO_SPREAD)
-            continue;
-        v = c->values[r->key];
-        if (v >= w->f->topology->keys[r->key].n || !r->values[v])
+        v = r->kind == TOPO_SPREAD ? c->values[r->key] : 0;
+        if (r->kind == TOPO_SPREAD &&
+            (v >= w->f->topology->keys[r->key].n || !r->values[v]))
             return false;
     }
     return true;
@@ -465,7 +478,7 @@ static bool is_small(const struct trial *t)
 
 /* Again without what was opened in vain: some found no place for it, or all would
  * for less. */
-static struct trial run_well(struct work *w, const struct cell *from, bool host)
+static struct trial run_less(struct work *w, const struct cell *from, bool host)
 {
     struct trial best = run(w, from, host);
     struct cell *cells = arena_copy(w->f->arena, from,
@@ -497,6 +510,18 @@ static struct trial run_well(struct work *w, const struct cell *from, bool host)
         }
     }
     return best;
+}
+
+static struct trial run_well(struct work *w, const struct cell *from, bool host)
+{
+    struct trial best = run_less(w, from, host), t;
+
+    if (host || best.placed == w->n || !w->n_buys || best.put_off)
+        return best;
+    w->ahead = true;
+    t = run_less(w, from, host);
+    w->ahead = false;
+    return better(&t, &best) ? t : best;
 }
 
 static bool has_together(const struct topo_group *g)
