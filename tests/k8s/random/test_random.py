@@ -29,7 +29,7 @@ class Told(Play):
     """Of a cluster that is written down: a machine of 2 CPUs, `late` is the DaemonSet's pod for it."""
 
     def __init__(self, bound_at, each="1", made_at="2026-11-30T01:00:05Z", says="0/3 nodes are available: 1 Insufficient cpu."):
-        super().__init__(SimpleNamespace(client=self), {"daemons": [{"name": "agent"}], "loads": [{"name": "web"}]})
+        super().__init__(SimpleNamespace(client=self), {"daemons": [{"name": "agent"}], "loads": [{"name": "web", "replicas": 2}]})
         self.all = [self.pod(f"web-{i}", "web", each, node="m1", at=at) for i, at in enumerate(bound_at)]
         self.all += [self.pod("late", "agent", "100m", made_at=made_at, says=says)]
 
