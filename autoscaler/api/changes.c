@@ -121,6 +121,7 @@ static enum status request_fill(struct command *cmd, const struct caller *by,
     if (!r.clear) {
         cmd->body = r.body;
         cmd->demand = r.demand;
+        cmd->asked_ms = now;
         cmd->expires_ms = r.ttl_ms ? now + r.ttl_ms : 0;
     }
     return ST_OK;
@@ -178,6 +179,7 @@ static void large_answer(struct exchange *ex)
     p->cmd.owner = from->owner;
     p->cmd.body = from->body;
     p->cmd.demand = from->demand;
+    p->cmd.asked_ms = from->asked_ms;
     p->cmd.expires_ms = from->expires_ms;
     from->owner = from->body = "";
     ex->pending = NULL;

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "clock.h"
+
 void mailbox_init(struct mailbox *m, void (*wake)(void *arg), void *arg)
 {
     pthread_mutex_init(&m->lock, NULL);
@@ -37,6 +39,7 @@ void mailbox_post(struct mailbox *m, struct mail *mail)
     bool was_empty;
 
     mail->next = NULL;
+    mail->posted_ms = clock_steady_ms();
     pthread_mutex_lock(&m->lock);
     was_empty = !m->first;
     *m->last = mail;

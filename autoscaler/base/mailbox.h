@@ -10,10 +10,13 @@
 #define BASE_MAILBOX_H
 
 #include <pthread.h>
+#include <stdint.h>
 
 struct mail {
     struct mail *next;
-    int kind; /* the owner's own enum */
+    int kind;          /* the owner's own enum */
+    int64_t posted_ms; /* steady clock: what it tells is of then, however late
+                        * it is taken; 0: by nobody */
 };
 
 struct mailbox {

@@ -52,7 +52,8 @@ struct command {
     const char *owner;         /* PUT, DROP */
     const char *body;          /* PUT: canonical JSON of the request */
     struct snap_demand demand; /* PUT: what body says */
-    int64_t expires_ms;        /* PUT: wall, 0 never */
+    int64_t asked_ms;          /* PUT: wall, when it was asked for; 0: now */
+    int64_t expires_ms;        /* PUT: wall, 0 never; counted from then */
     const char *machine; /* PROTECT, CORDON, DRAIN, ADOPT, FORGET: our id */
     bool on;             /* PROTECT, CORDON, DRAIN */
     const struct command_shown *shown; /* APPLY, ADOPT, RELEASE: in the arena;

@@ -87,7 +87,7 @@ static struct request *request_take(int64_t now_ms, struct command *cmd)
                           .demand = cmd->demand,
                           .problem = "",
                           .share = cmd->share ? cmd->share : "",
-                          .created_ms = now_ms,
+                          .created_ms = cmd->asked_ms ? cmd->asked_ms : now_ms,
                           .expires_ms = cmd->expires_ms};
     q->demand.since_ms = now_ms;
     q->share = arena_strdup(&memory->arena, q->share);

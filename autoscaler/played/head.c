@@ -276,6 +276,7 @@ void head_names(struct head *h, const char *machine, enum head_names how,
     if (!m || m->named || !m->node || !m->node->shown_ms)
         return; /* of what was never shown nobody can know */
     m->names = how;
+    m->named_ms = player_now_ms(h->player);
     m->named = player_after(h->player, ms, names_right, m);
     h->faults++;
     head_changed(h);
@@ -332,6 +333,14 @@ void head_restart(struct head *h)
 
 /* ---- what is true there */
 
+/* Of OTHER: none of ours is a node of it. */
+static int64_t hidden_since(const struct head *h, const struct joined *m)
+{
+    if (m->named && m->names != NAMES_TWICE)
+        return m->named_ms;
+    return h->trouble == HEAD_OTHER ? h->trouble_ms : 0;
+}
+
 bool head_node_of(const struct head *h, const char *machine,
                   struct head_node *ret)
 {
@@ -349,7 +358,8 @@ bool head_node_of(const struct head *h, const char *machine,
                               .dead_ms = n->dead_ms,
                               .idle_ms = n->running ? -1 : n->idle_ms,
                               .deadline_ms = n->deadline_ms,
-                              .undrained_ms = n->undrained_ms};
+                              .undrained_ms = n->undrained_ms,
+                              .hidden_ms = hidden_since(h, m)};
     return true;
 }
 
@@ -375,6 +385,8 @@ uint64_t head_faults(const struct head *h)
 
 void head_trouble(struct head *h, enum head_trouble t)
 {
+    if (h->trouble != t)
+        h->trouble_ms = player_now_ms(h->player);
     h->trouble = t;
     if (head_answers(h) || t == HEAD_OTHER) /* somebody answers, well */
         h->silent_ms = 0;
@@ -405,7 +417,14 @@ int64_t head_mute_ms(const struct head *h)
 
 void head_lossy(struct head *h, uint32_t of_1000)
 {
+    if (h->lossy)
+        h->lossy_ms = player_now_ms(h->player);
     h->lossy = of_1000;
+}
+
+int64_t head_lossy_ms(const struct head *h)
+{
+    return h->lossy ? player_now_ms(h->player) : h->lossy_ms;
 }
 
 void head_late(struct head *h, int64_t views_ms, int64_t drains_ms)

@@ -108,6 +108,8 @@ struct head_node {     /* a machine's newest node */
     int64_t dead_ms;            /* 0: it lives */
     int64_t deadline_ms;        /* of the drain; 0 none */
     int64_t undrained_ms; /* kube: it was taken back then, last; 0 never */
+    int64_t hidden_ms;    /* since when no view has it under a name of its
+                           * machine's; 0: views have */
 };
 /* False: it never joined. */
 bool head_node_of(const struct head *h, const char *machine,
@@ -134,6 +136,7 @@ int64_t head_mute_ms(const struct head *h);
 /* So many of 1,000 answers of drains are lost, with effect or without; and of those
  * that come, of reads too, some come late. */
 void head_lossy(struct head *h, uint32_t of_1000);
+int64_t head_lossy_ms(const struct head *h); /* until then so; 0: it never was */
 /* Every view, and every answer of a drain, takes so long; 0: it does not. */
 void head_late(struct head *h, int64_t views_ms, int64_t drains_ms);
 /* What asks it to drain a node does not come in, though it can be read. */

@@ -72,7 +72,8 @@ struct joined { /* a machine that is up */
     int64_t has[COLUMNS];
     struct node *node;        /* the newest, or NULL */
     struct due *join, *named; /* named: its names are right from then on */
-    enum head_names names;    /* how they are until then */
+    enum head_names names;    /* how they are until then, */
+    int64_t named_ms;         /* since then */
     bool up;
     int64_t dies_ms; /* see struct head_machine */
 };
@@ -97,6 +98,8 @@ struct head {
     int64_t forgets_ms; /* drains, until then */
     bool deaf, patient; /* see head.h */
     enum head_trouble trouble;
+    int64_t trouble_ms; /* since then */
+    int64_t lossy_ms;   /* see head.h */
     int64_t silent_ms;
     int64_t round_ms;              /* the last round */
     VEC(struct joined *) machines; /* every one there was */

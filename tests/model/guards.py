@@ -31,7 +31,7 @@ WORDS = {
     "is_recent(s, source_of_machines(s))": "recent",
     "h": "!NO_HEAD",
     "h->ops->waits": "false",                 # a Ray head is asked, and answers at once
-    "h->read_ms > since_ms": "false",
+    "h->told_ms > since_ms": "false",
     "h->began_ms >= since_ms": "view_since[m]",
     "c.contested": "CONTESTED(m)",
     "n": "LIVE(m)",                           # a node that is not dead

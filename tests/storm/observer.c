@@ -70,6 +70,14 @@ static void others_check(struct world *w, const struct cloud *c,
                    cloud_title(c), m->id);
 }
 
+/* Was the journal that knew it lost, and has no view had its node since?  Then it is
+ * one that never joined, for all that anybody can tell (docs/never.md). */
+static bool nobody_knows(const struct world *w, const struct head_node *n)
+{
+    return w->store.forgot && n->hidden_ms &&
+           n->hidden_ms <= w->store.forgot_ms;
+}
+
 static void ending(void *arg, struct cloud *c, struct cloud_machine *m)
 {
     struct world *w = arg;
@@ -85,7 +93,7 @@ static void ending(void *arg, struct cloud *c, struct cloud_machine *m)
         now - n.undrained_ms < KNOWN_MS)
         return;
     if (!w->head || !head_node_of(w->head, m->id, &n) || !n.alive ||
-        n.joined_ms > m->end_called_ms)
+        n.joined_ms > m->end_called_ms || nobody_knows(w, &n))
         return;
     if (!n.agreed_ms && could_know(w, &n))
         law_broken(w, LAW_WORK,

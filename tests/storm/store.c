@@ -81,6 +81,7 @@ void store_starts(struct world *w)
     for (int i = 0; i < OWNERS; i++)
         w->owners[i].refused_more = true;
     w->store.forgot = true;
+    w->store.forgot_ms = world_now(w);
     w->store.calm_ms = 0;
 }
 

@@ -400,9 +400,13 @@ void truth_look(struct daemon *d, const struct status_page *page)
     struct view v;
 
     view_open(&v, page);
+    if (t->unread) /* the last page said so until now */
+        t->unread_ms = world_now(d->world);
+    t->unread = false;
     for (uint32_t i = 0; i < page->n_providers; i++)
-        if (!page->providers[i].ready)
-            t->unread_ms = world_now(d->world);
+        t->unread = t->unread || !page->providers[i].ready;
+    if (t->unread)
+        t->unread_ms = world_now(d->world);
     if (same_facts(d, page)) {
         for (uint32_t i = 0; i < t->nodes.n; i++)
             idle_check(d->world, &v, &t->nodes.v[i]);

@@ -10,8 +10,10 @@
 #include "observer.h"
 
 enum {
-    START_TIMES = 4,         /* so many start_timeouts a machine has in all */
-    MARGIN_MS = 5 * MINUTE,  /* to see that it did not come, and to tell */
+    START_TIMES = 4,        /* so many start_timeouts a machine has in all */
+    MARGIN_MS = 5 * MINUTE, /* to see that it did not come, and to tell */
+    LOSSY_SHARE = 8, /* of the time a head cannot be read whose views are late:
+                      * nobody sees progress then, and nobody counts it */
     YOUNG_MS = MINUTE,       /* who lives for longer was of use */
     WINDOW_MS = 10 * MINUTE, /* in it, of one offer, */
     VAIN_MOST = 5,           /* so many launches, one after the other */
@@ -69,6 +71,8 @@ static void waits_check(struct daemon *d, const struct status_page *page,
         m->noted_joined)
         return; /* one that has joined may have to join another head */
     most = START_TIMES * start_timeout_most(w, since) + MARGIN_MS;
+    if (w->head && head_lossy_ms(w->head) > since)
+        most += most / LOSSY_SHARE;
     if (world_now(w) - since > most && waits(page, m))
         law_broken(d->world, LAW_WEDGE,
                    "cloud %s: %s did not come for %lld s, and is waited for",
@@ -99,8 +103,8 @@ static void use_note(struct world *w, const char *offer)
 static bool was_in_vain(const struct cloud_machine *m,
                         const struct head_node *n, bool joined)
 {
-    if (m->failed)
-        return m->told_ms || m->first_list_ms;
+    if (m->failed) /* one word for a phase is none */
+        return m->lists + (m->told_ms != 0) >= 2;
     return joined && !n->alive && n->dead_ms && n->shown_ms && !n->agreed_ms &&
            (!m->end_tried_ms || m->end_tried_ms >= n->dead_ms) && !m->by_person;
 }

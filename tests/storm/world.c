@@ -487,6 +487,7 @@ void world_ask(struct world *w, uint32_t owner, const char *text)
     a->cmd.owner = r.owner;
     a->cmd.body = r.body;
     a->cmd.demand = r.demand;
+    a->cmd.asked_ms = now;
     a->cmd.expires_ms = r.ttl_ms ? now + r.ttl_ms : 0;
     a->cmd.done = ask_done;
     a->world = w;

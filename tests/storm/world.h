@@ -125,7 +125,8 @@ struct truth {
     VEC(struct said_ready) ready;
     VEC(struct said_offer) offers;
     int64_t page_ms, world_ms, started_ms, loaded_ms; /* of that page */
-    int64_t unread_ms;     /* a provider was not ready then, as it said */
+    int64_t unread_ms;     /* a provider was not ready then, as it said, */
+    bool unread;           /* and the last page says */
     uint64_t proved_world; /* of which it said that no fleet costs less */
     int64_t proved;        /* than this */
     uint64_t sentences[SENTENCES]; /* that were compared */
@@ -173,7 +174,8 @@ struct world {
     struct {
         bool lost;         /* by somebody; no process has begun since */
         int64_t healed_ms; /* a daemon has told that it wrote all again */
-        bool forgot;       /* a process began without what was promised */
+        bool forgot;       /* a process began without what was promised, */
+        int64_t forgot_ms; /* the first of them then */
         int64_t calm_ms;   /* all is well since then; 0: not yet */
     } store;               /* store.c */
     uint32_t adopters;     /* daemons whose person adopted all: bits */

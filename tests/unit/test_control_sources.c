@@ -520,7 +520,7 @@ static void view_there(void)
         h->view = source_view_new();
         source_index(h);
     }
-    h->read_ms = rig.env.now_ms;
+    h->read_ms = h->told_ms = rig.env.now_ms;
 }
 
 static struct source_job *drain_asked(struct machine *m)
@@ -679,6 +679,29 @@ static void test_drain_in_steps(void **state)
     first = m->hold_until_ms - rig.env.now_ms;
     drained(drain_asked(m), SOURCE_DRAIN_REFUSED);
     assert_int_equal(m->hold_until_ms - rig.env.now_ms, 2 * first);
+}
+
+/* The loop stood still after a watch had said that nothing had changed: that is as old as
+ * the answer. */
+static void test_answer_is_of_when_it_was_posted(void **state)
+{
+    struct source *h = &rig.sources.all[0];
+    int64_t posted = rig.env.now_ms;
+    struct source_job *j;
+
+    (void)state;
+    viewed(0, "s", NULL, 0);
+    rig_pass(49000);
+    j = source_job_new(h, SOURCE_READ, 1000);
+    j->status = ST_OK;
+    source_job_submit(j);
+    j = (struct source_job *)rig_job();
+    j->job.mail.posted_ms = posted;
+    sources_fold(&rig.sources, &j->job.mail);
+    assert_int_equal(h->told_ms, posted);
+    assert_true(source_is_fresh(&rig.sources, h)); /* its machines are seen */
+    assert_false(sources_know_work(&rig.sources)); /* and none ends on it */
+    assert_false(sources_seen_since(&rig.sources, posted + 1));
 }
 
 /* Who answers that there is no such node may be another cluster: what is not in the view
@@ -1031,6 +1054,7 @@ int main(void)
         TEST(test_foreign_nodes, start_ray),
         TEST(test_end_that_waits_shows, start_ray),
         TEST(test_drain_in_steps, start_kube),
+        TEST(test_answer_is_of_when_it_was_posted, start_kube),
         TEST(test_drain_of_no_node, start_kube),
         TEST(test_idle_drain, start_kube),
         TEST(test_undrained, start_kube),

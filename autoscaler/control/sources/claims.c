@@ -84,11 +84,13 @@ static enum claim claim_on(const struct sources *s, const struct machine *m,
                : by;
 }
 
-/* What was in a view before then is not it.  Each raylet has an id of its own; a
- * Kubernetes node is there while its machine is not. */
-static int64_t since_of(const struct source *h, const struct machine *m)
+/* What was in a view before then is not it.  Each raylet has an id of its own, and what
+ * is left of a dead one stays for a while; a Kubernetes node is there while its machine
+ * is not. */
+static int64_t since_of(const struct source *h, const struct machine *m,
+                        const struct source_node *n)
 {
-    if (h->ops->by_address)
+    if (h->ops->by_address && n->status != SOURCE_DEAD)
         return INT64_MIN;
     if (m->ready_ms) /* it is missing since then */
         return m->state == STATE_STARTING ? m->since_ms : INT64_MIN;
@@ -98,7 +100,7 @@ static int64_t since_of(const struct source *h, const struct machine *m)
 static bool was_before(const struct source *h, const struct machine *m,
                        const struct source_node *n)
 {
-    return h->first_ms && h->first_ms[n - h->view->nodes] < since_of(h, m);
+    return h->first_ms && h->first_ms[n - h->view->nodes] < since_of(h, m, n);
 }
 
 /* For which machine the most stands that this node is it, in the last view. */

@@ -113,7 +113,7 @@ bool sources_seen_since(const struct sources *s, int64_t since_ms)
     const struct source *h = source_of_machines(s);
 
     return !h ||
-           (h->ops->waits ? h->read_ms > since_ms : h->began_ms >= since_ms);
+           (h->ops->waits ? h->told_ms > since_ms : h->began_ms >= since_ms);
 }
 
 bool source_has_dead(const struct sources *s, const struct machine *m)
@@ -153,7 +153,8 @@ bool source_is_fresh(const struct sources *s, const struct source *h)
 static bool is_recent(const struct sources *s, const struct source *h)
 {
     return source_is_fresh(s, h) &&
-           (h->ops->waits || s->env->now_ms - h->began_ms < RECENT_MS);
+           (h->ops->waits ? s->env->now_ms - h->told_ms < STALE_MS
+                          : s->env->now_ms - h->began_ms < RECENT_MS);
 }
 
 bool sources_know_work(const struct sources *s)

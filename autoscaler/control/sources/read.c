@@ -218,6 +218,15 @@ static bool first_look_due(const struct sources *s, const struct source *h)
     return false;
 }
 
+/* That nothing has changed was so when it was said: the loop may have stood still since
+ * (a log that nobody reads, a commit). */
+static int64_t answered_ms(const struct sources *s, const struct source_job *j)
+{
+    int64_t posted = j->job.mail.posted_ms, now = s->env->now_ms;
+
+    return posted && posted < now ? posted : now;
+}
+
 void source_read_folded(struct sources *s, struct source_job *j)
 {
     struct source *h = j->source;
@@ -255,6 +264,7 @@ void source_read_folded(struct sources *s, struct source_job *j)
     h->failures = 0;
     h->problem[0] = '\0';
     h->read_ms = s->env->now_ms;
+    h->told_ms = answered_ms(s, j);
     h->began_ms = h->asked_ms;
     h->began_slept_ms = h->asked_slept_ms;
     if (h == source_for_machines(s))

@@ -42,7 +42,8 @@ struct source {
     struct hash by_node;        /* and by their ids, likewise */
     const int64_t *first_ms; /* wall: each was in a view first, likewise; NULL:
                                  * that is not known */
-    int64_t read_ms;         /* wall, of the last good one */
+    int64_t read_ms;         /* wall, the last good one was taken */
+    int64_t told_ms;         /* wall, and was answered: see read.c */
     int64_t asked_ms, asked_mono_ms; /* when the read under way began: wall */
     bool late_told;                  /* that it has not come back */
     int64_t began_ms;                /* wall, when the last good one began */
