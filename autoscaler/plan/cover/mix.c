@@ -11,7 +11,6 @@
 #include <string.h>
 
 #define TOO_MUCH 1.0002 /* over its price: worth a column */
-#define FAR 1.02        /* over it: worth the work of the joint bound */
 #define SMOOTH 0.8      /* weight of the best bound's duals */
 /* While there is work left, so many times the nodes for the next time; with more shapes
  * the work is of more use to the plan. */
@@ -21,10 +20,9 @@
 #define NEAR 1e-4 /* of the value: a bound so near to it is all there is */
 
 struct mixes {
-    struct lp *lp;       /* the copy */
-    uint32_t n;          /* columns that were added to it */
-    bool open;           /* a search came to no end */
-    struct price *joint; /* the bounds that take more work; NULL: none yet */
+    struct lp *lp; /* the copy */
+    uint32_t n;    /* columns that were added to it */
+    bool open;     /* a search came to no end */
     /* Fills that were met, for the program itself. */
     VEC(struct partial_pattern) met;
     VEC(struct cover_part) part;
@@ -88,39 +86,13 @@ static bool settled(struct mixes *x, struct generate *g, uint32_t t,
     return true;
 }
 
-/* The bin's joint bound, where that is less than the plain one: its prices.  NULL: it
- * is not, or there is no work left. */
-static struct price *jointly(struct mixes *x, struct generate *g, uint32_t t,
-                             double enough, uint64_t until)
+/* The mix of the relaxation's last answers into amount[]; what it is worth. */
+static double mixed(struct mixes *x, struct generate *g, uint32_t t)
 {
-    const uint64_t end = until < g->stop ? until : g->stop;
-    uint64_t had;
-    double most;
-
-    if (generate_over(g, end))
-        return NULL;
-    if (!x->joint) {
-        x->joint = price_make_joint(g->v);
-        g->extra += x->joint->work;
-    }
-    had = x->joint->work;
-    most = price_tune_joint(x->joint, g->price, t, g->asked, enough,
-                            end - generate_work(g));
-    g->extra += x->joint->work - had;
-    if (most * (1 + GENERATE_SAFE) >= g->earn[t])
-        return NULL;
-    generate_earns(g, t, most);
-    return x->joint;
-}
-
-/* The mix of these prices' last answers into amount[]; what it is worth. */
-static double mixed(struct mixes *x, struct generate *g,
-                    const struct price *price, uint32_t t)
-{
-    const struct price_bin *b = &price->bin[t];
+    const struct price_bin *b = &g->price->bin[t];
     double *mix = g->trial, worth = 0;
 
-    price_mix(price, t, mix);
+    price_mix(g->price, t, mix);
     memset(x->amount, 0, g->v->n_items * sizeof *x->amount);
     for (uint32_t k = 0; k < b->n; k++) {
         x->amount[b->item[k]] = mix[k];
@@ -132,10 +104,9 @@ static double mixed(struct mixes *x, struct generate *g,
 
 /* The bin's bound at the duals asked with; a column if that is too much. */
 static void price_bin(struct mixes *x, struct generate *g, uint32_t t,
-                      uint64_t nodes, uint64_t until)
+                      uint64_t nodes)
 {
     double price = master_limited_price(&g->master, t);
-    struct price *by = g->price, *joint;
 
     generate_earns(
         g, t,
@@ -144,10 +115,7 @@ static void price_bin(struct mixes *x, struct generate *g, uint32_t t,
         return;
     if (settled(x, g, t, price, nodes))
         return;
-    if (g->earn[t] > price * FAR &&
-        (joint = jointly(x, g, t, price * (1 - 1e-6), until)))
-        by = joint;
-    if (g->earn[t] > price * TOO_MUCH && mixed(x, g, by, t) > price * TOO_MUCH)
+    if (mixed(x, g, t) > price * TOO_MUCH)
         add(x, g, t);
 }
 
@@ -177,7 +145,7 @@ static void rounds(struct mixes *x, struct generate *g, uint64_t nodes,
         exact = exact || g->tried < lp_value(x->lp) / 2;
         duals_read(x, g, exact ? 0 : SMOOTH);
         for (uint32_t t = 0; t < g->v->n_bins && !generate_over(g, until); t++)
-            price_bin(x, g, t, nodes, until);
+            price_bin(x, g, t, nodes);
         if (generate_over(g, until))
             return;
         bound_note(g, g->asked);

@@ -6,15 +6,14 @@
  * so it is right to better than 1e-11; a proof takes 1e-9 off.
  */
 #include "price.h"
-#include "joint.h"
 #include "sums.h"
 #include "tune.h"
 
 #include <string.h>
 
 #define NO_DEVICE UINT32_MAX
-#define STEPS_JOINT 20 /* of tuning the multipliers of a joint bound */
-#define MAX_WHOLE 128  /* devices in the exact whole-device table */
+
+#define MAX_WHOLE 128 /* devices in the exact whole-device table */
 
 static void choose_cells(struct price *p)
 {
@@ -105,9 +104,6 @@ static void make_bin(struct price *p, uint32_t t, const uint32_t *sorted,
     b->share = ARENA_ARRAY(a, double, (size_t)n * p->scalars);
     b->fits = ARENA_ARRAY(a, uint32_t, n);
     b->lambda = ARENA_ARRAY(a, double, p->scalars);
-    b->column = ARENA_ARRAY(a, uint32_t, p->sides.n);
-    for (uint32_t c = v->n_plain; c-- > 0;)
-        b->column[p->sides.of_plain[c]] = c;
     for (uint32_t k = 0; k < v->n_items; k++) {
         uint32_t i = sorted[k];
 
@@ -147,7 +143,6 @@ struct price *price_make(const struct view *v)
     bool several = false;
 
     p->v = v;
-    p->limit = UINT64_MAX;
     sides_make(v, &p->sides);
     choose_cells(p);
     for (uint32_t i = 0; i < v->n_items; i++) {
@@ -204,31 +199,6 @@ bool price_one_device(const struct price *p, uint32_t t, uint32_t side,
         *ret = dev;
     }
     return true;
-}
-
-struct price *price_make_joint(const struct view *v)
-{
-    struct price *p = price_make(v);
-
-    p->joint = joint_make(p);
-    return p;
-}
-
-double price_tune_joint(struct price *joint, const struct price *plain,
-                        uint32_t bin, const double *worth, double enough,
-                        uint64_t work)
-{
-    struct price_bin *b = &joint->bin[bin];
-    const double *lambda = plain->bin[bin].lambda;
-
-    for (uint32_t c = 0; !b->n_warm && c < plain->v->n_plain; c++) {
-        uint32_t *exact = &b->column[plain->sides.of_plain[c]];
-
-        if (lambda[c] > lambda[*exact])
-            *exact = c;
-    }
-    joint->limit = joint->work + work;
-    return price_tune(joint, bin, worth, NULL, enough, STEPS_JOINT);
 }
 
 /* Without a branch, which could not be predicted. */
@@ -416,13 +386,11 @@ double price_evaluate(struct price *p, uint32_t t, const double *worth,
 {
     const struct view *v = p->v;
     const struct price_bin *b = &p->bin[t];
-    double value, most;
+    double value;
 
     memset(p->taken, 0, b->n * sizeof *p->taken);
     memset(p->device_taken, 0, b->n * sizeof *p->device_taken);
     value = set_profits(p, b, worth, rest);
-    if (p->joint && joint_most(p->joint, p, t, &most))
-        return value + most;
     value = take_plain(p, b, value, rest);
     for (uint32_t d = 0; d < v->n_dev; d++) {
         uint32_t devices = rest ? rest->devices[d]

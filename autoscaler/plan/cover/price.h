@@ -17,7 +17,6 @@ enum {
     PRICE_CELLS = 200 /* of a device, at most: finer parts are rounded down */
 };
 
-struct joint;
 struct tuner;
 struct tuner_cut;
 
@@ -35,8 +34,7 @@ struct price_bin {
     uint32_t *fits; /* how many fit alone, at most the demand */
     struct price_run *run;
     uint32_t n_runs;
-    double *lambda;   /* micros for the whole column; kept warm */
-    uint32_t *column; /* with a joint: the exact one, per side; kept */
+    double *lambda; /* micros for the whole column; kept warm */
     /* Items that several devices would take more of than there are: their
      * count has a multiplier too. */
     uint32_t n_scarce, scarce[PRICE_SCARCE];
@@ -51,7 +49,6 @@ struct price {
     uint32_t scalars; /* plain columns, then devices as sums */
     uint32_t *cells;  /* per device column: cells of a device */
     struct price_bin *bin;
-    struct joint *joint; /* NULL: every plain column at a price */
     /* Answer of the last evaluation. */
     uint32_t *taken;        /* per place in bin.item: how many */
     uint32_t *device_taken; /* the same in ONE shared device */
@@ -64,20 +61,9 @@ struct price {
     bool *stage_many;
     uint32_t max_stages, max_cells;
     uint64_t work;
-    uint64_t limit; /* of work: no evaluation begins after it while tuning */
 };
 
 struct price *price_make(const struct view *v);
-/* With one plain column exact beside devices (joint.h), where a bin allows: much more
- * work, and mostly a bound that is near the best fill.  For whole bins alone (rest
- * NULL). */
-struct price *price_make_joint(const struct view *v);
-/* price_tune() of these, within so much work; at first the column that is dearest on each
- * side by the plain prices becomes exact. */
-double price_tune_joint(struct price *joint, const struct price *plain,
-                        uint32_t bin, const double *worth, double enough,
-                        uint64_t work);
-
 /* The device column of the bin's items of one side, UINT32_MAX: none; false: there
  * are several. */
 bool price_one_device(const struct price *p, uint32_t bin, uint32_t side,

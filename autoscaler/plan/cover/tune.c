@@ -13,7 +13,6 @@
 
 /* Of the bound: what more rounds could take off, and end at. */
 #define NEAR 1e-6
-#define NEAR_JOINT 2e-3
 
 enum { CUTS = 60, PIVOTS = 120 };
 
@@ -238,7 +237,6 @@ double price_tune(struct price *p, uint32_t t, const double *worth,
 {
     struct price_bin *b = &p->bin[t];
     struct tuner *u = p->tuner;
-    const double near = p->joint ? NEAR_JOINT : NEAR;
     double best, value, mix;
     bool half = true;
 
@@ -252,9 +250,7 @@ double price_tune(struct price *p, uint32_t t, const double *worth,
     memcpy(u->best + u->scalars, b->sigma, b->n_scarce * sizeof *u->best);
     best = price_evaluate(p, t, worth, rest);
     value = best;
-    for (uint32_t it = 1;
-         it < steps && best > enough && u->cuts < CUTS && p->work < p->limit;
-         it++) {
+    for (uint32_t it = 1; it < steps && best > enough && u->cuts < CUTS; it++) {
         uint32_t had = b->n_scarce;
 
         note_cut(u, p, b, u->cuts++);
@@ -269,7 +265,7 @@ double price_tune(struct price *p, uint32_t t, const double *worth,
         }
         mix = solve(u, best);
         p->work += 40 * (uint64_t)u->rows;
-        if (best - mix <= near * best)
+        if (best - mix <= NEAR * best)
             break;
         read_multipliers(u, u->multiplier);
         for (uint32_t r = 0; half && r + 1 < u->rows; r++)

@@ -14,8 +14,7 @@
 #define GENERATE_TENTHS 4
 #define MIX_PART 5
 #define MIX_PART_DONE 4
-/* From stages on that end here: with the joint bound of a bin (joint.h) mixes are what
- * proves more still. */
+/* In stages that end here or later, mixes are what proves more still. */
 #define MIX_LATE (2000 * COVER_STEPS_PER_MS)
 #define MIX_PART_LATE 2
 /* With less work an item than this it would take more from the plan than it gives. */
