@@ -39,12 +39,23 @@ static void index_put(struct fleet *f, struct machine *m, bool by_cloud)
     hash_add(t, h, m);
 }
 
-static void index_build(struct fleet *f, bool by_cloud)
+static void cloud_index_put(struct fleet *f, struct machine *m)
 {
-    hash_clear(by_cloud ? &f->by_cloud : &f->by_id);
-    for (uint32_t i = 0; i < f->n; i++)
-        if (!by_cloud || f->v[i]->cloud_id[0])
-            index_put(f, f->v[i], by_cloud);
+    if (m->indexed || !m->cloud_id[0])
+        return;
+    index_put(f, m, true);
+    m->indexed = true;
+}
+
+static void index_build(struct fleet *f)
+{
+    hash_clear(&f->by_id);
+    hash_clear(&f->by_cloud);
+    for (uint32_t i = 0; i < f->n; i++) {
+        index_put(f, f->v[i], false);
+        f->v[i]->indexed = false;
+        cloud_index_put(f, f->v[i]);
+    }
 }
 
 void fleet_init(struct fleet *f)
@@ -77,6 +88,8 @@ bool machine_text(struct machine *m, const char **at, size_t room,
     *at = is_own(m, at) ? texts_own(m->texts, text, n)
                         : texts_share(m->texts, text, n);
     texts_drop(m->texts, was);
+    if (at == &m->cloud_id || at == &m->provider)
+        m->indexed = false;
     return true;
 }
 
@@ -155,15 +168,13 @@ void fleet_move(struct fleet *f, struct machine *m, enum machine_state to,
         m->drain_since_ms = now_ms;
     else if (from == STATE_DRAINING && to == STATE_READY)
         m->drain_since_ms = 0;
-    if (m->cloud_id[0])
-        index_put(f, m, true);
+    cloud_index_put(f, m);
     tell(f, m, from);
 }
 
 void fleet_touch(struct fleet *f, struct machine *m)
 {
-    if (m->cloud_id[0])
-        index_put(f, m, true);
+    cloud_index_put(f, m);
     tell(f, m, m->state);
 }
 
@@ -194,8 +205,7 @@ static bool is_of_cloud(const struct machine *m, const char *provider,
 void fleet_index(struct fleet *f)
 {
     for (uint32_t i = 0; i < f->n; i++)
-        if (f->v[i]->cloud_id[0])
-            index_put(f, f->v[i], true);
+        cloud_index_put(f, f->v[i]);
 }
 
 bool launch_is_same(const char *request_id, const char *other)
@@ -254,7 +264,6 @@ uint32_t fleet_sweep(struct fleet *f)
         return 0;
     f->n = kept;
     f->version++;
-    index_build(f, false);
-    index_build(f, true);
+    index_build(f);
     return removed;
 }

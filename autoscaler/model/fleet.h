@@ -161,6 +161,7 @@ struct machine {
     uint64_t bought_for[4]; /* plain digests of shapes; 0: none */
     uint64_t placed_hash;   /* of what `previous` says; 0: not compared yet */
     uint32_t held_node;
+    bool indexed;        /* it is in by_cloud as what it is now */
     struct texts *texts; /* its fleet's; NULL: it is in none */
 };
 

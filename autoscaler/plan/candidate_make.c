@@ -7,6 +7,8 @@
  * ours before those that may be another's, plain nodes before accelerators, those with a PreferNoSchedule taint last,
  * and the fullest first.
  */
+#include <string.h>
+
 #include "candidate.h"
 #include "limits.h"
 #include "order.h"
@@ -25,6 +27,7 @@ struct grouping {
      * largest. */
     uint64_t *first;
     bool timeouts; /* alternatives wait: nodes differ by their times */
+    uint32_t last; /* measured last, NONE: none was */
 };
 
 /* Ready and busy, ready and idle, on their way, draining. */
@@ -154,18 +157,37 @@ static uint64_t first_of(const struct grouping *g, const struct candidate *d,
            tight;
 }
 
+/* Nodes of one type in one state follow each other: they share what they have. */
+static bool same_rooms(const struct problem *s, const struct pb_node *x,
+                       const struct pb_node *y)
+{
+    return x->total == y->total && x->available == y->available &&
+           x->n_devices == y->n_devices &&
+           (x->n_devices == 0 ||
+            memcmp(s->devices + x->first_device, s->devices + y->first_device,
+                   x->n_devices * sizeof *s->devices) == 0);
+}
+
 static void node_measure(struct grouping *g, const struct candidate *d,
                          uint32_t i)
 {
     const struct problem *s = g->t->s;
     const struct pb_node *n = &s->nodes[i];
     const int64_t *total = pb_row(s, n->total);
+    const uint32_t like = g->last;
 
-    g->total[i] = room_of_row(s, total, g->t->arena);
-    g->room[i] = room_of_node(s, n, g->t->arena);
-    for (uint32_t c = 0; c < s->n_columns; c++)
-        if (s->columns[c].device && total[c] > 0)
-            g->accelerator[i] = true;
+    g->last = i;
+    if (like != NONE && same_rooms(s, &s->nodes[like], n)) {
+        g->total[i] = g->total[like];
+        g->room[i] = g->room[like];
+        g->accelerator[i] = g->accelerator[like];
+    } else {
+        g->total[i] = room_of_row(s, total, g->t->arena);
+        g->room[i] = room_of_node(s, n, g->t->arena);
+        for (uint32_t c = 0; c < s->n_columns; c++)
+            if (s->columns[c].device && total[c] > 0)
+                g->accelerator[i] = true;
+    }
     g->first[i] = first_of(g, d, i);
 }
 
@@ -221,12 +243,14 @@ static void sentinel_add(struct candidate *d)
 static void classes_make(struct candidate *d, const enum leaving *ended)
 {
     const struct problem *s = d->t->s;
+    struct arena scratch = {0};
     struct grouping g = {
         .t = d->t,
-        .total = ARENA_ARRAY(d->arena, struct room, s->n_nodes),
-        .room = ARENA_ARRAY(d->arena, struct room, s->n_nodes),
-        .accelerator = ARENA_ARRAY(d->arena, bool, s->n_nodes),
-        .first = ARENA_ARRAY(d->arena, uint64_t, s->n_nodes),
+        .total = ARENA_ARRAY(&scratch, struct room, s->n_nodes),
+        .room = ARENA_ARRAY(&scratch, struct room, s->n_nodes),
+        .accelerator = ARENA_ARRAY(&scratch, bool, s->n_nodes),
+        .first = ARENA_ARRAY(&scratch, uint64_t, s->n_nodes),
+        .last = NONE,
     };
     uint32_t n = 0, last;
 
@@ -241,7 +265,7 @@ static void classes_make(struct candidate *d, const enum leaving *ended)
         node_measure(&g, d, i);
         d->members[n++] = i;
     }
-    order_sort(d->members, n, node_before, &g, d->arena);
+    order_sort(d->members, n, node_before, &g, &scratch);
     sentinel_add(d);
     d->sentinel_new = NONE;
     last = 0;
@@ -262,6 +286,7 @@ static void classes_make(struct candidate *d, const enum leaving *ended)
         last = d->classes.n;
         class_of_node(d, &g, node, i);
     }
+    arena_done(&scratch);
     if (d->sentinel_new == NONE) {
         d->sentinel_new = d->classes.n;
         d->classes.v[last].next = d->sentinel_new;

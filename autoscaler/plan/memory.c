@@ -125,6 +125,14 @@ void memory_begin(struct memory *m)
     scratch_begin(m);
 }
 
+void memory_end(struct memory *m)
+{
+    if (m->scratch.used <= MOST_SCRATCH)
+        return;
+    arena_done(&m->scratch);
+    m->scratch_bytes = 0;
+}
+
 void memory_done(struct memory *m)
 {
     forget(m, UINT64_MAX, 0);

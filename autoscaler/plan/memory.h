@@ -36,6 +36,8 @@ struct memory {
 
 /* A new plan begins: what the last ones did not ask for is forgotten. */
 void memory_begin(struct memory *m);
+/* It is over, and copied: what a large one took is given back. */
+void memory_end(struct memory *m);
 void memory_done(struct memory *m);
 
 /* The functions of cover.h, for m NULL just these.  Answers are in the arena or

@@ -322,4 +322,5 @@ void planner_run_again(const struct problem *now, uint64_t budget,
     memory_begin(memory);
     run(now, budget, memory, &memory->scratch, &plan);
     *ret = report_copy(&plan, now, arena);
+    memory_end(memory);
 }

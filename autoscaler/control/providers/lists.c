@@ -2,8 +2,10 @@
  * lists.c - when providers are asked for their machines and offers, and what
  * a list tells.
  */
+#include <stdlib.h>
 #include <string.h>
 
+#include "../../base/alloc.h"
 #include "../settle.h"
 #include "providers.h"
 
@@ -268,17 +270,26 @@ static void all_seen(struct providers *p, const struct provider_state *s,
                      const struct call *call)
 {
     const uint32_t n = call->machines.n;
+    uint32_t *unknown = MEM_ARRAY(uint32_t, n), n_unknown = 0;
     struct unmatched rest;
 
     fleet_index(&p->ledger->fleet);
     for (uint32_t i = 0; i < n; i++)
         if (machine_known(p, s, &call->machines.v[i]))
             machine_seen(p, s, &call->machines.v[i], true, NULL);
-    unmatched_make(p, s->conf->name, true, &rest);
-    for (uint32_t i = 0; i < n; i++)
-        if (!machine_known(p, s, &call->machines.v[i]))
-            machine_seen(p, s, &call->machines.v[i], true, &rest);
-    unmatched_done(&rest);
+        else
+            unknown[n_unknown++] = i;
+    if (n_unknown) {
+        unmatched_make(p, s->conf->name, true, &rest);
+        for (uint32_t i = 0; i < n_unknown; i++) {
+            const struct call_machine *cm = &call->machines.v[unknown[i]];
+
+            if (!machine_known(p, s, cm)) /* it may be twice in the list */
+                machine_seen(p, s, cm, true, &rest);
+        }
+        unmatched_done(&rest);
+    }
+    free(unknown);
 }
 
 void provider_listed(struct providers *p, struct provider_state *s,
