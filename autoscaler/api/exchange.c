@@ -518,7 +518,7 @@ static enum MHD_Result act(struct exchange *ex)
     if (ex->pending && !ex->code)
         pending_answer(ex);
     else if (!ex->code)
-        ex->route->run(ex);
+        route_run(ex);
     if (ex->code && !ex->queued)
         return send_reply(ex);
     return MHD_YES; /* suspended, or replied */

@@ -21,6 +21,7 @@
 #include "door/audit.h"
 #include "door/certs.h"
 #include "door/door.h"
+#include "door/pace.h"
 #include "door/review.h"
 #include "door/secret.h"
 #include "request.h"
@@ -190,6 +191,8 @@ struct exchange {
 };
 /* Sets ex->route and ex->arg, or writes the refusal. */
 void route_find(struct exchange *ex, const char *url, const char *method);
+/* Refuses it if its caller owes too much: pace.h. */
+void route_run(struct exchange *ex);
 
 /* Replies: an empty buffer to write one to; exchange_reply() takes it over. */
 void reply_begin(struct buf *ret, struct out *ret_out);
@@ -325,6 +328,7 @@ struct server {
     struct pending_list *pending;
     struct tasks *tasks;
     struct door *door;
+    struct pace *pace;
     struct certs *certs;         /* NULL: no TLS */
     struct access_store *access; /* NULL: no api.tokens */
     struct audit *audit;

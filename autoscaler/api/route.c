@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "../base/suggest.h"
 #include "inside.h"
@@ -158,4 +159,36 @@ void route_find(struct exchange *ex, const char *url, const char *method)
         refuse_method(ex, path, method);
     else
         refuse_path(ex, url);
+}
+
+/* ---- running it */
+
+static int64_t clock_us(clockid_t which)
+{
+    struct timespec t;
+
+    clock_gettime(which, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+void route_run(struct exchange *ex)
+{
+    struct pace *pace = ex->server->pace;
+    int64_t began = clock_us(CLOCK_THREAD_CPUTIME_ID);
+    char who[400];
+
+    if (!ex->caller.who || ex->route->flags & ROUTE_OPEN) { /* a probe */
+        ex->route->run(ex);
+        return;
+    }
+    caller_share(&ex->caller, who, sizeof who);
+    if (pace_lets(pace, who, clock_us(CLOCK_MONOTONIC))) {
+        ex->route->run(ex);
+        pace_spent(pace, who, clock_us(CLOCK_THREAD_CPUTIME_ID) - began,
+                   clock_us(CLOCK_MONOTONIC));
+        return;
+    }
+    exchange_error(ex, 429, "THROTTLED", "",
+                   "what you asked for lately took much of the time in which "
+                   "all are served: ask again in a second, and less often");
 }

@@ -228,6 +228,7 @@ static void server_free(struct server *s)
     guard_done(&s->guard);
     ending_waits("the thread that watches the API's connections");
     door_free(s->door);
+    pace_free(s->pace);
     certs_close(s->certs);
     access_close(s->access);
     audit_close(s->audit);
@@ -263,6 +264,7 @@ enum status server_start(const struct config *c, struct control *control,
     s->pending = pending_list_new();
     s->tasks = tasks_new(TASKS_CALLER);
     s->door = door_new(connections_max());
+    s->pace = pace_new();
     pthread_mutex_init(&s->lock, NULL);
     pthread_mutex_init(&s->cache_lock, NULL);
     atomic_store(&s->ticked_ms, clock_mono_ms());

@@ -25,6 +25,7 @@ enum { UNKNOWN_MS = 10000 };
 struct listener {
     struct server *server;
     struct MHD_Connection *connection;
+    struct seat *seat; /* lives longer */
     struct listener *next, **link;
     int64_t after;   /* the last event sent */
     int64_t sent_ms; /* mono, when something was sent last */
@@ -236,11 +237,14 @@ void listeners_wake(struct server *s, bool events, int64_t mono_ms)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Under the lock. */
+/* Under the lock.  Its place among the listeners is free at once, so its connection
+ * must not stay for as long as its client does not read. */
 static void end(struct listener *l)
 {
-    if (!l->over)
+    if (!l->over) {
         l->server->n_listeners--;
+        seat_enter(l->seat, SEAT_LEAVING);
+    }
     l->over = true;
     if (l->suspended)
         resume(l);
@@ -347,6 +351,7 @@ static struct listener *listener_new(struct exchange *ex, int64_t after)
 
     l->server = s;
     l->connection = ex->connection;
+    l->seat = ex->seat;
     l->after = after >= 0 ? after : newest_id(s->events);
     l->sent_ms = clock_mono_ms();
     l->known_ms = l->sent_ms;

@@ -19,8 +19,7 @@ enum {
     OWNERS_MAX = 20000,
     BUNDLES_MAX = 5000000,
     NAMES_MAX = 256, /* a column each: with so many shapes 10 MiB */
-    BYTES_MAX = 8 << 20,
-    SMALL_PART = 8 /* over that, for those within their shares: one of so many */
+    BYTES_MAX = 8 << 20
 };
 
 struct counted {
@@ -274,8 +273,7 @@ enum status asked_check(const struct asked *a, const char *share,
         const struct limit *l = &limits[i];
         uint64_t mine = asked_share_of(l->most, a->shares.n);
 
-        if (l->is > l->most && l->is > l->was &&
-            (l->his > mine || l->is > l->most + l->most / SMALL_PART))
+        if (l->is > l->most && l->is > l->was && l->his > mine)
             return refuse(l, mine, err);
     }
     if (amounts.is > amounts.most && amounts.is > amounts.was)

@@ -47,7 +47,10 @@ struct asked_sums asked_sums(const struct asked *a);
 /* For so many who ask, each may have a sixteenth of all at any time; with more than
  * eight, half of all by their number. */
 uint32_t asked_shares(const struct asked *a);
-/* QUOTA, or INVALID for owners and bundles, when all is more than may be, this one
+/* What is over a ceiling is of those within their shares: shares of N who come one after
+ * another sum up to half of it, and with N over eight ln(N / 8) / 2 of it more.
+ *
+ * QUOTA, or INVALID for owners and bundles, when all is more than may be, this one
  * has more than his share, and what he asks for is more than before: who asks for
  * less than he did, or keeps to his share, is never refused for others. */
 enum status asked_check(const struct asked *a, const char *share,

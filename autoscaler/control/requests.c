@@ -332,8 +332,8 @@ static void copy_bytes(const struct requests *r, const struct request *q,
     }
 }
 
-/* Anybody can choose owners that lie where another's do: a third is for those who
- * have little there. */
+/* Anybody can choose owners that lie where another's do: half is for those who have
+ * little there, as their shares sum up to half. */
 static enum status copy_check(const struct requests *r, const struct request *q,
                               struct err *err)
 {
@@ -344,7 +344,7 @@ static enum status copy_check(const struct requests *r, const struct request *q,
     copy_bytes(r, q, &all, &his);
     most = his <= asked_share_of(COPY_BYTES_MAX, asked_shares(&r->asked))
                ? COPY_BYTES_MAX
-               : COPY_BYTES_MAX / 3 * 2;
+               : COPY_BYTES_MAX / 2;
     if (all <= most)
         return ST_OK;
     return err_set(err, ST_INVALID,

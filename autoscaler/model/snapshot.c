@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "../base/glob.h"
+
 const struct snap_limits snap_limits_default = {
     .max_nodes = UNLIMITED,
     .idle_timeout_ms = 60000,
@@ -101,34 +103,10 @@ const struct snap_queue *queue_find(const struct snap_queue *v, uint32_t n,
     return NULL;
 }
 
-/* Greedy with one way back: linear but for the text between two stars. */
-static bool glob(const char *pattern, const char *s)
-{
-    const char *star = NULL, *back = s;
-
-    while (*s) {
-        if (*pattern == '*') {
-            star = ++pattern;
-            back = s;
-        } else if (*pattern == *s) {
-            pattern++;
-            s++;
-        } else if (star) {
-            pattern = star;
-            s = ++back;
-        } else {
-            return false;
-        }
-    }
-    while (*pattern == '*')
-        pattern++;
-    return !*pattern;
-}
-
 bool queue_allows(const struct snap_queue *q, const char *owner)
 {
     for (uint32_t i = 0; i < q->owners.n; i++)
-        if (glob(q->owners.v[i], owner ? owner : ""))
+        if (glob_fits(q->owners.v[i], owner ? owner : ""))
             return true;
     return q->owners.n == 0;
 }

@@ -269,3 +269,67 @@ def test_a_good_one_beside_a_hostile_one(two):
     assert slowest < 10 * crowded(), slowest
     assert [e["method"] for e in entries(d) if e["caller"] == "good" and e["method"] != "GET" and "/plan" not in e["path"]] == ["POST", "DELETE"] * 12
     until(lambda: d.get("/healthz")[0] == 200, 60)
+
+
+# ---- what is given back in one table is free in all
+
+def unread(d, who, address):
+    """A stream of all events that are kept, of one who reads next to nothing."""
+    s = socket.socket()
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    s.bind((address, 0))
+    s.settimeout(120)
+    s.connect(("127.0.0.1", d.port))
+    s.sendall(b"GET /v1/events?after=0 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n" % d.tokens[who].encode())
+    assert s.recv(1) == b"H"
+    s.setblocking(False)
+    return s
+
+
+def is_gone(s):
+    """It takes a byte, so that it is never quiet."""
+    try:
+        return s.recv(1) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
+def test_streams_that_gave_way_keep_no_connection(two):
+    d = two
+    for i in range(1100):
+        ask(d, "ops", "POST", "/v1/request_resources", {"owner": f"x-{i % 3}", "bundles": [{"CPU": 1, "memory": k + i + 1} for k in range(20)]})
+    with contextlib.ExitStack() as stack:
+        his = [stack.enter_context(contextlib.closing(unread(d, "mal", "127.0.1.1"))) for _ in range(64)]
+        mine = [stack.enter_context(contextlib.closing(unread(d, "good", "127.0.2.1"))) for _ in range(32)]
+        until(lambda: sum(is_gone(s) for s in his) >= 32)
+        assert not any(is_gone(s) for s in mine) and ask(d, "good", "GET", "/v1/status")[0] == 200
+
+
+# ---- time
+
+def test_dear_replies_of_one(two):
+    """A long answer keeps a thread from all: who asks for many is told to ask less often, the others wait for little of it."""
+    d = two
+    assert ask(d, "mal", "POST", "/v1/request_resources", {"owner": "mal-1", "bundles": [{"CPU": 1 + i / 10000, "nope": 1 + i} for i in range(1200)]})[0] == 202
+    with Many(40, lambda: ask(d, "mal", "GET", "/v1/why/mal-1", address="127.0.1.1")[0]) as many:
+        until(lambda: {200, 429} <= set(many.codes))
+        took = []
+        for _ in range(30):
+            began = time.monotonic()
+            assert ask(d, "good", "GET", "/v1/status", address="127.0.2.1")[0] == 200
+            took.append(time.monotonic() - began)
+    assert set(many.codes) <= {200, 429, 0}
+    assert sorted(took)[15] < crowded(), took
+    until(lambda: ask(d, "mal", "GET", "/v1/why/mal-1")[0] == 200)  # it is paid in time
+
+
+def test_a_right_with_many_stars(daemon_of, tmp_path):
+    from conftest import CONFIG
+    file = str(tmp_path / "tokens")
+    t = {"star": token(file, "star", "request:" + "*-" * 30 + "x")}
+    d = daemon_of(CONFIG, f", tokens: {file}")
+    d.tokens = t
+    d.start(wait="/healthz")
+    assert ask(d, "star", "DELETE", "/v1/request_resources/" + "-" * 128)[0] == 403

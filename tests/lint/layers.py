@@ -19,7 +19,7 @@ INNER = {"plan/cover": ({"cover.h"}, {"plan", "plan/fleet"}, {"base", "model", "
          "plan/fleet": ({"fleet.h"}, {"plan"}, {"base", "model", "plan", "plan/cover"}),
          "plan/saving": ({"consolidate.h"}, {"plan"}, {"base", "model", "plan"}),
          "plan/lp": ({"lp.h"}, {"plan/cover"}, {"base"}),
-         "api/door": ({"door.h", "certs.h", "secret.h", "access.h", "audit.h", "review.h", "local.h"}, {"api", "cli"},
+         "api/door": ({"door.h", "certs.h", "secret.h", "access.h", "audit.h", "review.h", "local.h", "pace.h"}, {"api", "cli"},
                       {"base", "wire/kube"}),
          "wire/ray": ({"ray.h"}, {"control", "cli"}, {"base", "model", "wire"}),
          "wire/kube": ({"kube.h", "watch.h", "lease.h", "files.h", "nodes.h"},

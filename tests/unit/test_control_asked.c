@@ -150,6 +150,23 @@ static bool asks(struct asked *a, const char *who, const struct snap_demand *d,
     return false;
 }
 
+/* n bundles, each of a resource of its own. */
+static struct snap_demand named(uint32_t from, uint32_t n)
+{
+    static char name[MOST_NAMES][16];
+    static struct qty q[MOST_NAMES];
+    static struct snap_alt alt[MOST_NAMES];
+    static struct snap_bundle b[MOST_NAMES];
+
+    for (uint32_t i = 0; i < n; i++) {
+        snprintf(name[i], sizeof name[i], "r%u", from + i);
+        q[i] = (struct qty){name[i], 10000};
+        alt[i] = (struct snap_alt){.resources = {&q[i], 1}};
+        b[i] = (struct snap_bundle){.alts = &alt[i], .n_alts = 1, .count = 1};
+    }
+    return (struct snap_demand){.bundles = b, .n_bundles = n};
+}
+
 /* A body of 2.7 kB with all the names that there may be: who comes next is served
  * all the same, and who has them gets no more. */
 static void test_one_takes_all_and_others_are_served(void **state)
@@ -172,6 +189,36 @@ static void test_one_takes_all_and_others_are_served(void **state)
     assert_false(asks(&a, "mal", &more, 2700, &e));
     assert_non_null(strstr(e.text, "more than your share"));
     asked_done(&a);
+}
+
+/* Several of one person, who have all that each may have: he who comes next is within
+ * his share, and served. */
+static void test_many_take_all_and_others_are_served(void **state)
+{
+    static const uint32_t callers[] = {2, 3, 8, 9, 100};
+    struct err e = {0};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof callers / sizeof *callers; i++) {
+        struct asked a = {0};
+        struct snap_demand d = demand(1, 1, 1, 1);
+
+        for (uint32_t k = 0; k < callers[i]; k++) {
+            uint32_t n = MOST_NAMES, from = k * MOST_NAMES;
+            char who[24];
+
+            snprintf(who, sizeof who, "mal-%u", k);
+            for (; n > 0; n--) {
+                d = named(from, n);
+                if (asks(&a, who, &d, 1, &e))
+                    break;
+            }
+            assert_true(n > 0);
+        }
+        d = named(200 * MOST_NAMES, 1);
+        assert_true(asks(&a, "good", &d, 1, &e));
+        asked_done(&a);
+    }
 }
 
 static void test_values_count(void **state)
@@ -308,6 +355,7 @@ int main(void)
         cmocka_unit_test(test_each_limit),
         cmocka_unit_test(test_together),
         cmocka_unit_test(test_one_takes_all_and_others_are_served),
+        cmocka_unit_test(test_many_take_all_and_others_are_served),
         cmocka_unit_test(test_values_count),
         cmocka_unit_test(test_the_good_one_is_always_served),
         cmocka_unit_test(test_a_plan_is_left),

@@ -7,25 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool fits(const char *pattern, const char *text)
-{
-    for (; *pattern && *pattern != '*'; pattern++, text++)
-        if (*pattern != *text)
-            return false;
-    if (!*pattern)
-        return !*text;
-    for (;; text++) {
-        if (fits(pattern + 1, text))
-            return true;
-        if (!*text)
-            return false;
-    }
-}
+#include "../../base/glob.h"
 
 static bool any_fits(const struct patterns *p, const char *text)
 {
     for (uint32_t i = 0; i < p->n; i++)
-        if (fits(p->v[i], text))
+        if (glob_fits(p->v[i], text))
             return true;
     return false;
 }
@@ -63,13 +50,21 @@ const struct principal *access_by_user(const struct access *a, uid_t uid,
 const char *const cert_kinds[CERT_KINDS] = {
     [CERT_DNS] = "dns", [CERT_URI] = "uri", [CERT_EMAIL] = "email", [CERT_CN] = "cn"};
 
+/* A path that climbs up leads out of what a '*' stands for. */
+static bool cert_fits(const char *pattern, const char *name)
+{
+    return strcmp(pattern, name) == 0 ||
+           (!strstr(name, "/../") && !strstr(name, "/./") &&
+            glob_fits(pattern, name));
+}
+
 const struct principal *access_by_cert(const struct access *a,
                                        enum cert_kind kind, const char *name,
                                        int64_t wall_ms)
 {
     for (uint32_t i = 0; i < a->n; i++)
         if (a->v[i].kind == ACCESS_CERT && (a->v[i].cert_kinds >> kind & 1) &&
-            fits(a->v[i].cert, name) && in_time(&a->v[i], wall_ms))
+            cert_fits(a->v[i].cert, name) && in_time(&a->v[i], wall_ms))
             return &a->v[i];
     return NULL;
 }

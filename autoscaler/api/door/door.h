@@ -56,7 +56,8 @@ enum seat_phase {
     SEAT_BODY,
     SEAT_WORK, /* it waits for us */
     SEAT_REPLY,
-    SEAT_STREAM, /* a reply without an end */
+    SEAT_STREAM,  /* a reply without an end */
+    SEAT_LEAVING, /* of one that was ended: what is out may still be taken */
     SEAT_PHASES
 };
 /* NULL: libmicrohttpd has none for it (then nothing below does anything). */

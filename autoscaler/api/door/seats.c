@@ -17,10 +17,8 @@
 
 /* How long each phase may last, in milliseconds; 0: as long as we take. */
 static const int64_t limit[SEAT_PHASES] = {
-    [SEAT_HEADER] = 10000,
-    [SEAT_IDLE] = 60000,
-    [SEAT_BODY] = 30000,
-    [SEAT_REPLY] = 60000,
+    [SEAT_HEADER] = 10000, [SEAT_IDLE] = 60000,   [SEAT_BODY] = 30000,
+    [SEAT_REPLY] = 60000,  [SEAT_LEAVING] = 5000,
 };
 
 /* What the kernel keeps for a reader that does not read; it would take 4 MiB. */
@@ -38,7 +36,9 @@ static int burden(const struct seat *s, int64_t now_ms)
         return 0;
     if (now_ms - s->since_ms < YOUNG_MS)
         return 1;
-    return s->phase == SEAT_BODY || s->phase == SEAT_REPLY ? 2 : 3;
+    return s->phase == SEAT_LEAVING                          ? 4
+           : s->phase == SEAT_BODY || s->phase == SEAT_REPLY ? 2
+                                                             : 3;
 }
 
 /* With a reset: what a slow reader has not taken must not stay in the kernel.
@@ -218,8 +218,11 @@ void seat_enter(struct seat *s, enum seat_phase phase)
     if (!s)
         return;
     pthread_mutex_lock(&s->door->lock);
-    s->phase = phase;
-    s->since_ms = clock_mono_ms();
+    /* a stream may have been ended before its reply was queued */
+    if (phase != SEAT_STREAM || s->phase != SEAT_LEAVING) {
+        s->phase = phase;
+        s->since_ms = clock_mono_ms();
+    }
     pthread_mutex_unlock(&s->door->lock);
 }
 
