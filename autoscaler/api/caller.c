@@ -171,7 +171,10 @@ static unsigned by_review(struct exchange *ex, bool formed)
         return wrong(ex);
     if (!review_known(s->review, ex->caller.digest, &x)) {
         ex->unknown = true;
-        return found(ex, PROOF_NONE, &stranger, "token", "stranger");
+        /* who was known is no stranger because nobody can be asked now */
+        return ex->again
+                   ? 0
+                   : found(ex, PROOF_NONE, &stranger, "token", "stranger");
     }
     if (!x)
         return wrong(ex);

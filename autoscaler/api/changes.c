@@ -5,6 +5,7 @@
  * The input is checked here; the control loop does the rest and the reply is
  * made when its effect is on disk and in a plan.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +22,8 @@ static void post(struct pending *p, void *mailbox)
 void control_send(struct exchange *ex, struct pending *p, route_fn *answer)
 {
     ex->answer = answer;
-    if (!pending_send(p, ex, post, ex->server->mailbox)) {
+    ex->sent = pending_send(p, ex, post, ex->server->mailbox);
+    if (!ex->sent) {
         pending_unref(p);
         exchange_error(
             ex, 503, "RETRY", "",
@@ -96,12 +98,12 @@ static void request_drop_answer(struct exchange *ex)
         reply_outcome(ex, ex->pending->cmd.owner, REQUEST_CLEARED, 0);
 }
 
-/* The body into the pending's command. */
+/* The body into the pending's command; its owner also when it is refused. */
 static enum status request_fill(struct command *cmd, const struct caller *by,
                                 struct buf *text, struct err *err)
 {
     int64_t now = clock_steady_ms(); /* as the loop counts */
-    struct request_in r;
+    struct request_in r = {.owner = ""};
     json_t *body = NULL;
     enum status s = codec_parse(text->s, text->n, &body, err);
 
@@ -111,12 +113,12 @@ static enum status request_fill(struct command *cmd, const struct caller *by,
         s = request_read(body, "default", now, &cmd->arena, &r, err);
     json_decref(body);
     buf_done(text);
+    cmd->owner = r.owner;
     if (s == ST_OK)
         s = caller_may_ask(by, r.owner, r.clear ? NULL : r.demand.queue,
                            r.demand.priority, err);
     if (s != ST_OK)
         return s;
-    cmd->owner = r.owner;
     cmd->kind = r.clear ? COMMAND_REQUEST_DROP : COMMAND_REQUEST_PUT;
     if (!r.clear) {
         cmd->body = r.body;
@@ -164,6 +166,7 @@ static void large_answer(struct exchange *ex)
     struct pending *read = ex->pending, *p;
     struct command *from = &read->cmd;
 
+    snprintf(ex->owner, sizeof ex->owner, "%s", from->owner);
     if (from->status == ST_OK)
         from->status = caller_may_ask(
             &ex->caller, from->owner,
@@ -203,6 +206,7 @@ void put_request(struct exchange *ex)
 {
     struct pending *p;
     struct err err = {0};
+    enum status s;
 
     if (!exchange_charge_tree(ex))
         return;
@@ -211,7 +215,9 @@ void put_request(struct exchange *ex)
         return;
     }
     p = pending_new(ex->server->pending, COMMAND_REQUEST_PUT);
-    if (request_fill(&p->cmd, &ex->caller, &ex->body, &err) != ST_OK) {
+    s = request_fill(&p->cmd, &ex->caller, &ex->body, &err);
+    snprintf(ex->owner, sizeof ex->owner, "%s", p->cmd.owner);
+    if (s != ST_OK) {
         pending_unref(p);
         exchange_err(ex, &err);
         return;

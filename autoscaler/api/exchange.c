@@ -526,8 +526,8 @@ static enum MHD_Result act(struct exchange *ex)
 
 static enum MHD_Result identified_again(struct exchange *ex)
 {
-    ex->again = false;
     was_asked(ex);
+    ex->again = false;
     if (!ex->code)
         caller_may(ex);
     return act(ex);
@@ -568,6 +568,7 @@ void exchange_completed(void *cls, struct MHD_Connection *connection,
     *con_cls = NULL;
     if (!ex || strict_is_mark(ex))
         return;
+    record_end(ex);
     seat_enter(ex->seat, SEAT_IDLE);
     charge_drop(&ex->charge);
     if (ex->response)

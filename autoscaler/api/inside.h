@@ -164,7 +164,8 @@ struct exchange {
     struct server *server;
     struct MHD_Connection *connection;
     const struct route *route;
-    char arg[400]; /* the path's {} */
+    char arg[400];   /* the path's {} */
+    char owner[132]; /* of its body, once that is known, for the audit */
     struct buf body;
     uint64_t discarded;
     bool drop_body; /* the refusal is decided; the rest is read and dropped */
@@ -180,6 +181,8 @@ struct exchange {
     unsigned code;    /* of the reply; 0: none yet */
     struct MHD_Response *response;
     bool queued;            /* a shared reply is on its way already */
+    bool sent;              /* to the control loop: it may take effect */
+    bool recorded;          /* in the audit */
     bool trusted;           /* may read everything */
     bool unknown;           /* the API server is to be asked about the token */
     char vouched[384];      /* by whom, as the API server's keys say; or "" */
@@ -232,8 +235,10 @@ enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *connection,
 void exchange_completed(void *cls, struct MHD_Connection *connection,
                         void **con_cls, enum MHD_RequestTerminationCode why);
 
-/* ---- record.c: changes into the audit, as their replies go out */
+/* ---- record.c: changes into the audit, as their replies go out, or as they end
+ * without one: then what was sent to the control loop */
 void record_change(struct exchange *ex);
+void record_end(struct exchange *ex);
 route_fn get_audit;
 
 /* ---- reads.c: replies that are views of the published page */

@@ -1,8 +1,10 @@
 /*
  * record.c - every change, and every one that was refused, with its caller.
  *
- * Who has no right at all is not recorded: strangers could fill the file, and
- * failed logins are counted and logged.
+ * What was sent to the control loop may take effect whatever its caller hears, and
+ * whether he waits for it: it is recorded in any case.  Who has shown nothing that
+ * proves who he is is not recorded: strangers could fill the file, and failed
+ * logins are counted and logged.
  */
 #include <string.h>
 
@@ -13,14 +15,14 @@
 
 void record_change(struct exchange *ex)
 {
-    const char *owner = ex->pending ? ex->pending->cmd.owner : "";
     char who[400];
     struct buf b;
     struct out o;
 
-    if (!ex->route || !(ex->route->flags & ROUTE_CHANGE) || !ex->caller.who ||
-        ex->code == 401)
+    if (ex->recorded || !ex->route || !(ex->route->flags & ROUTE_CHANGE) ||
+        !ex->caller.who || ex->caller.proof == PROOF_NONE)
         return;
+    ex->recorded = true;
     buf_init(&b, 8192);
     out_init(&o, &b);
     out_object(&o, NULL);
@@ -29,7 +31,7 @@ void record_change(struct exchange *ex)
     out_str(&o, "from", ex->caller.from);
     out_str(&o, "method", ex->route->method);
     out_str(&o, "path", ex->route->path);
-    out_str(&o, "subject", *ex->arg ? ex->arg : owner);
+    out_str(&o, "subject", *ex->arg ? ex->arg : ex->owner);
     out_uint(&o, "code", ex->code);
     out_close(&o);
     if (!b.full && b.n > 2) {
@@ -38,6 +40,13 @@ void record_change(struct exchange *ex)
                   caller_share(&ex->caller, who, sizeof who), b.s + 1);
     }
     buf_done(&b);
+}
+
+/* It ends without a reply. */
+void record_end(struct exchange *ex)
+{
+    if (ex->sent)
+        record_change(ex);
 }
 
 void get_audit(struct exchange *ex)

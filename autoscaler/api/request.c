@@ -176,18 +176,21 @@ enum status request_read(const json_t *body, const char *default_owner,
                          int64_t now_ms, struct arena *arena,
                          struct request_in *ret, struct err *err)
 {
-    struct request_in r = {0};
+    struct request_in r = {.owner = ""};
     json_t *rest = NULL;
     enum status s;
 
+    *ret = r;
     if (!json_is_object(body))
         return err_set(
             err, ST_INVALID,
             "body: must be an object such as {\"bundles\":[{\"GPU\":1}]}, got "
             "%s",
             type_name(body));
-    if ((s = read_owner(body, default_owner, arena, &r.owner, err)) != ST_OK ||
-        (s = read_ttl(body, &r.ttl_ms, err)) != ST_OK)
+    if ((s = read_owner(body, default_owner, arena, &r.owner, err)) != ST_OK)
+        return s;
+    ret->owner = r.owner;
+    if ((s = read_ttl(body, &r.ttl_ms, err)) != ST_OK)
         return s;
     s = for_codec(body, &rest, err);
     if (s == ST_OK)

@@ -22,7 +22,7 @@ struct request_in {
 };
 
 /* Everything it returns lives in the arena.  INVALID: err begins with the
- * place, "bundles[2].GPU: ...".  default_owner when the body names none. */
+ * place, "bundles[2].GPU: ...", and the owner is there if it could be read.  default_owner when the body names none. */
 enum status request_read(const json_t *body, const char *default_owner,
                          int64_t now_ms, struct arena *arena,
                          struct request_in *ret, struct err *err);

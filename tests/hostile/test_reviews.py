@@ -321,6 +321,20 @@ def test_a_large_request_is_judged_when_it_takes_effect(world):
     assert code(d, token(BOSS), "GET", "/v1/request_resources/team-a") == 200
 
 
+def test_strangers_are_not_in_the_audit(world, monkeypatch):
+    """A token that nobody can be asked about proves nothing: each address was one who writes lines."""
+    d = world
+    with monkeypatch.context() as m:
+        m.setattr(Reviews, "do_POST", lambda self: self.send_error(500))
+        codes = {code(d, f"eyJhbGciOiJSUzI1NiJ9.made-up-{i}.c2ln", "POST", "/v1/request_resources", {"owner": "x", "num_cpus": 1}, address=f"127.0.0.{i + 3}")
+                 for i in range(20)}
+    assert codes == {503}, codes
+    until(lambda: code(d, token(BOSS), "GET", "/v1/status") == 200, 60)
+    assert code(d, token(GOOD), "POST", "/v1/request_resources", {"owner": "x", "num_cpus": 1}) in (200, 202)
+    got = json.loads(http_get(d, "/v1/audit?after=0"))["entries"]
+    assert [(e["caller"], e["subject"]) for e in got] == [(GOOD, "x")]
+
+
 class Guessing(Hostile):
     """Tokens that are nobody's, from the good one's own address: of no form, made up, a good one's with another signature, signed but revoked; one who
     waits, hangs up, or holds the connection."""

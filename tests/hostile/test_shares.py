@@ -77,6 +77,17 @@ def test_all_places_of_long_work_by_one(two):
     assert 200 in many.codes, "and he is served as well"
 
 
+@pytest.mark.parametrize("n", [1, 4000])
+def test_the_subject_of_a_refusal(two, n):
+    """The audit names whom it would have been for, also of a body that is read on another thread."""
+    d = two
+    body = {"owner": "mal-7", "bundles": [{"CPU": 1 + k % 7, "memory": 1 + k} for k in range(n)]}
+    assert ask(d, "good", "POST", "/v1/request_resources", body)[0] == 403
+    assert ask(d, "good", "POST", "/v1/request_resources", {**body, "owner": "good-7", "bundles": [{"CPU": -1}] * n})[0] == 400
+    got = json.loads(ask(d, "ops", "GET", "/v1/audit?after=0")[1])["entries"]
+    assert [(e["subject"], e["code"]) for e in got] == [("mal-7", 403), ("good-7", 400)]
+
+
 def unfinished(d, who, n, address="127.0.0.1"):
     """So many bodies of 4 MiB, but for the last byte."""
     many, body = [], b" " * ((4 << 20) - 65)

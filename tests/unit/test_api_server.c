@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include <openssl/sha.h>
 #include <cmocka.h>
 
 #include <arpa/inet.h>
@@ -911,8 +912,6 @@ static void a_client_that_leaves(void **state)
     close(fd);
 }
 
-/* ---- tokens, TLS, addresses */
-
 static char *file_with(const char *text)
 {
     static char path[256];
@@ -934,6 +933,139 @@ static void rewrite(const char *path, const char *text)
     fclose(f);
 }
 
+/* ---- the audit */
+
+static bool audit_has(const char *const *headers, const char *subject,
+                      long code)
+{
+    struct reply r = call_with("GET", "/v1/audit?after=0", NULL, headers);
+    json_t *e, *list = json_object_get(r.json, "entries");
+    bool has = false;
+    size_t i;
+
+    assert_int_equal(r.code, 200);
+    json_array_foreach(list, i, e)
+        has |= strcmp(json_string_value(json_object_get(e, "subject")),
+                      subject) == 0 &&
+               (code < 0 ||
+                json_integer_value(json_object_get(e, "code")) == code);
+    drop(&r);
+    return has;
+}
+
+/* Who hangs up before his answer, by a FIN or by a RST, is in the audit. */
+static void a_change_of_one_who_leaves(void **state)
+{
+    static const struct linger now = {.l_onoff = 1};
+    char text[300], owner[32];
+    int fds[8];
+
+    (void)state;
+    hold(&control, true);
+    for (int i = 0; i < 8; i++) {
+        fds[i] = dial();
+        snprintf(text, sizeof text,
+                 "POST /v1/request_resources HTTP/1.1\r\nHost: localhost\r\n"
+                 "Content-Length: 42\r\n\r\n"
+                 "{\"owner\":\"leaves-%d\",\"bundles\":[{\"GPU\":1}]}",
+                 i);
+        say(fds[i], text);
+    }
+    await_mail(&control, 8);
+    for (int i = 0; i < 8; i++) {
+        if (i % 2)
+            setsockopt(fds[i], SOL_SOCKET, SO_LINGER, &now, sizeof now);
+        close(fds[i]);
+    }
+    hold(&control, false);
+    for (int i = 0; i < 8; i++) {
+        snprintf(owner, sizeof owner, "leaves-%d", i);
+        UNTIL(audit_has(NULL, owner, -1));
+    }
+}
+
+static void line_of(char *to, size_t n, const char *name, const char *rights)
+{
+    unsigned char d[32];
+    char token[64];
+    size_t at;
+
+    snprintf(token, sizeof token, "token-of-%s", name);
+    SHA256((const unsigned char *)token, strlen(token), d);
+    at = (size_t)snprintf(to, n, "%s sha256:", name);
+    for (int i = 0; i < 32; i++)
+        at += (size_t)snprintf(to + at, n - at, "%02x", d[i]);
+    snprintf(to + at, n - at, " %s\n", rights);
+}
+
+static const char *const as_ops[2] = {"Authorization: Bearer token-of-ops",
+                                      NULL};
+static const char *const as_ci[2] = {"Authorization: Bearer token-of-ci", NULL};
+
+static void *post_as_ci(void *arg)
+{
+    struct reply *r = arg;
+
+    *r = call_with("POST", "/v1/request_resources",
+                   "{\"owner\":\"ci-1\",\"bundles\":[{\"GPU\":1}]}", as_ci);
+    return NULL;
+}
+
+static long code_of_ci(const char *method, const char *path, const char *body)
+{
+    struct reply r = call_with(method, path, body, as_ci);
+    long code = r.code;
+
+    drop(&r);
+    return code;
+}
+
+/* His right ends before the answer: he hears 401, and it took effect. */
+static void a_change_whose_right_ends(void **state)
+{
+    static char path[256];
+    char text[512];
+    int64_t began;
+    struct reply r;
+    pthread_t t;
+
+    (void)state;
+    conf_reset();
+    line_of(text, sizeof text, "ops", "admin");
+    line_of(text + strlen(text), sizeof text - strlen(text), "ci",
+            "request:ci-*");
+    snprintf(path, sizeof path, "%s", file_with(text));
+    config.api_tokens = path;
+    start();
+    /* what is refused names its owner as well */
+    assert_int_equal(code_of_ci("POST", "/v1/request_resources",
+                                "{\"owner\":\"ops-1\",\"num_cpus\":1}"),
+                     403);
+    assert_true(audit_has(as_ops, "ops-1", 403));
+    hold(&control, true);
+    began = clock_mono_ms();
+    pthread_create(&t, NULL, post_as_ci, &r);
+    await_mail(&control, 1);
+    line_of(text, sizeof text, "ops", "admin");
+    rewrite(path, text);
+    UNTIL(code_of_ci("GET", "/v1/request_resources/ci-1", NULL) == 401);
+    /* a younger request is not judged again */
+    UNTIL(clock_mono_ms() - began > 1500);
+    hold(&control, false);
+    pthread_join(t, NULL);
+    assert_int_equal(r.code, 401);
+    drop(&r);
+    assert_int_equal(control.n, 1);
+    assert_true(audit_has(as_ops, "ci-1", 401));
+    /* and who is nobody is in no audit */
+    assert_int_equal(code_of_ci("DELETE", "/v1/request_resources/ci-2", NULL),
+                     401);
+    assert_false(audit_has(as_ops, "ci-2", -1));
+    stop();
+    unlink(path);
+}
+
+/* ---- tokens, TLS, addresses */
 /* The new token is good within seconds; an emptied file leaves the old one. */
 static void token_changes(void)
 {
@@ -1097,6 +1229,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(too_many_listeners, setup, teardown),
         cmocka_unit_test(stop_with_waiting),
         cmocka_unit_test_setup_teardown(a_client_that_leaves, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_change_of_one_who_leaves, setup,
+                                        teardown),
+        cmocka_unit_test(a_change_whose_right_ends),
         cmocka_unit_test(tokens),
         cmocka_unit_test(unsafe_addresses),
         cmocka_unit_test_setup_teardown(a_port_in_use, setup, teardown),
