@@ -270,9 +270,12 @@ static unsigned check_browser(struct exchange *ex, bool by_host)
 unsigned guard_check(struct exchange *ex, bool open)
 {
     unsigned code = caller_find(ex);
+    enum proof proof = ex->caller.proof;
 
-    if (code == 0 && strcmp(ex->caller.via, "token") != 0)
-        code = check_browser(ex, strcmp(ex->caller.via, "open") == 0);
+    /* A page of another site cannot send a token, whoever knows it. */
+    if (code == 0 && proof != PROOF_TOKEN && proof != PROOF_REVIEW &&
+        !ex->unknown)
+        code = check_browser(ex, proof == PROOF_OPEN);
     if (code == 0)
         ex->trusted = principal_reads(ex->caller.who);
     /* a probe is answered to everybody, but for pages of other sites */

@@ -94,7 +94,7 @@ static bool still_asks(const struct access *now, const char *share,
     }
     if (!((n == 5 && strncmp(share, "token", n) == 0) ||
           (n == 6 && strncmp(share, "socket", n) == 0)) ||
-        strchr(name, ':') || strcmp(name, "token_file") == 0)
+        strncmp(name, "uid:", 4) == 0 || strcmp(name, "token_file") == 0)
         return true;
     return asks(access_named(now, name, wall_ms), owner);
 }

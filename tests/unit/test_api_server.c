@@ -756,9 +756,14 @@ static void browsers_of_other_sites(void **state)
     {
         const char *list[3] = {"Host: localhost:8790",
                                "Origin: http://localhost:8790", NULL};
+        const char *twice[4] = {list[0], list[1], "Origin: http://evil.example",
+                                NULL};
         struct reply r = call_with("GET", "/v1/status", NULL, list);
 
         assert_int_equal(r.code, 200);
+        drop(&r);
+        r = call_with("GET", "/v1/status", NULL, twice);
+        assert_int_equal(r.code, 400);
         drop(&r);
     }
 }

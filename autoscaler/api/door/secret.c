@@ -15,15 +15,26 @@ struct stamp stamp_of(const char *path)
 
     if (stat(path, &st) != 0)
         return (struct stamp){0};
-    return (struct stamp){st.st_dev, st.st_ino, st.st_size, st.st_mtim,
-                          st.st_mode};
+    return (struct stamp){.dev = st.st_dev,
+                          .ino = st.st_ino,
+                          .size = st.st_size,
+                          .changed = st.st_mtim,
+                          .meta = st.st_ctim,
+                          .mode = st.st_mode,
+                          .owner = st.st_uid};
 }
 
+static bool at_once(struct timespec a, struct timespec b)
+{
+    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+/* Who writes a file in place may set its time back, but not its ctime. */
 bool stamp_same(const struct stamp *a, const struct stamp *b)
 {
     return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
-           a->mode == b->mode && a->changed.tv_sec == b->changed.tv_sec &&
-           a->changed.tv_nsec == b->changed.tv_nsec;
+           a->mode == b->mode && a->owner == b->owner &&
+           at_once(a->changed, b->changed) && at_once(a->meta, b->meta);
 }
 
 /* Is what was opened fit to be trusted? */

@@ -18,8 +18,9 @@ struct stamp {
     dev_t dev;
     ino_t ino;
     off_t size;
-    struct timespec changed;
+    struct timespec changed, meta; /* what is in it; what is said of it */
     mode_t mode;
+    uid_t owner;
 };
 /* All zero when there is no such file. */
 struct stamp stamp_of(const char *path);

@@ -41,7 +41,7 @@ bool strict_is_mark(const void *context)
 }
 
 struct seen {
-    unsigned hosts, lengths, encodings, authorizations;
+    unsigned hosts, lengths, encodings, authorizations, origins;
     bool length_bad, encoding_bad, name_bad, value_bad;
 };
 
@@ -82,6 +82,8 @@ static enum MHD_Result look(void *arg, enum MHD_ValueKind kind,
         s->hosts++;
     } else if (strcasecmp(name, MHD_HTTP_HEADER_AUTHORIZATION) == 0) {
         s->authorizations++;
+    } else if (strcasecmp(name, MHD_HTTP_HEADER_ORIGIN) == 0) {
+        s->origins++;
     } else if (strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0) {
         s->lengths++;
         s->length_bad = s->length_bad || !is_length(value);
@@ -119,5 +121,7 @@ const char *strict_fault(struct MHD_Connection *connection, const void *context,
                          : "HTTP/1.0 has no Transfer-Encoding";
     if (s.authorizations > 1)
         return "there may be one Authorization header";
+    if (s.origins > 1)
+        return "there may be one Origin header";
     return NULL;
 }
