@@ -429,6 +429,7 @@ struct builder {
     struct affinity_count *terms; /* affinity.c's */
     uint32_t n_terms, terms_over;
     uint32_t n_tried; /* nodes that the scheduler has had time to try */
+    int64_t came_ms;  /* mono: of the node that came last */
     const struct daemon **daemons; /* coming.c's: all there are */
     uint32_t n_daemons;
     VEC(struct topo_key) keys;

@@ -37,6 +37,19 @@ static int by_kind(const void *pa, const void *pb)
     return d;
 }
 
+/* Those of one kind side by side, in whatever order: most pods of a cluster are of
+ * one namespace, so that is looked at last. */
+static int by_digest(const void *pa, const void *pb)
+{
+    const struct pod *a = *(struct pod *const *)pa;
+    const struct pod *b = *(struct pod *const *)pb;
+    uint64_t x = a->shape->shared.digest, y = b->shape->shared.digest;
+
+    if (x != y)
+        return x < y ? -1 : 1;
+    return by_kind(pa, pb);
+}
+
 static int by_id(const void *pa, const void *pb)
 {
     const struct pod *a = *(struct pod *const *)pa;
@@ -106,7 +119,7 @@ static uint32_t kinds_make(struct builder *m, struct pod **v, uint32_t n,
     uint32_t kinds = 0;
 
     if (n > 1)
-        qsort(v, n, sizeof *v, by_kind);
+        qsort(v, n, sizeof *v, by_digest);
     for (uint32_t i = 0, end; i < n; i = end) {
         for (end = i + 1; end < n && v[end]->shape == v[i]->shape &&
                           strcmp(v[end]->space, v[i]->space) == 0;

@@ -98,7 +98,7 @@ bool said_is_old(const struct builder *m, const struct pod_shape *s)
         return false;
     if (s->said_nodes < m->n_tried && m->in->now_mono_ms - s->said_ms < OLD_MS)
         return true;
-    for (uint32_t i = 0; i < m->n_nodes; i++)
+    for (uint32_t i = 0; i < m->n_nodes && m->came_ms > s->said_ms; i++)
         if (is_news(m, s, &m->nodes[i]))
             return true;
     return false;
@@ -134,8 +134,12 @@ bool node_is_untried(struct builder *m, const struct view_node *n,
 
 void untried_count(struct builder *m, uint32_t waiting)
 {
-    for (uint32_t i = 0; i < m->n_nodes && waiting; i++)
+    for (uint32_t i = 0; i < m->n_nodes && waiting; i++) {
+        const struct knode *k = m->nodes[i].k;
+
         m->n_tried += !node_is_untried(m, &m->nodes[i], waiting);
+        m->came_ms = k->came_ms > m->came_ms ? k->came_ms : m->came_ms;
+    }
 }
 
 void untried_begin(struct builder *m, uint32_t waiting)
