@@ -358,20 +358,6 @@ static const struct principal *principal_now(struct server *s,
     }
 }
 
-/* Of a ServiceAccount its namespace, which may have many of them. */
-static const char *share_of_user(const char *name, char *buf, size_t n)
-{
-    static const char account[] = "system:serviceaccount:";
-
-    if (strncmp(name, account, sizeof account - 1) == 0) {
-        name += sizeof account - 1;
-        snprintf(buf, n, "namespace/%.*s", (int)strcspn(name, ":"), name);
-    } else {
-        snprintf(buf, n, "kubernetes/%s", name);
-    }
-    return buf;
-}
-
 const char *caller_account(const struct caller *c, char *buf, size_t n)
 {
     if (c->proof == PROOF_NONE)
@@ -379,16 +365,14 @@ const char *caller_account(const struct caller *c, char *buf, size_t n)
     else if (c->proof == PROOF_OPEN)
         snprintf(buf, n, "open/%s", c->from);
     else
-        snprintf(
-            buf, n, "%s/%s", c->via,
-            *c->who->name && c->proof != PROOF_CERT ? c->who->name : c->name);
+        snprintf(buf, n, "%s/%s", c->via, c->name);
     return buf;
 }
 
 const char *caller_share(const struct caller *c, char *buf, size_t n)
 {
-    return c->proof == PROOF_REVIEW ? share_of_user(c->name, buf, n)
-                                    : caller_account(c, buf, n);
+    return c->proof == PROOF_NONE ? caller_account(c, buf, n)
+                                  : share_of(c->via, c->name, c->from, buf, n);
 }
 
 enum standing_now caller_still(struct server *s, struct caller *c)
@@ -489,7 +473,7 @@ void caller_review(struct exchange *ex)
         snprintf(name, sizeof name, "%s", ex->vouched);
     if (*ex->vouched ||
         review_was_good(j->review, j->digest, name, sizeof name)) {
-        share_of_user(name, j->task.group, sizeof j->task.group);
+        share_of("kubernetes", name, "", j->task.group, sizeof j->task.group);
         snprintf(j->task.account, sizeof j->task.account, "kubernetes/%s",
                  name);
     } else {

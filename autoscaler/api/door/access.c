@@ -109,6 +109,23 @@ const struct principal *access_named(const struct access *a, const char *name,
     return NULL;
 }
 
+const char *share_of(const char *via, const char *name, const char *from,
+                     char *buf, size_t n)
+{
+    static const char account[] = "system:serviceaccount:";
+    const size_t skip = sizeof account - 1;
+
+    if (strcmp(via, "open") == 0)
+        snprintf(buf, n, "open/%s", from);
+    else if (strcmp(via, "kubernetes") == 0 &&
+             strncmp(name, account, skip) == 0)
+        snprintf(buf, n, "namespace/%.*s", (int)strcspn(name + skip, ":"),
+                 name + skip);
+    else
+        snprintf(buf, n, "%s/%s", via, name);
+    return buf;
+}
+
 static const char *joined(struct arena *a, const char *before, const char *word,
                           const struct patterns *p)
 {

@@ -109,6 +109,10 @@ bool principal_outranks(const struct principal *p, int32_t priority);
 /* The line of that name, if its time is not over. */
 const struct principal *access_named(const struct access *a, const char *name,
                                      int64_t wall_ms);
+/* Who shares with himself alone, by what the audit says of a caller.  Of a ServiceAccount
+ * that is its namespace, which may have many of them; where anybody may, the address. */
+const char *share_of(const char *via, const char *name, const char *from,
+                     char *buf, size_t n);
 /* "read request:ci-* queues:a100": its rights as written; in the arena. */
 const char *principal_rights(const struct principal *p, struct arena *a);
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <jansson.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@
 #include "../../base/log.h"
 #include "../../base/outbox.h"
 #include "../../base/outfile.h"
+#include "access.h"
 
 enum { RING = 1024, OLD_FILES = 4 };
 /* Of one caller: so many lines at once, and after that one each so often.  More are
@@ -53,6 +55,7 @@ struct audit {
     /* its thread's: */
     int fd; /* -1: no file */
     off_t size;
+    bool torn; /* it may end within a line */
     /* under the lock: */
     int64_t next_id;
     struct entry ring[RING]; /* the newest last */
@@ -65,9 +68,30 @@ struct audit {
 
 /* ---- the file */
 
-static int file_open(const char *path, struct err *err)
+/* What a crash or a full disk cut off in a line ends there: the next one is whole. */
+static void tail_end(struct audit *a)
 {
-    return outfile_open(path, O_WRONLY | O_APPEND | O_CREAT, 0600, err);
+    struct stat st;
+    char last;
+
+    if (fstat(a->fd, &st) != 0)
+        return;
+    a->size = st.st_size;
+    a->torn = a->size > 0 &&
+              (pread(a->fd, &last, 1, a->size - 1) != 1 || last != '\n');
+    if (a->torn && outfile_put(a->fd, "\n", 1)) {
+        a->torn = false;
+        a->size++;
+    }
+}
+
+static bool file_open(struct audit *a, struct err *err)
+{
+    a->fd = outfile_open(a->path, O_RDWR | O_APPEND | O_CREAT, 0600, err);
+    a->size = 0;
+    if (a->fd >= 0)
+        tail_end(a);
+    return a->fd >= 0;
 }
 
 static void rotate(struct audit *a)
@@ -79,8 +103,7 @@ static void rotate(struct audit *a)
                arena_printf(&s, "%s.%d", a->path, i + 1));
     arena_done(&s);
     close(a->fd);
-    a->fd = file_open(a->path, NULL);
-    a->size = 0;
+    file_open(a, NULL);
 }
 
 /* "": all is well. */
@@ -111,8 +134,11 @@ static void file_write(void *arg, const char *line, size_t n)
     if (a->size > ROTATE)
         rotate(a);
     if (a->fd < 0)
-        a->fd = file_open(a->path, NULL);
-    if (a->fd < 0 || write(a->fd, line, n) != (ssize_t)n) {
+        file_open(a, NULL);
+    else if (a->torn)
+        tail_end(a);
+    if (a->fd < 0 || a->torn || !outfile_put(a->fd, line, n)) {
+        a->torn = a->fd >= 0;
         problem_set(a, "api.audit: cannot write %.200s: %s", a->path,
                     strerror(errno));
         return;
@@ -196,35 +222,49 @@ static void keep(struct audit *a, struct writer *by, int64_t id,
     a->next_id = id + 1;
 }
 
+static const char *text_of(const json_t *line, const char *key)
+{
+    const char *text = json_string_value(json_object_get(line, key));
+
+    return text ? text : "";
+}
+
+/* A line of the file; what is none, or is out of order, is not kept. */
+static void line_read(struct audit *a, const char *p, size_t n)
+{
+    json_t *line = json_loadb(p, n, 0, NULL);
+    int64_t id = json_integer_value(json_object_get(line, "id"));
+    char who[400];
+
+    if (json_is_object(line) && id >= a->next_id && id < INT64_MAX)
+        keep(a,
+             writer_get(a,
+                        share_of(text_of(line, "via"), text_of(line, "caller"),
+                                 text_of(line, "from"), who, sizeof who)),
+             id, p, n);
+    json_decref(line);
+}
+
 /* The newest lines of what was written before. */
-static void tail_read(struct audit *a, int fd)
+static void tail_read(struct audit *a)
 {
     off_t from = a->size > TAIL ? a->size - TAIL : 0;
     char *text = mem_alloc((size_t)(a->size - from) + 1);
-    ssize_t n = pread(fd, text, (size_t)(a->size - from), from);
-    char *p = text;
+    ssize_t n = pread(a->fd, text, (size_t)(a->size - from), from);
+    const char *p = text, *end = text + (n > 0 ? n : 0), *next;
 
-    if (n > 0)
-        text[n] = '\0';
-    if (n > 0 && from > 0)
-        p += strcspn(p, "\n") + 1;
-    while (n > 0 && p < text + n) {
-        size_t len = strcspn(p, "\n");
-        long long id = 0;
-
-        if (p[len] && sscanf(p, "{\"id\":%lld,", &id) == 1 && id >= a->next_id)
-            keep(a, writer_get(a, ""), id, p, len);
-        p += len + 1;
-    }
+    for (bool whole = from == 0;
+         p < end && (next = memchr(p, '\n', (size_t)(end - p)));
+         whole = true, p = next + 1)
+        if (whole)
+            line_read(a, p, (size_t)(next - p));
     free(text);
 }
 
 enum status audit_open(const char *path, struct audit **ret, struct err *err)
 {
     struct audit *a = MEM_NEW(struct audit);
-    struct stat st = {0};
     bool bad = false;
-    int fd;
 
     pthread_mutex_init(&a->lock, NULL);
     a->path = mem_strdup(path);
@@ -233,11 +273,10 @@ enum status audit_open(const char *path, struct audit **ret, struct err *err)
     *ret = a;
     if (!*path)
         return ST_OK;
-    a->fd = file_open(path, err);
-    if (a->fd < 0) {
+    if (!file_open(a, err)) {
         err_prefix(err, "api.audit");
         bad = true;
-    } else if (fstat(a->fd, &st) != 0 || fchmod(a->fd, 0600) != 0) {
+    } else if (fchmod(a->fd, 0600) != 0) {
         err_set(err, ST_INVALID, "api.audit: cannot write %s: %s", path,
                 strerror(errno));
         bad = true;
@@ -247,12 +286,7 @@ enum status audit_open(const char *path, struct audit **ret, struct err *err)
         *ret = NULL;
         return ST_INVALID;
     }
-    a->size = st.st_size;
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd >= 0) {
-        tail_read(a, fd);
-        close(fd);
-    }
+    tail_read(a);
     a->box = outbox_new(WAITING_MOST,
                         &(struct outbox_ops){.put = file_write, .arg = a});
     return ST_OK;

@@ -18,10 +18,12 @@
 
 struct audit;
 
-/* path: "" for none.  The newest lines of a file that is there are read. */
+/* path: "" for none.  The newest lines of a file that is there are read, each as its
+ * caller's; what is no line, as a crash leaves one, is left out. */
 enum status audit_open(const char *path, struct audit **ret, struct err *err);
 void audit_close(struct audit *a); /* a may be NULL */
-/* who: the caller with all of his accounts.  The line is given its id: fields is what follows, `"caller":"ops",...`. */
+/* who: the caller with all of his accounts, share_of() of "via", "caller" and "from" of fields.
+ * The line is given its id: fields is what follows, `"caller":"ops",...`. */
 void audit_add(struct audit *a, int64_t wall_ms, const char *who,
                const char *fields);
 /* Lines with a higher id, oldest first; *ret_missed: some before are gone. */
