@@ -21,7 +21,7 @@ struct drawing {
     uint64_t chance;
     uint64_t more;   /* chance of what came later: what else is drawn from a
                       * seed stays as it is */
-    uint32_t doubts; /* a bit for each of enum doubt */
+    uint32_t doubts; /* of enum doubt, a bit each */
     struct script *s;
     uint32_t rates[HAPPENINGS]; /* shares of all that happens; 0: never */
     uint32_t all;
@@ -33,16 +33,10 @@ struct drawing {
     bool steady;   /* its daemon is not started again */
 };
 
-/* What its authors did not imagine: kinds of faults, each switched on alone. */
-enum doubt {
-    DOUBT_HOSTS = 1,   /* ids are given again */
-    DOUBT_IDS = 2,     /* answers of launches have other ids than lists */
-    DOUBT_LIES = 4,    /* a list says once that a machine failed, or ends */
-    DOUBT_DROPS = 8,   /* a list lacks a machine once */
-    DOUBT_NAMES = 16,  /* names are ambiguous, vanish, change */
-    DOUBT_HEADS = 32,  /* another head answers */
-    DOUBT_FORGETS = 64 /* the head forgets drains */
-};
+static bool has(const struct drawing *d, enum doubt x)
+{
+    return d->doubts >> x & 1;
+}
 
 static uint64_t next_of(uint64_t *chance)
 {
@@ -206,6 +200,27 @@ static void plain_draw(struct drawing *d, struct cloud_weather *w)
 
 static uint32_t doubts_most = UINT32_MAX;
 
+static const char *const doubt_words[] = {
+#define WORD_(name, word) word,
+    DOUBTS(WORD_)
+#undef WORD_
+};
+
+bool draw_without(const char *word)
+{
+    for (uint32_t i = 0; i < sizeof doubt_words / sizeof *doubt_words; i++)
+        if (strcmp(doubt_words[i], word) == 0) {
+            doubts_most &= ~(UINT32_C(1) << i);
+            return true;
+        }
+    return false;
+}
+
+bool draw_allows(enum doubt d)
+{
+    return doubts_most >> d & 1;
+}
+
 void draw_doubts(uint32_t most)
 {
     doubts_most = most;
@@ -213,11 +228,11 @@ void draw_doubts(uint32_t most)
 
 static void doubts_draw(struct drawing *d, struct cloud_weather *w)
 {
-    if (d->doubts & DOUBT_LIES)
+    if (has(d, DOUBT_LIES))
         w->lies = more_below(d, 3) ? 1 + more_below(d, 100) : 0;
-    if (d->doubts & DOUBT_DROPS)
+    if (has(d, DOUBT_DROPS))
         w->drops = more_below(d, 3) ? 1 + more_below(d, 100) : 0;
-    w->other_ids = d->doubts & DOUBT_IDS && more_below(d, 2);
+    w->other_ids = has(d, DOUBT_IDS) && more_below(d, 2);
 }
 
 /* One kind, sometimes two at once. */
@@ -313,7 +328,7 @@ static void happening_draw(struct drawing *d, struct happening *h)
         break;
     case HAPPENS_HEAD:
         h->a = one_in(d, 2) ? HEAD_WELL : below(d, HEAD_OTHER);
-        if (d->doubts & DOUBT_HEADS && more_below(d, 2))
+        if (has(d, DOUBT_HEADS) && more_below(d, 2))
             h->a = HEAD_OTHER;
         break;
     case HAPPENS_FORGETS: h->a = SECOND << more_below(d, 12); break;
@@ -371,8 +386,8 @@ static bool has_place(const struct drawing *d, enum happening_kind k)
     case HAPPENS_ADDED: return !d->s->plain;
     case HAPPENS_FILE: return d->edits;
     case HAPPENS_SPOILS: return false; /* nth.c */
-    case HAPPENS_NAMES: return d->s->world.head && d->doubts & DOUBT_NAMES;
-    case HAPPENS_FORGETS: return d->s->world.head && d->doubts & DOUBT_FORGETS;
+    case HAPPENS_NAMES: return d->s->world.head && has(d, DOUBT_NAMES);
+    case HAPPENS_FORGETS: return d->s->world.head && has(d, DOUBT_FORGETS);
     case HAPPENS_SECOND: return !d->s->plain;
     case HAPPENS_FULL: /* of a leader's journal there is no file */
     case HAPPENS_READONLY:
@@ -463,7 +478,7 @@ static uint32_t slow_draw(uint64_t seed, uint32_t which)
 {
     uint64_t x = hash_number(hash_number(HASH_SEED, seed), 1000 + which);
 
-    return x % 6 ? 0 : 5 + (uint32_t)(x / 6 % 100);
+    return x % 6 || !draw_allows(DOUBT_SLOW) ? 0 : 5 + (uint32_t)(x / 6 % 100);
 }
 
 void script_draw(struct script *s, uint64_t seed)
@@ -488,11 +503,12 @@ void script_draw(struct script *s, uint64_t seed)
     if (more_below(&d, 2)) /* else no doubt at all */
         d.doubts = (uint32_t)(next_of(&d.more) & next_of(&d.more));
     d.doubts &= doubts_most;
-    o->hosts = d.doubts & DOUBT_HOSTS ? 1 + more_below(&d, 12) : 0;
-    if (d.doubts & DOUBT_IDS && more_below(&d, 2))
+    o->hosts = has(&d, DOUBT_HOSTS) ? 1 + more_below(&d, 12) : 0;
+    if (has(&d, DOUBT_IDS) && more_below(&d, 2))
         o->boot_least_ms = o->boot_most_ms = 0; /* answers have them running */
-    o->addressed = d.doubts & DOUBT_NAMES && more_below(&d, 2);
-    o->kube = o->head && hash_number(HASH_SEED, seed) % 2;
+    o->addressed = has(&d, DOUBT_NAMES) && more_below(&d, 2);
+    o->kube = o->head && hash_number(HASH_SEED, seed) % 2 &&
+              draw_allows(DOUBT_KUBE);
     o->waits = o->waits || o->kube;
     d.unpriced = hash_number(HASH_SEED, seed) % 7 == 0;
     d.told = hash_number(HASH_SEED, seed) % 7 == 1;

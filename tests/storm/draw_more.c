@@ -184,18 +184,18 @@ void script_draw_more(struct script *s, uint64_t seed)
     struct more m = {.s = s, .seed = seed};
     uint32_t which = more_below(&m, 12);
 
-    if (which == 0 || which == 1)
+    if (draw_allows(DOUBT_RESTLESS) && (which == 0 || which == 1))
         restless_draw(&m);
-    if (s->world.head && which >= 1 && which <= 3)
+    if (draw_allows(DOUBT_YOUNG) && s->world.head && which >= 1 && which <= 3)
         young_draw(&m);
-    if (which == 3 || which == 4)
+    if (draw_allows(DOUBT_TOUCHED) && (which == 3 || which == 4))
         touched_draw(&m);
-    if (which == 5 && !more_below(&m, 4))
+    if (which == 5 && !more_below(&m, 4) && draw_allows(DOUBT_FLIPS))
         flips_draw(&m);
-    if (which >= 8 && which <= 10 && !s->plain)
+    if (draw_allows(DOUBT_STORE) && which >= 8 && which <= 10 && !s->plain)
         store_draw(&m);
     m.n = 1000; /* a later thought: what was drawn so far stays as it is */
-    s->world.finds = more_below(&m, 2);
+    s->world.finds = more_below(&m, 2) && draw_allows(DOUBT_FINDS);
     if (s->world.finds && !s->judged && !more_below(&m, 3))
         waves_draw(&m);
 }

@@ -4,6 +4,7 @@
  * usage: storm --seconds S [--from SEED]     worlds nobody has seen, for so long
  *        storm --seeds A-B                   these
  *        storm --seed N [--trace] [--law L]  one; shrunk when it breaks a law
+ *        storm --without WORD ...            without that dimension: script.h
  *        storm --nth STEP                    every STEP-th call fails, in all ways
  *        storm --nth-one SCENARIO,N,FAILURE  one of these
  *        storm --found FILE...               worlds that once broke a law; those
@@ -389,6 +390,8 @@ int main(int argc, char **argv)
             seed = strtoull(value, NULL, 10), i++;
         else if (strcmp(x, "--doubts") == 0)
             draw_doubts((uint32_t)strtoul(value, NULL, 0)), i++;
+        else if (strcmp(x, "--without") == 0 && draw_without(value))
+            i++;
         else if (strcmp(x, "--law") == 0)
             law = atoi(value), i++;
         else if (strcmp(x, "--script") == 0)

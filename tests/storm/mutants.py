@@ -155,6 +155,8 @@ MUTANTS = [
     (2, "promised_before_it_is_written", C + "commands.c", "return c->ledger->committing && ledger_unsaved(c->ledger, cmd->batch) &&", "return c->ledger->committing && ledger_unsaved(c->ledger, cmd->batch) && !cmd->kind &&\n           *cmd->owner == '\\0' &&"),
     (7, "stop_unseen", C + "publish.c", ".ready = provider_is_read(s),", ".ready = s->listed_ms > 0,"),
 ]
+# Rows of a table that a unit test has one by one.
+BY_UNIT = {name: "test_control_settle" for name in ("asked_is_forgotten", "no_settle_time", "bought_before_a_list", "never_listed_is_lost")}
 # A wedge shows as a world that does not settle, a forgotten machine as one that
 # is bought again, or over a limit.
 # Law 0: the program must not crash; only a rare way (control/rare.h) fills a batch of ends.
@@ -181,8 +183,16 @@ def random_shows(tree, law, seeds):
     return 0
 
 
-def shown(tree, law, seeds):
-    """What shows it; "" nothing does.  No seeds: sequences alone are played."""
+def unit_shows(tree, test):
+    """Does that unit test fail?"""
+    built = run("make", "-s", f"build/release/tests/{test}", cwd=tree)
+    return not built.returncode and run(os.path.join(tree, "build/release/tests", test), cwd=tree).returncode != 0
+
+
+def shown(tree, name, law, seeds):
+    """What shows it; "" nothing does.  No seeds: sequences, and unit tests, alone are played."""
+    if name in BY_UNIT and unit_shows(tree, BY_UNIT[name]):
+        return f"the unit test {BY_UNIT[name]}"
     for goal, what in (("check-sequences", "the sequence"), ("check-found", "the world"))[:2 if seeds else 1]:
         if m := re.search(r"^FAILED +(?:\d+ )?(\S+)", run("make", "-s", goal, cwd=tree).stdout, re.M):
             return f"{what} {os.path.basename(m[1])}"
@@ -192,14 +202,14 @@ def shown(tree, law, seeds):
 
 def mutant_try(tree, mutant, seeds):
     """(what shows it, else "" and why nothing does)."""
-    law, _, path, old, new = mutant
+    law, name, path, old, new = mutant
     with mutants.made(tree, path, old, new) as why:
         if why:
             return "", why
         built = run("make", "-s", "build/release/test_sequences", cwd=tree)
         if built.returncode:
             return "", "it does not build: " + built.stdout[-300:]
-        return shown(tree, law, seeds), "no sequence shows it" + (f", no world of found/, nor one of seeds {seeds}" if seeds else "")
+        return shown(tree, name, law, seeds), "no sequence shows it" + (f", no world of found/, nor one of seeds {seeds}" if seeds else "")
 
 
 def main(argv):

@@ -92,8 +92,33 @@ void script_draw_more(struct script *s, uint64_t seed);
  * to thirty. */
 enum { SEEDS_LONG = 1000000 };
 void script_draw(struct script *s, uint64_t seed);
-/* Which kinds of draw.c's enum doubt there may be, a bit each; first: all. */
+/* What its authors did not imagine, each a dimension that can be switched off.
+ * name, word; X is asked in this order, which is that of --doubts' bits. */
+#define DOUBTS(X) \
+    X(HOSTS, "hosts") /* ids are given again */ \
+    X(IDS, "ids")     /* answers of launches have other ids than lists */ \
+    X(LIES, "lies")   /* a list says once that a machine failed, or ends */ \
+    X(DROPS, "drops") /* a list lacks a machine once */ \
+    X(NAMES, "names") /* names are ambiguous, vanish, change */ \
+    X(HEADS, "heads") /* another head answers */ \
+    X(FORGETS, "forgets") /* the head forgets drains */ \
+    X(SLOW, "slow") /* syncs, lines of the log, closings take a minute */ \
+    X(RESTLESS, "restless") /* details and addresses that change for ever */ \
+    X(YOUNG, "young")       /* raylets and kubelets die young */ \
+    X(TOUCHED, "touched")   /* the same file is saved again and again */ \
+    X(STORE, "store")       /* somebody is at what is written down */ \
+    X(FLIPS, "flips")       /* prices change places */ \
+    X(KUBE, "kube")         /* the head is an API server */ \
+    X(FINDS, "finds")       /* clouds are asked by id; many are gone at once */
+enum doubt {
+#define DOUBT_(name, word) DOUBT_##name,
+    DOUBTS(DOUBT_)
+#undef DOUBT_
+};
+/* Which of them there may be, a bit each; first: all. */
 void draw_doubts(uint32_t most);
+bool draw_without(const char *word); /* false: there is none of that name */
+bool draw_allows(enum doubt d);
 
 /* ---- play.c */
 struct played {

@@ -27,6 +27,8 @@ struct world *calm(const char *settings, bool head, uint32_t clouds);
 void weather(struct world *w, uint32_t cloud, struct cloud_weather now);
 uint32_t alive(struct world *w);
 struct daemon *first(struct world *w);
+/* Does its page show a stop of that kind? */
+bool is_stopped(struct world *w, const char *kind);
 
 /* test_edits.c: files that are saved, clocks that are set and journals that are
  * restored while something is not known for sure. */
@@ -82,7 +84,8 @@ struct daemon *first(struct world *w);
     X(42, led_launch_for_two) \
     X(42, led_launch_while_others_ask) \
     X(42, led_copy_is_full) \
-    X(46, led_copy_is_pruned)
+    X(46, led_copy_is_pruned) \
+    X(44, led_log_stalls)
 
 /* test_time.c: what takes its time, and the world goes on. */
 #define TIMED(X) \
@@ -91,6 +94,8 @@ struct daemon *first(struct world *w);
     X(44, log_stalls_for_long) \
     X(44, sync_stalls_for_long) \
     X(44, answer_after_a_sync_tells_its_plan) \
+    X(44, every_sync_is_slow) \
+    X(44, taken_back_as_the_disk_is_slow) \
     X(45, closing_takes_long) \
     X(46, journal_deleted) \
     X(46, journal_deleted_and_nobody_asks) \
@@ -147,7 +152,26 @@ struct daemon *first(struct world *w);
     X(52, failed_on_a_quiet_cluster) \
     X(53, many_flips) \
     X(53, slow_flips) \
+    X(53, flips_of_patient_work) \
     X(53, one_rise)
+
+/* test_kube.c: a Kubernetes cluster. */
+#define IN_CLUSTER(X) \
+    X(64, dup_provider_id) \
+    X(64, node_without_address) \
+    X(64, node_object_goes) \
+    X(64, another_cluster_answers) \
+    X(64, taint_is_taken_off) \
+    X(64, drain_goes_on_as_nothing_changes)
+
+/* test_kept.c: what is kept whatever happens. */
+#define KEPT(X) \
+    X(65, refused_and_kept) \
+    X(65, clock_forward_under_a_ttl) \
+    X(65, found_machine_costs) \
+    X(65, estimated_price_counts) \
+    X(65, renamed_as_it_ends) \
+    X(65, anothers_that_fails)
 
 #define SEQUENCE_OF_(n, f) const char *f(void);
 EDITED(SEQUENCE_OF_)
@@ -157,6 +181,8 @@ LED(SEQUENCE_OF_)
 TIMED(SEQUENCE_OF_)
 VAIN(SEQUENCE_OF_)
 ASKED(SEQUENCE_OF_)
+IN_CLUSTER(SEQUENCE_OF_)
+KEPT(SEQUENCE_OF_)
 #undef SEQUENCE_OF_
 
 #endif

@@ -13,7 +13,7 @@ $(B)/rare/%.o: %.c $(B)/flags | $(GEN_C)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) -DDAVIT_RARE $(CPPFLAGS) $(PKG_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/test_sequences: $(B)/tests/storm/test_sequences.o $(B)/tests/storm/test_edits.o $(B)/tests/storm/test_late.o $(B)/tests/storm/test_ids.o $(B)/tests/storm/test_led.o $(B)/tests/storm/test_time.o $(B)/tests/storm/test_vain.o $(B)/tests/storm/test_asked.o $(STORM_OBJS) $(STORM_LIBS)
+$(B)/test_sequences: $(B)/tests/storm/test_sequences.o $(B)/tests/storm/test_edits.o $(B)/tests/storm/test_late.o $(B)/tests/storm/test_ids.o $(B)/tests/storm/test_led.o $(B)/tests/storm/test_time.o $(B)/tests/storm/test_vain.o $(B)/tests/storm/test_asked.o $(B)/tests/storm/test_kube.o $(B)/tests/storm/test_kept.o $(STORM_OBJS) $(STORM_LIBS)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(STORM_LIBS) $(PKG_LIBS) -ldl -lpthread -lm
 
@@ -38,7 +38,10 @@ storm-nth: $(B)/storm  ## every outside call of twenty scenarios fails once in e
 storm-mutants:  ## is the observer awake: 88 mutants of the loop, at least three a law, that storms must show
 	@python3 tests/storm/mutants.py
 
-.PHONY: check-sequences check-found
+storm-dimensions:  ## is it the dimension that finds the day: worlds with it show a mutant, the same without it do not
+	@python3 tests/storm/dimensions.py
+
+.PHONY: storm-dimensions check-sequences check-found
 check-sequences: $(B)/test_sequences  ## named bad days, in played time
 	@$(B)/test_sequences
 

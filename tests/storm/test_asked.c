@@ -62,7 +62,7 @@ static const char *work_goes_on(const struct world *w, uint32_t n)
     return NULL;
 }
 
-static bool is_stopped(struct world *w, const char *kind)
+bool is_stopped(struct world *w, const char *kind)
 {
     struct status_page *page = status_get(control_board(w->daemons[0].control));
     bool any = false;

@@ -9,7 +9,8 @@
 #include "sequences.h"
 
 /* A calm world, its first list read, whose daemon leads. */
-static struct world *leads(const char *settings, bool head, uint32_t clouds)
+static struct world *leads_with(const char *settings, bool head,
+                                uint32_t clouds, uint32_t slow_lines)
 {
     struct world *w = begin(&(struct world_opts){.seed = 1,
                                                  .settings = settings,
@@ -19,9 +20,15 @@ static struct world *leads(const char *settings, bool head, uint32_t clouds)
                                                  .boot_least_ms = 10 * SECOND,
                                                  .boot_most_ms = 20 * SECOND,
                                                  .end_most_ms = 10 * SECOND,
+                                                 .slow_lines = slow_lines,
                                                  .clouds = clouds});
     world_run(w, MINUTE);
     return w;
+}
+
+static struct world *leads(const char *settings, bool head, uint32_t clouds)
+{
+    return leads_with(settings, head, clouds, 0);
 }
 
 /* Not of the twenty-one: a storm of leaders found it.  Work is to move off a
@@ -149,4 +156,20 @@ const char *led_copy_is_pruned(void)
     return alive(w) == 2 && !w->ended
                ? NULL
                : wrong("%u machines, %u were ended", alive(w), w->ended);
+}
+
+/* 44.  Nobody reads the leader's log for an hour: it goes on, and leads. */
+const char *led_log_stalls(void)
+{
+    struct world *w = leads_with(eight, false, 1, 1);
+    uint32_t leaders = w->leaders;
+
+    w->stall_ms = HOUR;
+    w->stall_line = 1;
+    world_ask(w, 0, GPUS(2));
+    world_run(w, 5 * MINUTE);
+    if (!w->acknowledged || alive(w) != 2 || w->leaders != leaders)
+        return wrong("%u answers, %u machines, %u leaders", w->acknowledged,
+                     alive(w), w->leaders);
+    return NULL;
 }

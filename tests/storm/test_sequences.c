@@ -1035,7 +1035,9 @@ static const char *type_dropped_then_found(void)
     LED(X) \
     TIMED(X) \
     VAIN(X) \
-    ASKED(X)
+    ASKED(X) \
+    IN_CLUSTER(X) \
+    KEPT(X)
 
 static const struct sequence {
     int number;

@@ -172,6 +172,72 @@ const char *answer_after_a_sync_tells_its_plan(void)
                        w->told);
 }
 
+/* 44.  No sync of the disk takes less than a second, many half a minute: what is planned
+ * meanwhile is planned of what is known then, and all comes in its turn. */
+const char *every_sync_is_slow(void)
+{
+    struct world *w = boots_for(MINUTE);
+
+    w->slow_syncs = 1000;
+    for (uint32_t i = 0; i < 3; i++) {
+        world_ask(w, i, GPUS(1));
+        world_run(w, 5 * MINUTE);
+    }
+    if (w->acknowledged != 3 || alive(w) != 3 || w->launched != 3)
+        return wrong("%u answers, %u machines, %u bought", w->acknowledged,
+                     alive(w), w->launched);
+    for (uint32_t i = 0; i < 3; i++)
+        world_ask(w, i, "{\"bundles\": []}");
+    world_run(w, 30 * MINUTE);
+    if (alive(w) != 1 || w->launched != 3)
+        return wrong("%u machines stay, %u were bought", alive(w), w->launched);
+    return NULL;
+}
+
+/* When Ray heard that the machine goes, after its cloud said so; the n-th sync from then
+ * on takes three seconds. */
+static int64_t told_after(uint32_t n)
+{
+    struct world *w = boots_for(10 * SECOND);
+    int64_t at;
+    struct cloud_machine *m;
+    struct head_node node;
+    struct cloud *c;
+
+    world_run(w, 5 * MINUTE);
+    m = world_machine(w, 0, &c);
+    if (!m)
+        return INT64_MAX;
+    at = world_now(w);
+    cloud_take_back(c, m, 2 * MINUTE);
+    w->stall_ms = 3 * SECOND;
+    w->stall_sync = n;
+    for (int i = 0; i < 1100 && !w->law; i++) {
+        world_run(w, 100);
+        if (head_node_of(w->head, m->id, &node) && node.agreed_ms)
+            return node.agreed_ms - at;
+    }
+    return INT64_MAX;
+}
+
+/* 44.  A machine is taken back, and that is on disk three seconds later, when nothing else
+ * is new: Ray hears of it then, not with the next plan of a quiet minute. */
+const char *taken_back_as_the_disk_is_slow(void)
+{
+    for (uint32_t n = 1; n <= 6 && !the_world.law; n++) {
+        int64_t after;
+
+        if (n > 1)
+            world_end(&the_world);
+        after = told_after(n);
+        if (after > 40 * SECOND) /* lists come every 30 */
+            return wrong("the %u-th sync stalled, and Ray heard of it %lld s "
+                         "later",
+                         n, (long long)after / SECOND);
+    }
+    return NULL;
+}
+
 /* 45.  A file is saved, and the earlier plug-in takes a minute to close, as an exec
  * program may that ignores its end.  The loop goes round meanwhile. */
 const char *closing_takes_long(void)

@@ -127,10 +127,11 @@ static void prices(struct world *w, uint32_t a, uint32_t b)
     weather(w, 1, (struct cloud_weather){.dear = b});
 }
 
-static const char *flips(uint32_t apart, int64_t every_ms)
+static const char *flips(uint32_t apart, int64_t every_ms, bool patient)
 {
     struct world *w = calm(TWO_PRICES, true, 2);
 
+    head_patient(w->head, patient);
     world_run(w, 20 * MINUTE);
     one_task(w, 20 * HOUR);
     world_run(w, 10 * MINUTE);
@@ -149,14 +150,20 @@ static const char *flips(uint32_t apart, int64_t every_ms)
  * would cost an hour of both machines, and what it saves lasts 12 minutes. */
 const char *many_flips(void)
 {
-    return flips(30, 12 * MINUTE);
+    return flips(30, 12 * MINUTE, false);
 }
 
 /* 53.  The same once an hour, and one is twice the other: still less than the hour that a
  * node is paid for while it is drained. */
 const char *slow_flips(void)
 {
-    return flips(100, HOUR);
+    return flips(100, HOUR, false);
+}
+
+/* 53.  The same of work that no drain's deadline stops. */
+const char *flips_of_patient_work(void)
+{
+    return flips(30, 12 * MINUTE, true);
 }
 
 /* 53.  A price that rises and stays is worth a move, once it has cost as much. */
