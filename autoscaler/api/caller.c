@@ -33,6 +33,7 @@ static unsigned found(struct exchange *ex, enum proof proof,
 {
     struct caller *c = &ex->caller;
 
+    seat_prove(ex->seat, proof > PROOF_OPEN);
     c->proof = proof;
     c->who = who;
     c->via = via;

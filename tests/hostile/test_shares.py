@@ -344,3 +344,45 @@ def test_a_right_with_many_stars(daemon_of, tmp_path):
     d.tokens = t
     d.start(wait="/healthz")
     assert ask(d, "star", "DELETE", "/v1/request_resources/" + "-" * 128)[0] == 403
+
+
+def test_strangers_cut_no_known_callers_upload(two):
+    """Whoever has shown who he is keeps his connection while strangers, of many addresses, fill the port."""
+    d = two
+    body = json.dumps({"owner": "good-1", "bundles": [{"CPU": 1}]}).encode()
+    held, stop, chance = [], threading.Event(), random.Random(seed())
+
+    def flood():
+        while not stop.is_set():
+            with contextlib.suppress(OSError):
+                c = socket.socket()
+                c.bind((f"127.0.{chance.randrange(1, 5)}.{chance.randrange(1, 250)}", 0))
+                c.connect(("127.0.0.1", d.port))
+                c.sendall(b"GET /v1/status HTTP/1.1\r\n")
+                held.append(c)
+                if len(held) > 1500:
+                    held.pop(0).close()
+
+    def evicted():
+        return int(re.search(rb'davit_http_ended_total.why="crowded". (\d+)', ask(d, "ops", "GET", "/metrics")[1])[1])
+
+    with contextlib.closing(socket.create_connection(("127.0.0.1", d.port), 120)) as up:
+        up.sendall(b"POST /v1/request_resources HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n"
+                   % (d.tokens["good"].encode(), len(body)))
+        threads = [threading.Thread(target=flood, daemon=True) for _ in range(6)]
+        for t in threads:
+            t.start()
+        try:
+            until(lambda: evicted() > 0)
+            for i in range(5):
+                up.sendall(body[i:i + 1])
+                seen = evicted()
+                until(lambda: evicted() > seen + 300)
+            up.sendall(body[5:])
+            assert b" 202 " in up.recv(1000)
+        finally:
+            stop.set()
+            for t in threads:
+                t.join(120)
+            for c in held:
+                c.close()

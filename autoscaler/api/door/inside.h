@@ -36,6 +36,7 @@ struct seat {
     enum seat_phase phase;
     int64_t since_ms;  /* mono, when the phase began */
     bool ended;        /* shut down; libmicrohttpd closes it */
+    bool proven;       /* its caller has shown who he is */
     bool asked, known; /* seat_user(): of the thread that serves it */
     uid_t user;
     uint64_t spared; /* the round in which it was not to go */

@@ -29,16 +29,16 @@ static const int64_t limit[SEAT_PHASES] = {
 /* Who sends a request sends it at once, and takes a short reply at once. */
 #define YOUNG_MS 1000
 
-/* Who goes first when others need the room; 0: it waits for us, and stays. */
+/* Who goes first when others need the room: strangers, and of two alike who is a
+ * stranger; 0: it waits for us, and stays. */
 static int burden(const struct seat *s, int64_t now_ms)
 {
-    if (!limit[s->phase])
-        return 0;
-    if (now_ms - s->since_ms < YOUNG_MS)
-        return 1;
-    return s->phase == SEAT_LEAVING                          ? 4
-           : s->phase == SEAT_BODY || s->phase == SEAT_REPLY ? 2
-                                                             : 3;
+    int how = s->phase == SEAT_LEAVING                          ? 4
+              : s->proven || now_ms - s->since_ms < YOUNG_MS    ? 1
+              : s->phase == SEAT_BODY || s->phase == SEAT_REPLY ? 2
+                                                                : 3;
+
+    return limit[s->phase] ? 2 * how + !s->proven : 0;
 }
 
 /* With a reset: what a slow reader has not taken must not stay in the kernel.
@@ -223,6 +223,15 @@ void seat_enter(struct seat *s, enum seat_phase phase)
         s->phase = phase;
         s->since_ms = clock_mono_ms();
     }
+    pthread_mutex_unlock(&s->door->lock);
+}
+
+void seat_prove(struct seat *s, bool proven)
+{
+    if (!s)
+        return;
+    pthread_mutex_lock(&s->door->lock);
+    s->proven = proven;
     pthread_mutex_unlock(&s->door->lock);
 }
 
