@@ -75,12 +75,9 @@ struct tactics {
     bool pool;             /* the cover packs the nodes that are there too */
 };
 
-struct start; /* again/start.h */
-
 struct candidate {
     const struct tables *t;
     struct arena *arena;
-    struct start *start; /* what is kept of its nodes, NULL: nothing is */
     VEC(struct node_class) classes; /* [0] begins the list */
     uint32_t sentinel_new;          /* bought nodes follow it */
     uint32_t sentinel_pool;         /* begins the list of the pool */

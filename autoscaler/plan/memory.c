@@ -87,7 +87,7 @@ static void forget(struct memory *m, uint64_t plan, uint64_t more)
 {
     struct memory_kind **at = &m->first;
 
-    m->bytes = start_bytes(&m->start);
+    m->bytes = 0;
     while (*at) {
         struct memory_kind *kind = *at;
 
@@ -136,7 +136,6 @@ void memory_end(struct memory *m)
 void memory_done(struct memory *m)
 {
     forget(m, UINT64_MAX, 0);
-    start_done(&m->start);
     arena_done(&m->scratch);
     *m = (struct memory){0};
 }

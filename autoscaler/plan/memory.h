@@ -1,6 +1,5 @@
 /*
- * memory.h - what a plan started with, and what covers have said, is kept for the next
- * plan.
+ * memory.h - what covers have said is kept for the next plan.
  *
  * The answers of cover.h are functions of what is asked, so one that was given to
  * the very same question may be given again: with a memory a plan is the same,
@@ -18,15 +17,13 @@
 #ifndef PLAN_MEMORY_H
 #define PLAN_MEMORY_H
 
-#include "again/start.h"
 #include "cover/cover.h"
 
 struct memory_kind; /* problems that differ in counts alone */
 
 struct memory {
     struct memory_kind *first;
-    struct start start; /* what the last plan started with */
-    uint64_t plan;      /* counted */
+    uint64_t plan; /* counted */
     size_t bytes;
     struct arena scratch; /* of the plan: pages are not asked for each time */
     size_t scratch_bytes; /* of its one chunk, 0: none */

@@ -5,7 +5,6 @@
  */
 #include "pack.h"
 
-#include "again/packed.h"
 #include "fallback.h"
 #include "quota.h"
 
@@ -285,12 +284,7 @@ void pack_groups(struct candidate *d, const uint32_t *groups,
         .least = ARENA_ARRAY(d->arena, int64_t, d->t->s->n_columns),
         .columns = d->t->s->n_columns,
         .side = d->t->groups[groups[0]].side};
-    const bool plain = !rule.patient && !rule.newer && rule.host_group == 0;
-    const uint32_t *before;
 
-    if (plain && packed_again(d, groups, alts, n))
-        return;
-    before = plain ? packed_before(d) : NULL;
     least_find(d, groups, alts, n, w.least);
     crowd_make(d, &w);
     for (uint32_t i = 0; i < n; i++) {
@@ -305,7 +299,6 @@ void pack_groups(struct candidate *d, const uint32_t *groups,
             crowd_pack(d, &w, &a, true);
         }
     }
-    packed_keep(d, groups, alts, n, before);
 }
 
 void pack_later(struct candidate *d, const uint32_t *groups, uint32_t n)

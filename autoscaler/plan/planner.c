@@ -277,8 +277,8 @@ static void run(const struct problem *now, uint64_t budget,
     shrink_forced(now, arena, verdicts);
     for (uint32_t i = 0; i < now->n_nodes; i++)
         gone[i] = shrink_leaves(&verdicts[i]);
-    start_make(memory ? &memory->start : NULL, now, gone, arena, &tables,
-               &base);
+    tables_make(now, arena, &tables);
+    candidate_start(&tables, gone, &base);
     tables.memory = memory;
     best = candidate_best(&base);
     candidate_better(&base, budget, &best);

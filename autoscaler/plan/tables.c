@@ -250,7 +250,7 @@ static struct tables_could *kept(const struct tables *t,
 {
     struct tables_could *c = t->could;
 
-    if (!c || x->at != 0 || x->words != (t->s->n_offers + 63) / 64)
+    if (x->at != 0 || x->words != (t->s->n_offers + 63) / 64)
         return NULL;
     if (c->n == x->n &&
         memcmp(c->offers, x->offers, x->n * sizeof *c->offers) == 0)
@@ -283,7 +283,7 @@ void tables_could_each(const struct tables *t, const uint32_t *shapes,
     }
 }
 
-void tables_could_keep(struct tables *t)
+static void could_make(struct tables *t)
 {
     const struct problem *s = t->s;
     struct tables_could *c = ARENA_NEW(t->arena, struct tables_could);
@@ -378,5 +378,6 @@ void tables_make(const struct problem *s, struct arena *arena,
     offers_rank(t);
     fits_find(t);
     offers_tried(t);
+    could_make(t);
     tables_demand(t);
 }

@@ -75,7 +75,7 @@ struct tables {
     int8_t *match;      /* selector x place: -1 not known */
     uint32_t *place_as; /* per place: the first one with the same labels */
     uint32_t n_places;  /* offers, then nodes */
-    struct tables_could *could; /* for the next plan, NULL: not kept */
+    struct tables_could *could; /* the last answer, for the next candidate */
 };
 
 /* Does the policy look at how large nodes are rather than at their price? */
@@ -85,9 +85,6 @@ void tables_make(const struct problem *s, struct arena *arena,
                  struct tables *ret);
 /* Its part for groups and gangs: needs and offers are there. */
 void tables_demand(struct tables *t);
-/* The same when t has it for a problem that differs in counts alone, none of them 0 in
- * one and more in the other, nor more than UINT32_MAX together in one alone. */
-void tables_demand_again(struct tables *t);
 
 /* Does the offer, or the node, satisfy the selector? */
 bool tables_match_offer(const struct tables *t, uint32_t selector,
@@ -115,9 +112,6 @@ static inline bool tables_could(const struct tables *t, uint32_t shape,
 void tables_could_each(const struct tables *t, const uint32_t *shapes,
                        uint32_t n, const uint32_t *offers, uint32_t n_offers,
                        uint64_t *bits, uint32_t words, uint32_t at);
-
-/* From now on keeps what that finds. */
-void tables_could_keep(struct tables *t);
 
 /* May a new node of this offer be bought for the shape, limits aside? */
 bool tables_may_buy(const struct tables *t, uint32_t shape, uint32_t offer);

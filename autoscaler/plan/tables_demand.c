@@ -238,30 +238,3 @@ void tables_demand(struct tables *t)
     groups_loose(t);
     groups_of_gangs(t);
 }
-
-static void groups_count(struct tables *t)
-{
-    t->groups = arena_copy(t->arena, t->groups,
-                           t->n_groups * sizeof *t->groups);
-    for (uint32_t i = 0; i < t->n_groups; i++) {
-        struct group *w = &t->groups[i];
-
-        w->count = 0;
-        for (uint32_t k = w->first; k < w->first + w->n; k++)
-            w->count += t->s->bundles[t->bundles[k]].count;
-    }
-}
-
-void tables_demand_again(struct tables *t)
-{
-    uint64_t all = 0;
-
-    for (uint32_t i = 0; i < t->s->n_bundles; i++)
-        all += t->s->bundles[i].count;
-    if (t->n_gangs == 0 && all <= UINT32_MAX) {
-        groups_count(t);
-        return;
-    }
-    t->n_groups = t->n_loose = t->n_gangs = 0;
-    tables_demand(t);
-}

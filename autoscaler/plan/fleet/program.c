@@ -12,7 +12,7 @@
 
 #include "../limits.h"
 #include "gangs.h"
-#include "known.h"
+#include "there.h"
 
 struct making {
     const struct candidate *best, *base;
@@ -397,69 +397,6 @@ static const struct pb_column *columns_of(const struct making *m)
     return twice;
 }
 
-/* ---- bins that are known */
-
-/* All that the bins depend on, beside the facts; n 0: not to be known. */
-static struct fleet_question question(const struct making *m,
-                                      const struct plan *plan)
-{
-    const struct problem *s = m->best->t->s;
-    const uint32_t n = m->f->p.n_items;
-    const uint32_t nodes = s->n_nodes / 32 + 1, offers = s->n_offers / 64 + 1;
-    uint64_t *v = ARENA_ARRAY(m->best->arena, uint64_t, 1 + n + nodes + offers);
-
-    for (uint32_t i = 0; i < s->n_types; i++)
-        if (s->types[i].min > 0)
-            return (struct fleet_question){0};
-    v[0] = (uint64_t)n << 2 | m->sides;
-    for (uint32_t k = 0; k < n; k++)
-        v[1 + k] = (uint64_t)m->f->shape[k] << 1 | (uint64_t)m->f->side[k];
-    there_fate(s, plan, v + 1 + n);
-    for (uint32_t i = 0; i < s->n_offers; i++)
-        v[1 + n + nodes + i / 64] |= (uint64_t)to_be_had(m, i) << (i % 64);
-    return (struct fleet_question){v, 1 + n + nodes + offers};
-}
-
-static bool bins_known(struct making *m, const struct fleet_question *q)
-{
-    struct fleet_bins x;
-
-    if (q->n == 0 || !fleet_known(m->base, q, &x))
-        return false;
-    m->there = x.there;
-    m->bins = x.v;
-    m->bits = x.bits;
-    m->words = x.words;
-    m->offer_bin = x.of_offer;
-    m->f->p.n_bins = x.n;
-    m->f->optional = x.optional;
-    m->f->any_optional = x.any_optional;
-    m->f->empty = x.empty;
-    m->f->is_min = ARENA_ARRAY(m->best->arena, bool, x.n);
-    return true;
-}
-
-static void bins_keep(const struct making *m, const struct fleet_question *q)
-{
-    const struct fleet_program *f = m->f;
-
-    if (q->n > 0)
-        fleet_keep(m->base, q,
-                   &(struct fleet_bins){
-                       .there = m->there,
-                       .v = m->bins,
-                       .n = f->p.n_bins,
-                       .columns = m->sides * m->best->t->s->n_columns,
-                       .bits = m->bits,
-                       .words = m->words,
-                       .n_items = f->p.n_items,
-                       .optional = f->optional,
-                       .any_optional = f->any_optional,
-                       .empty = f->empty,
-                       .of_offer = m->offer_bin,
-                   });
-}
-
 static void bins_make(struct making *m, const struct plan *plan)
 {
     const struct problem *s = m->best->t->s;
@@ -487,15 +424,10 @@ void fleet_program_make(const struct candidate *best,
 {
     const struct problem *s = best->t->s;
     struct making m = {.best = best, .base = base, .f = ret};
-    struct fleet_question q;
 
     *ret = (struct fleet_program){0};
     items_make(&m);
-    q = question(&m, plan);
-    if (!bins_known(&m, &q)) {
-        bins_make(&m, plan);
-        bins_keep(&m, &q);
-    }
+    bins_make(&m, plan);
     offers_max(&m);
     ret->there = m.there.there;
     ret->cost = amount_add(m.there.cost, best->bought_cost);

@@ -35,14 +35,6 @@ static bool must_stay(const struct problem *s, const struct plan *plan,
     return !shrink_may_end(s, n) || (n->idle_ms < 0 && !limits_starting(n));
 }
 
-void there_fate(const struct problem *s, const struct plan *plan, uint64_t *ret)
-{
-    for (uint32_t i = 0; i < s->n_nodes; i++)
-        ret[i / 32] |=
-            (uint64_t)((uint32_t)kept(s, plan, i) << 1 | must_stay(s, plan, i))
-            << (i % 32 * 2);
-}
-
 /* What is free, parts of devices as whole ones. */
 static const int64_t *row_of(const struct candidate *d, const struct room *room)
 {

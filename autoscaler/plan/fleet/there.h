@@ -29,11 +29,6 @@ struct there_all {
     int64_t paid, cost, there; /* see program.h */
 };
 
-/* Per node, 32 to a number: will it be there, must it be?  All that decides of the plan
- * and the time. */
-void there_fate(const struct problem *s, const struct plan *plan,
-                uint64_t *ret);
-
 /* selectors: those that items have. */
 void there_make(const struct candidate *base, const struct plan *plan,
                 const uint32_t *selectors, uint32_t n_selectors,
