@@ -109,6 +109,9 @@ def measure(build, n):
             wall, cpu = took(d, first, lambda: d.count("ready") == n, f"{n} are not ready")
             rows.update({"reply to the request of all, s": reply[0], "until all are ready, s": wall, "until all are ready, CPU s": cpu,
                          "resident then, MiB": d.mib("VmRSS"), "peak, MiB": d.mib("VmHWM"), "longest step until then, ms": d.worst_ms()})
+            steps = d.metric("davit_step_seconds_count")
+            d.wait(lambda: d.metric("davit_step_seconds_count") > steps + 1, "no step")
+            rows["resident at rest, MiB"] = d.mib("VmRSS")
             rows["one request more to its launch, p50 ms"], rows["... the longest of 20, ms"] = more(d, n)
             total = n + MORE
             d.wait(lambda: d.count("ready") == total, "those of the small requests are not ready")
