@@ -137,19 +137,20 @@ void match_spread(struct candidate *d, const uint32_t *groups,
                   const uint32_t *alts, uint32_t n, uint32_t gang)
 {
     uint32_t most = d->classes.n, end;
+    struct arena own = {0}; /* a plan has many of these, and keeps none */
     struct flow f = {
         .d = d,
         .groups = groups,
         .alts = alts,
         .n_groups = n,
-        .class_ix = ARENA_ARRAY(d->arena, uint32_t, most),
-        .may = ARENA_ARRAY(d->arena, bool, (size_t)most *n),
-        .through = ARENA_ARRAY(d->arena, uint32_t, (size_t)most * n),
-        .group_left = ARENA_ARRAY(d->arena, uint32_t, n),
-        .class_left = ARENA_ARRAY(d->arena, uint32_t, most),
-        .from_class = ARENA_ARRAY(d->arena, uint32_t, n),
-        .from_group = ARENA_ARRAY(d->arena, uint32_t, most),
-        .queue = ARENA_ARRAY(d->arena, uint32_t, (size_t)most + n),
+        .class_ix = ARENA_ARRAY(&own, uint32_t, most),
+        .may = ARENA_ARRAY(&own, bool, (size_t)most *n),
+        .through = ARENA_ARRAY(&own, uint32_t, (size_t)most * n),
+        .group_left = ARENA_ARRAY(&own, uint32_t, n),
+        .class_left = ARENA_ARRAY(&own, uint32_t, most),
+        .from_class = ARENA_ARRAY(&own, uint32_t, n),
+        .from_group = ARENA_ARRAY(&own, uint32_t, most),
+        .queue = ARENA_ARRAY(&own, uint32_t, (size_t)most + n),
     };
 
     for (uint32_t w = 0; w < n; w++)
@@ -158,4 +159,5 @@ void match_spread(struct candidate *d, const uint32_t *groups,
     while ((end = path_find(&f)) != NONE)
         path_take(&f, end);
     answer_take(&f, gang);
+    arena_done(&own);
 }

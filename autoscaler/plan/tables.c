@@ -268,6 +268,7 @@ void tables_could_each(const struct tables *t, const uint32_t *shapes,
 {
     struct offer_sets x = {
         .offers = offers, .n = n_offers, .words = words, .at = at};
+    const struct arena_mark since = arena_mark(t->arena);
     struct tables_could *c = kept(t, &x);
 
     for (uint32_t i = 0; i < n; i++) {
@@ -281,6 +282,7 @@ void tables_could_each(const struct tables *t, const uint32_t *shapes,
         c->known[shapes[i]] = true;
         memcpy(row, own, words * sizeof *row);
     }
+    arena_rewind(t->arena, since); /* the sets */
 }
 
 static void could_make(struct tables *t)

@@ -1,5 +1,6 @@
 """Bodies made to cost much: no request takes the daemon above 200 MiB or ends it."""
 import json
+import random
 import socket
 import threading
 
@@ -110,6 +111,36 @@ def test_costly_what_if(daemon, name):
         assert daemon.p.poll() is None and code in (200, 400, 413, 429, 503)
         assert peak.most < MOST, f"{peak.most >> 20} MiB, {code}"
     assert daemon.get("/healthz")[0] == 200
+
+
+def dear_plan(kind):
+    """A snapshot whose size is small, and planning for it is not: 400 offers, and thousands of purchases."""
+    chance = random.Random(1)
+
+    def line():
+        return {"CPU": chance.randrange(1, 640) / 10, "memory": chance.randrange(1 << 20, 1 << 34)}
+    requests = {
+        "gangs": lambda: [{"owner": f"o{g}", "strategy": chance.choice(["SPREAD", "PACK", "STRICT_SPREAD"]),
+                           "bundles": [line() for _ in range(100)]} for g in range(100)],
+        "lines": lambda: [{"owner": "o", "bundles": [line() for _ in range(18000)]}],
+        "counts": lambda: [{"owner": f"o{g}", "strategy": "SPREAD", "bundles": [
+            {"resources": {"CPU": chance.randrange(1, 640) / 10}, "count": 100} for _ in range(3)]} for g in range(2500)],
+    }
+    types = [{"name": f"t{i}", "resources": {"CPU": 4 + i % 61, "memory": f"{8 + i % 97}Gi", "GPU": i % 5}, "max": 1000, "price": 1,
+              "offers": [{"zone": f"z{k}", "price": 0.1 + ((i * 31 + k * 7) % 100) / 50} for k in range(4)]} for i in range(100)]
+    return json.dumps({"cluster": "x", "now_ms": 1795255200000, "node_types": types, "requests": requests[kind]()}, separators=(",", ":"))
+
+
+@pytest.mark.parametrize("kind", ["gangs", "lines", "counts"])
+def test_costly_plan(daemon, kind):
+    """What a plan takes while it is made is given back purchase by purchase: one of 600 KB took 800 MiB."""
+    text = dear_plan(kind)
+    with Peak(daemon.p.pid) as peak:
+        code = send(daemon.port, "/v1/plan", text)
+        after = send(daemon.port, "/v1/plan", '{"bundles":[{"CPU":1}]}')  # its turn is after that one
+    print(kind, len(text) >> 10, "KiB", code, after, peak.most >> 20, "MiB")
+    assert daemon.p.poll() is None and code in (200, 503)
+    assert peak.most < MOST, f"{peak.most >> 20} MiB"
 
 
 @pytest.mark.parametrize("name", ["bundles", "nodes", "types-of-200"])

@@ -169,14 +169,14 @@ static void answer_find(struct candidate *d, struct purchase *q,
     uint64_t n = q->p.n_items, enough = STEPS_SHAPE * n * n, steps = 0;
     struct cover_plan first;
 
-    memory_first(d->t->memory, &q->p, d->arena, ret);
+    memory_first(d->t->memory, &q->p, q->arena, ret);
     d->work += ret->work;
     d->cover_shapes += n;
     if (d->budget > 0 && ret->bound < ret->cost) {
         steps = n < d->share_of ? d->budget / d->share_of * n : d->budget;
         steps = steps < enough ? steps : enough;
         first = *ret;
-        memory_improve(d->t->memory, &q->p, &first, steps, d->arena, ret);
+        memory_improve(d->t->memory, &q->p, &first, steps, q->arena, ret);
         d->work += ret->work;
     }
     worth_note(d, q, &ret->proof);
@@ -206,7 +206,6 @@ static bool cover_buy(struct candidate *d, struct purchase *q)
 {
     struct cover_plan plan = {0};
 
-    purchase_limits(d, q);
     answer_find(d, q, &plan);
     d->bound = d->n_covers == 0 && !q->host_groups &&
                        proof_note(d, q, &plan.proof)
@@ -226,19 +225,27 @@ static bool buy_priority(struct candidate *d, const uint32_t *groups,
                          const struct purchase *like, int32_t priority,
                          bool *capped)
 {
-    bool again = true;
+    bool again = true, any = true;
 
     for (int k = 0; k < COVERS && again; k++) {
+        struct arena own = {0}; /* a plan of many gangs has thousands */
+        struct candidate made_in = *d;
         struct purchase q = *like;
 
-        purchase_items(d, &q, groups, alts, n);
+        made_in.arena = q.arena = &own;
+        purchase_items(&made_in, &q, groups, alts, n);
         *capped = *capped || q.capped;
-        if (q.p.n_items == 0)
-            return false;
-        purchase_bins(d, &q, priority);
-        again = q.p.n_bins > 0 && cover_buy(d, &q);
+        any = q.p.n_items > 0;
+        if (any)
+            purchase_bins(&made_in, &q, priority);
+        again = any && q.p.n_bins > 0;
+        if (again) {
+            purchase_limits(&made_in, &q);
+            again = cover_buy(d, &q);
+        }
+        arena_done(&own);
     }
-    return true;
+    return any;
 }
 
 /* True when a quota held something back. */

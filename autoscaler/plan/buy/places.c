@@ -62,15 +62,16 @@ static uint32_t gang_left(const struct candidate *d, uint32_t gang)
 static uint32_t apart_next(const struct candidate *d, const struct buy_gangs *g,
                            const struct item *item, enum strategy how)
 {
-    uint32_t best = NONE, most = 0;
+    uint32_t best = NONE, most = 0, last = NONE;
 
     for (uint32_t k = item->first; k != NONE; k = g->sources.v[k].next) {
         const struct source *x = &g->sources.v[k];
         uint32_t gang = d->t->gang_of[x->group], left;
 
-        if (x->left == 0 || strategy_of(d->t, gang) != how ||
+        if (x->left == 0 || gang == last || strategy_of(d->t, gang) != how ||
             g->node[gang] == g->serial)
             continue;
+        last = gang; /* its other sources wait for as many */
         left = gang_left(d, gang);
         if (left > most) {
             best = k;

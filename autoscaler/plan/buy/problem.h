@@ -1,7 +1,7 @@
 /*
  * problem.h - a purchase as a cover problem: items, bins and limits.
  *
- * For buy.c only.  All of it is in the candidate's arena.
+ * For buy.c only.  All of it is in an arena of its own, and gone when it is bought.
  */
 #ifndef PLAN_BUY_PROBLEM_H
 #define PLAN_BUY_PROBLEM_H
@@ -12,6 +12,7 @@
 struct buy_gangs; /* gangs.h */
 
 struct purchase {
+    struct arena *arena; /* of all of it, its answer too */
     struct cover_problem p;
     struct cover_item *items;
     uint64_t *bits; /* of all items: `words` each, a set of bins */

@@ -174,6 +174,7 @@ void weight_price_limits(const struct partial *d, const double *weight,
                          double *price)
 {
     const struct view *v = d->v;
+    const struct arena_mark since = arena_mark(v->arena);
     double *worth = ARENA_ARRAY(v->arena, double, v->n_bins);
     struct toll all = {.reached = d->n_bought >= v->p->max_bins};
     const struct toll *family;
@@ -196,4 +197,5 @@ void weight_price_limits(const struct partial *d, const double *weight,
             to = worth[t] / n;
         price[t] = 0.5 * price[t] + 0.5 * to;
     }
+    arena_rewind(v->arena, since); /* this is done hundreds of times */
 }
