@@ -146,6 +146,8 @@ static const char *value_meant(struct view *v, const struct pb_term *t)
         /* An H100 is no misspelt V100. */
         if (!right && !accel_type_known(wanted))
             right = suggest(wanted, there, n);
+        if (!right && strcmp(view_str(v, t->key), ACCEL_LABEL) == 0)
+            right = accel_type_meant(wanted);
     }
     return right ? arena_printf(&v->arena, "; did you mean %s?", right) : "";
 }
@@ -153,15 +155,16 @@ static const char *value_meant(struct view *v, const struct pb_term *t)
 /* "; did you mean GPU with accelerator_type=A100?" */
 static const char *product_meant(struct view *v, const char *name)
 {
-    const char **there;
+    const char **there, *right = accel_type_canonical(name);
     uint32_t n = values_of(v, ACCEL_LABEL, &there);
+    bool known = accel_type_known(right);
 
-    for (uint32_t i = 0; i < n; i++)
-        if (strcmp(there[i], accel_type_canonical(name)) == 0)
-            return arena_printf(&v->arena,
+    for (uint32_t i = 0; i < n && !known; i++)
+        known = strcmp(there[i], right) == 0;
+    return known ? arena_printf(&v->arena,
                                 "; did you mean GPU with accelerator_type=%s?",
-                                there[i]);
-    return NULL;
+                                right)
+                 : NULL;
 }
 
 /* "; did you mean GPU?" of a resource that no node type has, or "". */

@@ -37,12 +37,10 @@ static bool holds_any(const struct view *v, uint32_t first, uint32_t n,
  * that takes longer than usual. */
 static int64_t time_left(const struct view *v, uint32_t node, bool *ret_late)
 {
-    const struct pb_node *n = &v->s->nodes[node];
-    int64_t boot = n->type < v->s->n_types ? v->s->types[n->type].boot_ms : -1;
-    int64_t age = n->created_ms > 0 ? v->s->now_ms - n->created_ms : 0;
+    int64_t at_ms = view_ready_ms(v, node);
 
-    *ret_late = *ret_late || (boot >= 0 && boot <= age);
-    return boot > age ? boot - age : -1;
+    *ret_late = *ret_late || (at_ms && at_ms <= v->s->now_ms);
+    return at_ms > v->s->now_ms ? at_ms - v->s->now_ms : -1;
 }
 
 static void wait_for(struct outcome *x, bool *known, int64_t ms)

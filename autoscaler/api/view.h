@@ -71,6 +71,8 @@ void view_need(struct out *o, const char *key, struct view *v, uint32_t bundle,
 const char *view_need_text(struct view *v, uint32_t bundle, uint32_t alt);
 /* "launches": those of the plan, equal ones added up. */
 void view_launches(struct out *o, struct view *v);
+/* When a node on its way is ready as such ones are as a rule, wall; 0: not known. */
+int64_t view_ready_ms(const struct view *v, uint32_t node);
 /* Why the node is kept or ended, for people. */
 /* When an idle node may go, as far as is known; 0: not by itself, and *ret_why is
  * what keeps it then: NONE for an idle timeout that never ends. */
@@ -203,7 +205,10 @@ void why_end_refused(struct out *o, struct view *v, struct event_ring *r,
 /* The answer for a node that is no more; false: no event tells of one. */
 bool why_past(struct out *o, struct view *v, struct event_ring *r,
               const char *name);
-/* The same of an owner that asks for nothing any more: who cleared it, and when. */
+/* Who changed a request that another one had made. */
+void why_request_changed(struct out *o, struct view *v, struct event_ring *r,
+                         const char *owner);
+/* Of an owner that asks for nothing any more: who cleared it, and when. */
 bool why_request_past(struct out *o, struct view *v, struct event_ring *r,
                       const char *owner);
 

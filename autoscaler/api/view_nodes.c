@@ -75,6 +75,14 @@ static int64_t told_ago(const struct view *v, const struct pb_node *n)
                : 0;
 }
 
+int64_t view_ready_ms(const struct view *v, uint32_t node)
+{
+    const struct pb_node *n = &v->s->nodes[node];
+    int64_t boot = n->type < v->s->n_types ? v->s->types[n->type].boot_ms : -1;
+
+    return boot < 0 || n->created_ms <= 0 ? 0 : n->created_ms + boot;
+}
+
 int64_t view_goes_ms(struct view *v, uint32_t node, enum reason *ret_why)
 {
     const struct pb_node *n = &v->s->nodes[node];

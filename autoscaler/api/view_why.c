@@ -65,6 +65,12 @@ static void node_text(struct out *o, struct view *v, struct event_ring *r,
              : p->action == NODE_END      ? "being ended"
                                           : "taken back",
              view_why_text(v, row));
+    if (n->hold == REASON_KEEP_PROTECTED &&
+        (!p || p->why != REASON_KEEP_PROTECTED))
+        out_strf(o, NULL,
+                 "A user protected it: it is not ended before `davit unprotect "
+                 "%s`.",
+                 n->id);
 }
 
 static uint64_t placed_on(const struct view *v, uint32_t first, uint32_t n,
@@ -320,8 +326,10 @@ bool why_write(struct out *o, struct view *v, struct event_ring *r,
         node_text(o, v, r, row);
         why_console(o, v, r, v->snapshot->nodes[row].id);
     }
-    if (owner)
+    if (owner) {
         owner_text(o, v, name);
+        why_request_changed(o, v, r, name);
+    }
     if (demand)
         demand_text(o, v, name);
     if (left)

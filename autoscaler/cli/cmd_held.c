@@ -416,22 +416,23 @@ const struct cli_command cli_approve = {
 
 const struct cli_command cli_apply = {
     .name = "apply",
-    .help = "takes a configuration over that is held",
+    .help = "puts a held configuration in force",
     .common = client_options,
     .run = apply_run,
-    .details = "Held is one that drops a provider with machines or moves it, "
-               "or whose first plan would end more machines than "
-               "limits.max_ends; `davit status` shows what it would do. The "
-               "old file, saved again, drops it.\n"};
+    .details = "A configuration is held if it drops or moves a provider with "
+               "machines, or if its first plan would end more machines than "
+               "limits.max_ends. `davit approve config` shows first what it "
+               "would do. Save the old file again to drop it.\n"};
 
 const struct cli_command cli_release = {
     .name = "release",
-    .help = "lets ends go on that are held, and short lists",
+    .help = "lets held ends go on, and believes lists that are short",
     .common = client_options,
     .run = release_run,
-    .details = "Held are ends that nobody confirmed, above limits.max_ends in "
-               "ten minutes, and lists of a provider in which many machines "
-               "are missing at once.\n"};
+    .details = "Ends are held that nobody confirmed, above limits.max_ends in "
+               "ten minutes. Lists are held in which many machines of a "
+               "provider are missing at once. `davit approve ends` shows them "
+               "first.\n"};
 
 static const struct cli_option adopt_options[] = {
     {"all", .flag = &args.all, .help = "all of them, as without a NODE"},
@@ -440,12 +441,12 @@ static const struct cli_option adopt_options[] = {
 
 const struct cli_command cli_adopt = {
     .name = "adopt",
-    .help = "says that held machines are ours, all without a NODE",
+    .help = "takes held machines over as ours; without a NODE all of them",
     .options = adopt_options,
     .common = client_options,
     .words = adopt_words,
     .run = adopt_run,
-    .details = "Held are machines of another journal or another daemon "
+    .details = "Machines of another journal or another daemon are held "
                "(`davit nodes`: not_ours). It shows whose they are and asks. "
                "If another daemon of this cluster runs, they are taken from "
                "it: find out first. From now on they are ended when "

@@ -303,7 +303,7 @@ static int run(void)
 
 static const struct cli_option options[] = {
     {"request", 'r', "BUNDLE", .many = &args.requests, .most = MOST,
-     .help = "adds a bundle to hold, as `davit request` takes it; may be "
+     .help = "adds a bundle, as `davit request` takes it; may be "
              "repeated"},
     {"set", 's', "PATH=VALUE", .many = &args.sets, .most = MOST,
      .help = "changes a value of the snapshot first and shows what that "

@@ -246,7 +246,7 @@ static const struct cli_option words[] = {
 
 static const struct cli_example examples[] = {
     {"davit request --owner train-42 --ttl 30m GPU=1,accelerator_type=T4*2",
-     "two T4s, held for half an hour"},
+     "two T4s for half an hour"},
     {"davit request '{\"GPU\": 1, \"accelerator_type\": \"T4\"}*2' --wait 10m",
      "the same as JSON, and waits until they are there"},
     {"davit request --dry-run GPU=1*4", "which machines that would be"},

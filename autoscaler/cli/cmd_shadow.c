@@ -103,5 +103,6 @@ static const struct cli_command *const subs[] = {&cli_shadow_report, NULL};
 
 const struct cli_command cli_shadow = {
     .name = "shadow",
-    .help = "a daemon beside another autoscaler: what it has added up",
+    .help =
+        "what a daemon that runs with --shadow has counted: both costs, both waits",
     .subs = subs};

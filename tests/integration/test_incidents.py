@@ -3,6 +3,7 @@
 Each is an incident that somebody had to find out about with two commands or more, or not at all.
 """
 import json
+import re
 import resource
 import subprocess
 
@@ -40,6 +41,16 @@ def first(d, *args, expect=0):
 def says(text, *words):
     for word in words:
         assert word in text, f"{word!r} is not in the first three lines:\n{text}"
+
+
+def no_screen_says_that_all_is_well(d):
+    """Status, top, the page, /readyz and the metrics: each names a problem."""
+    for args in (["status"], ["top", "--once"]):
+        says(first(d, *args), "problem")
+    assert d.get("/readyz")[1]["problems"] and d.get("/v1/overview")[1]["problems"]
+    figures = dict(re.findall(r"^(davit_ready|davit_config_held|davit_journal_ok) (\d)$", d.exchange("GET", "/metrics").text, re.M))
+    stops = re.findall(r"^davit_stops\{.*\} [1-9]", d.exchange("GET", "/metrics").text, re.M)
+    assert stops or figures["davit_ready"] == "0" or figures["davit_config_held"] == "1" or figures["davit_journal_ok"] == "0", figures
 
 
 def ask(d, owner, n, bundle=T4):
@@ -128,7 +139,8 @@ def test_machines_vanish(tmp_path):
                 d.later(45)
         says(first(d, "status"), "problem", "of t4 in a row were of no use")
         says(first(d, "top", "--once"), "problem", "of t4 in a row were of no use")
-        assert d.status()["ready"] and d.get("/readyz")[1]["problems"]
+        assert d.status()["ready"]
+        no_screen_says_that_all_is_well(d)
 
 
 def token(file, name, *rights):
@@ -148,6 +160,10 @@ def test_somebody_cleared_my_request(tmp_path):
         ask(d, "ann-1", 1)
         ask(d, "bob-1", 1)
         d.until(lambda: d.ready("t4") == 2)
+        assert "It was changed" not in d.cli("why", "ann-1")
+        d.call("POST", "/v1/request_resources", {"owner": "ann-1", "bundles": [{"CPU": 1}]}, {"Authorization": "Bearer " + ann})
+        d.call("POST", "/v1/request_resources", {"owner": "ann-1", "bundles": [{"CPU": 2}]})
+        d.until(lambda: "by ops (token); ann (token) had asked for it" in d.cli("why", "ann-1"))
         for owner in ("ann-1", "bob-1"):
             d.call("DELETE", f"/v1/request_resources/{owner}")
         says(first(d, "why", "ann-1"), "ann-1 asks for nothing now", "it was cleared by ops (token)")
@@ -163,6 +179,7 @@ def test_a_configuration_is_held(tmp_path):
         d.call("POST", "/v1/reload")
         d.until(lambda: d.status()["config"]["held"])
         says(first(d, "status"), "1 problem", "the newest configuration was held", "davit apply")
+        no_screen_says_that_all_is_well(d)
         d.stays(lambda: d.ready("t4") == 8, 3)
         d.stop()
         d.start()
@@ -206,6 +223,7 @@ def test_two_daemons_of_one_name(tmp_path):
             for one in (d, other):
                 says(first(one, "status"), "problem", "another daemon of cluster night is at work")
                 says(first(one, "top", "--once"), "problem", "another daemon of cluster night is at work")
+                no_screen_says_that_all_is_well(one)
 
 
 def test_the_disk_is_full(tmp_path):
@@ -215,6 +233,7 @@ def test_the_disk_is_full(tmp_path):
         fill_up(d)
         d.until(lambda: not d.status()["ready"])
         says(first(d, "status"), "not ready", "the journal cannot be written", "davit.db")
+        no_screen_says_that_all_is_well(d)
         shown = json.dumps(d.get("/readyz")[1]["problems"])
         assert "davit.db" in shown and "satisfied" not in first(d, "status")
         room(d, resource.RLIM_INFINITY)

@@ -409,7 +409,8 @@ def test_status_in_rays_words_byte_for_byte(served, snapshot, status):
 
 def test_events_since_a_day_or_a_time(busy):
     """UTC; what is no time is told what is."""
-    for since in ("yesterday", "1h", time.strftime("%Y-%m-%d", time.gmtime(busy.now() - 86400)), "2020-01-01T10:00:00Z"):
+    weekday = time.strftime("%A", time.gmtime(busy.now())).lower()
+    for since in ("yesterday", weekday, weekday[:3], "1h", time.strftime("%Y-%m-%d", time.gmtime(busy.now() - 86400)), "2020-01-01T10:00:00Z"):
         assert "request.set" in busy.cli("events", "--since", since), since
     assert "request.set" not in busy.cli("events", "--since", "2199-01-01")
     assert "yesterday" in busy.cli("events", "--since", "tomorrow", expect=2, stream="stderr")

@@ -36,7 +36,7 @@ node_types:
   v100: {machine: n1-standard-8+v100, max: 2}
 """
 WIDE, PHONE = (1200, 900), (390, 844)
-COLUMNS, LINES = 112, 26
+COLUMNS, LINES = 138, 26
 SGR = {"1": "font-weight:bold", "2": "opacity:.65", "32": "color:#7ee787", "33": "color:#e3b341", "31": "color:#ff7b72"}
 
 
@@ -111,7 +111,7 @@ def shoot_top(browser, d, out):
     text = painted(str(DAVIT), "top", "--once", env={**os.environ, **d.env, "DAVIT_URL": d.url, "TERM": "xterm-256color"})
     body = f'<body style="margin:0;background:#0d1117;color:#e6edf3"><pre style="margin:14px;font:14px/1.35 DejaVu Sans Mono,monospace">' \
            f"<b>$ davit top</b>\n{spans(text)}</pre>"
-    page = browser.page(width=980, height=200)
+    page = browser.page(width=1200, height=200)
     page.call("Page.setDocumentContent", frameId=page.call("Page.getFrameTree")["frameTree"]["frame"]["id"], html=body)
     page.until("document.querySelector('pre')")
     page.picture(out, whole=True)

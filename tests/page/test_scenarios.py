@@ -260,3 +260,51 @@ def test_the_line_of_the_past_ends_at_now(settled, look):
     page = look(settled).shown()
     page.until("document.querySelector('#past rect.waits')")
     assert page.eval("[...document.querySelectorAll('#past rect.waits')].every(r => +r.getAttribute('x') + +r.getAttribute('width') <= 1000.05)")
+
+
+def test_a_bundle_is_counted_once(settled, look):
+    """What waits and what can never be placed are two numbers, and together all that has no place."""
+    page = look(settled).current()
+    d = settled.status()["demand"]
+    assert (d["waiting"], d["infeasible"]) == (3, 1)
+    tile = page.eval("[...document.querySelectorAll('.tile')].map(t => t.innerText)")[3]
+    assert "3 waiting" in tile and "1 can never be placed" in tile and "without a place" not in page.text("body")
+    assert page.text("#waits-count") == "4 bundles" and page.text("#waits").count("dave") == 2  # its line, and its command
+
+
+def test_where_and_how_a_node_was_bought_have_their_names(daemon_of, look, config):
+    text = config.replace("price: 0.4, max: 4", "zones: [a-1], price: 0.4, spot_price: 0.1, market: [spot], max: 4")
+    d = daemon_of(config=text).start(wait="/readyz")
+    d.post({"owner": "bob", "bundles": [{"CPU": 6}]})
+    d.until(lambda: d.ready("cpu") == 1)
+    page = look(d).current()
+    page.eval("document.querySelector('#nodes-title').scrollIntoView()")
+    page.until("document.querySelectorAll('#nodes tbody tr').length === 1")
+    heads = page.eval("[...document.querySelectorAll('#nodes thead th')].map(e => e.innerText.toLowerCase())")
+    assert rows(page, "#nodes")[0][heads.index("zone, market")] == "a-1, spot"
+
+
+def test_a_machine_that_cannot_start_is_not_late(daemon_of, look, config):
+    """It leaves; one that takes longer than usual is said to, and not when it will be ready."""
+    d = daemon_of(config=config.replace("boot: 1s, options: {boot: 300ms}}\n  t4", "boot: 1s, options: {boot: 30m}}\n  t4"))
+    d.start(wait="/readyz")
+    d.post({"owner": "bob", "bundles": [{"CPU": 6}]})
+    page = look(d).shown()
+    page.until("/later than usual by/.test(document.querySelector('#next').innerText)")
+    assert "ready in" not in page.text("#next")
+    name = d.nodes()[0]["id"]
+    d.until(lambda: d.events("node.failed") or d.clocks.ahead(60000))
+    assert not any(x["node"] == name and x["what"] == "ready" for x in d.get("/v1/overview")[1]["next"])
+
+
+def test_what_is_proved_leaves_idle_nodes_out_and_says_so(daemon_of, look, config):
+    d = daemon_of(config=config).start(wait="/readyz")
+    d.post({"owner": "bob", "bundles": [{"CPU": 8}]})
+    d.post({"owner": "ann", "bundles": [{"resources": {"GPU": 1}, "count": 2}]})
+    d.until(lambda: d.ready() == 3)
+    d.post({"owner": "ann", "bundles": []})
+    d.until(lambda: d.get("/v1/overview")[1]["unused_nodes"] == 2)
+    tile = "document.querySelector('.tile').innerText"
+    page = look(d).shown()
+    page.until(f"/idle/.test({tile}) && /fleet could do it/.test({tile})")
+    assert "Without the idle nodes no fleet could do it for less (proved)." in page.eval(tile) and "$1.00/h of it idle" in page.eval(tile)

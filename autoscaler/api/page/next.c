@@ -55,14 +55,6 @@ static void coming_add(struct view *v, struct coming_list *l,
         e->last_ms = x->last_ms;
 }
 
-/* When it should be ready, wall; 0: not known. */
-static int64_t ready_ms(const struct view *v, const struct pb_node *n)
-{
-    int64_t boot = n->type < v->s->n_types ? v->s->types[n->type].boot_ms : -1;
-
-    return boot < 0 ? 0 : n->created_ms + boot;
-}
-
 static void node_add(struct view *v, struct coming_list *l, uint32_t i)
 {
     const struct pb_node *n = &v->s->nodes[i];
@@ -82,7 +74,7 @@ static void node_add(struct view *v, struct coming_list *l, uint32_t i)
         x.micros_hour = -x.micros_hour;
     } else if (n->state < STATE_READY) {
         x.what = COMES_STARTING;
-        x.first_ms = x.last_ms = ready_ms(v, n);
+        x.first_ms = x.last_ms = view_ready_ms(v, i);
         x.late = x.first_ms && x.first_ms < v->s->now_ms;
     } else if (p->why == REASON_KEEP_IDLE_WAIT &&
                (goes_ms = view_goes_ms(v, i, &keeps)) > 0) {

@@ -124,6 +124,39 @@ bool why_request_past(struct out *o, struct view *v, struct event_ring *r,
     return true;
 }
 
+/* "ops (token)" of "{...} by ops (token)"; "". */
+static const char *asked_by(const struct event *e)
+{
+    const char *by = "", *at = e->text;
+
+    for (; (at = strstr(at, " by ")); at += 4)
+        by = at + 4;
+    return by;
+}
+
+void why_request_changed(struct out *o, struct view *v, struct event_ring *r,
+                         const char *owner)
+{
+    struct event **found = ARENA_ARRAY(&v->arena, struct event *, EVENT_RING);
+    uint32_t n = events_of(v, r, owner, found);
+    const struct event *newest = NULL;
+
+    for (uint32_t i = n; i-- > 0;) {
+        if (strcmp(found[i]->kind, "request.cleared") == 0)
+            return; /* begun anew since */
+        if (strcmp(found[i]->kind, "request.set") != 0)
+            continue;
+        if (newest && strcmp(asked_by(newest), asked_by(found[i])) != 0) {
+            out_strf(o, NULL,
+                     "It was changed at %s by %s; %s had asked for it.",
+                     view_time(v, newest->at_ms), asked_by(newest),
+                     asked_by(found[i]));
+            return;
+        }
+        newest = found[i];
+    }
+}
+
 bool why_past(struct out *o, struct view *v, struct event_ring *r,
               const char *name)
 {

@@ -52,9 +52,10 @@ static void sums_line(struct out *o, struct view *v, const struct pb_type *t)
                           ? "without a max"
                           : arena_printf(&v->arena, "max %u", t->max);
 
-    out_strf(o, NULL, "%s (provider %s): %u nodes, min %u, %s, %s $/h each.",
+    out_strf(o, NULL, "%s (provider %s): %u node%s, min %u, %s, %s $/h each.",
              view_str(v, t->name), view_str(v, t->provider), nodes_of(v, t),
-             t->min, max, view_money(v, pb_offer_bill(cheapest(v, t))));
+             nodes_of(v, t) == 1 ? "" : "s", t->min, max,
+             view_money(v, pb_offer_bill(cheapest(v, t))));
 }
 
 /* What keeps each of its offers from being bought. */

@@ -70,6 +70,21 @@ static int64_t day_of(int64_t ms)
     return ms - ms % 86400000;
 }
 
+/* "monday", "Mon": the last one began then, perhaps today. */
+static bool weekday_parse(const char *text, int64_t now_ms, int64_t *ret_ms)
+{
+    enum { DAYS = 7, FIRST = 4 }; /* 1970 began on a Thursday */
+    struct tm tm = {0};
+    const char *rest = strptime(text, "%a", &tm);
+    int64_t day = now_ms / 86400000, since;
+
+    if (!rest || *rest)
+        return false;
+    since = (day + FIRST - tm.tm_wday + DAYS) % DAYS;
+    *ret_ms = (day - since) * 86400000;
+    return true;
+}
+
 /* "7d": days are no unit of the configuration. */
 static bool days_parse(const char *text, int64_t *ret_ms)
 {
@@ -90,6 +105,8 @@ bool since_parse(const char *text, int64_t now_ms, int64_t *ret_ms)
         *ret_ms = day_of(now_ms);
     else if (strcmp(text, "yesterday") == 0)
         *ret_ms = day_of(now_ms) - 86400000;
+    else if (weekday_parse(text, now_ms, ret_ms))
+        return true;
     else if ((days_parse(text, &ago) || duration_parse(text, &ago)) &&
              ago <= now_ms)
         *ret_ms = now_ms - ago;

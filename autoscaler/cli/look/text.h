@@ -21,10 +21,11 @@ char *quantity(struct arena *a, const char *resource, double v);
 /* "2026-11-21T10:11:12.345Z" as milliseconds; 0: it is no time. */
 int64_t time_ms_of(const char *iso);
 
-/* From when on: "2h", "7d" (ago), "today", "yesterday", "14:30" (the last one), a date, a
- * date and time; days and times are UTC. */
+/* From when on: "2h", "7d" (ago), "today", "yesterday", "monday" and "14:30" (the last
+ * one), a date, a date and time; days and times are UTC. */
 #define SINCE_ALLOWED \
-    "2h, 7d, today, yesterday, 14:30, 2026-11-21 or 2026-11-21T14:30:00Z (UTC)"
+    "2h, 7d, today, yesterday, monday, 14:30, 2026-11-21 or " \
+    "2026-11-21T14:30:00Z (UTC)"
 bool since_parse(const char *text, int64_t now_ms, int64_t *ret_ms);
 
 #endif

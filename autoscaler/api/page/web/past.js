@@ -89,7 +89,7 @@ function lines(from, length, top, most) {
   let line = "", area = "", last = null;
   for (const o of slots) {
     const a = Math.max(0, x(ms(o))), b = Math.min(W, x(ms(o) + step * 1000));
-    if (b <= 0 || o.cost_per_hour === null) { last = null; continue; }
+    if (b <= 0 || a >= W || o.cost_per_hour === null) { last = null; continue; }
     const v = y(Math.min(cost(o), top));
     line += (last !== null && Math.abs(last - a) < 0.5 ? "L" : "M") + a.toFixed(1) + " " + v.toFixed(1) + "L" + b.toFixed(1) + " " + v.toFixed(1);
     area += "M" + a.toFixed(1) + " " + LOW + "V" + v.toFixed(1) + "H" + b.toFixed(1) + "V" + LOW + "Z";
