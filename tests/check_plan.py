@@ -523,7 +523,8 @@ class Check:
                 self.say(f"{n.id} is ended though held: {n.hold}")
             if p["why"] == "idle":
                 timeout = w.timeout_of(n)
-                if n.state != "ready" or n.idle < 0 or timeout is None or \
+                # one that starts has idle_ms if nothing needs it and it waits in its cloud's queue
+                if n.state not in ("ready", "starting") or n.idle < 0 or timeout is None or \
                         n.idle <= millis(timeout):
                     self.say(f"{n.id} is ended as idle: idle {n.idle}, timeout "
                              f"{timeout}, {n.state}")

@@ -108,20 +108,33 @@ int64_t view_goes_ms(struct view *v, uint32_t node, enum reason *ret_why)
     return 0;
 }
 
+/* One that is on its way is in its cloud's queue: else it is not said to be idle. */
+static const char *idle_for(struct view *v, uint32_t row)
+{
+    const struct snap_node *n = &v->snapshot->nodes[row];
+    const char *span = view_span(v, n->idle_ms);
+
+    return n->state == STATE_READY
+               ? arena_printf(&v->arena, "idle for %s", span)
+               : arena_printf(&v->arena,
+                              "in its cloud's queue, and not needed for %s",
+                              span);
+}
+
 static const char *idle_text(struct view *v, uint32_t row)
 {
     const struct plan_node *p = view_verdict(v, row);
     enum reason keeps;
     int64_t at_ms = view_goes_ms(v, (uint32_t)(p - v->plan->nodes), &keeps);
-    const char *span = view_span(v, v->snapshot->nodes[row].idle_ms);
+    const char *idle = idle_for(v, row);
 
     if (at_ms)
-        return arena_printf(&v->arena, "idle for %s, may be ended at %s", span,
+        return arena_printf(&v->arena, "%s, may be ended at %s", idle,
                             view_time(v, at_ms));
     if (keeps == REASON_NONE)
-        return arena_printf(
-            &v->arena, "idle for %s, and its idle_timeout never ends", span);
-    return arena_printf(&v->arena, "idle for %s, and not ended: %s", span,
+        return arena_printf(&v->arena, "%s, and its idle_timeout never ends",
+                            idle);
+    return arena_printf(&v->arena, "%s, and not ended: %s", idle,
                         reason_text(keeps));
 }
 
@@ -150,9 +163,8 @@ static const char *why_text(struct view *v, uint32_t row)
                                   demand_text(v, p->demand));
     case REASON_END_IDLE:
         return n->idle_ms >= 0
-                   ? arena_printf(&v->arena,
-                                  "idle for %s, longer than its timeout",
-                                  view_span(v, n->idle_ms))
+                   ? arena_printf(&v->arena, "%s, longer than its timeout",
+                                  idle_for(v, row))
                    : reason_text(p->why);
     case REASON_KEEP_BY_CLOUD:
     case REASON_KEEP_REFUSED:

@@ -302,6 +302,15 @@ static void virtual_room(const struct taking *t, struct snap_node *n)
             n->total = n->available = t->snapshot->types[i].resources;
 }
 
+/* For how long no plan has needed it, counted from then at the earliest. */
+static int64_t unneeded_ms(const struct known *k, const struct machine *m,
+                           int64_t from_ms)
+{
+    int64_t since = m->needed_ms > from_ms ? m->needed_ms : from_ms;
+
+    return k->env->now_ms > since && !m->needed ? k->env->now_ms - since : 0;
+}
+
 /* -1: to all that it costs. */
 static int64_t agreed_take(const struct taking *t, const struct machine *m,
                            const struct conf_type *type, int64_t bill)
@@ -323,17 +332,15 @@ static struct snap_node machine_take(const struct taking *t,
     hold_take(k, m, &n);
     if (t->snapshot->work_unknown)
         n.agreed_micros_hour = agreed_take(t, m, type, n.price_micros_hour);
+    if (m->state == STATE_STARTING && m->maybe.queued)
+        n.idle_ms = unneeded_ms(k, m, m->created_ms);
     if (m->state != STATE_READY && m->state != STATE_DRAINING && !n.end_void)
         return n;
     if (k->env->shadow)
         virtual_room(t, &n);
     if (t->snapshot->work_unknown) {
         /* Nothing tells of work on it: it is idle since it was last needed. */
-        int64_t since = m->needed_ms > m->ready_ms ? m->needed_ms : m->ready_ms;
-
-        n.idle_ms = k->env->now_ms > since && !m->needed
-                        ? k->env->now_ms - since
-                        : 0;
+        n.idle_ms = unneeded_ms(k, m, m->ready_ms);
         n.counted_on = m->needed;
     } else if (seen && seen->status != SOURCE_DEAD) {
         room_take(t, m, type, seen, &n);

@@ -229,8 +229,10 @@ struct snap_node {
                              * or NULL: a unit of its own */
     int64_t progress_ms;    /* wall, last visible progress on its way; 0:
                              * none since since_ms */
-    int64_t idle_ms;        /* duration; -1: has work, or not known */
-    int64_t since_ms;       /* in this state since */
+    int64_t idle_ms;  /* duration; -1: has work, or not known.  On its way:
+                             * nothing needs it for so long, and its cloud has it in
+                             * a queue, which may take days */
+    int64_t since_ms; /* in this state since */
     int64_t created_ms;
     int64_t price_micros_hour; /* -1: the offer's */
     int64_t agreed_micros_hour; /* what of that a person has agreed to; -1: all */

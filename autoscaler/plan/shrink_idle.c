@@ -15,10 +15,10 @@ static enum reason kept_for(const struct candidate *d, const struct group *w)
     return source == SOURCE_REQUEST ? REASON_KEEP_REQUEST : REASON_KEEP_DEMAND;
 }
 
-/* What there is to say about a ready node without looking at its type's min;
- * END_IDLE when it could go. */
-static enum reason ready_why(const struct problem *s, const struct pb_node *n,
-                             int64_t *ret_until)
+/* What there is to say about a node that is ready, or waits in its cloud's queue,
+ * without looking at its type's min; END_IDLE when it could go. */
+static enum reason idle_why(const struct problem *s, const struct pb_node *n,
+                            int64_t *ret_until)
 {
     int64_t timeout = n->idle_timeout_ms;
 
@@ -56,10 +56,10 @@ static bool judge(const struct candidate *d, uint32_t i,
         ret->why = REASON_KEEP_BUSY;
     } else if (need) {
         ret->why = kept_for(d, need);
-    } else if (n->state != STATE_READY) {
+    } else if (n->state != STATE_READY && n->idle_ms < 0) {
         ret->why = REASON_KEEP_STARTING;
     } else {
-        ret->why = ready_why(s, n, &ret->until_ms);
+        ret->why = idle_why(s, n, &ret->until_ms);
         return ret->why == REASON_END_IDLE;
     }
     return false;

@@ -163,6 +163,14 @@ static int64_t boot_draw(struct cloud *c)
     return ms * (c->meets->boot_factor ? c->meets->boot_factor : 1);
 }
 
+static int64_t queue_draw(struct cloud *c, int64_t now_ms)
+{
+    uint32_t most = c->opts.queue_most_ms;
+
+    return most ? now_ms + most / 2 + player_chance(c->player, most / 2 + 1)
+                : 0;
+}
+
 /* What its weather does to a new machine. */
 static void vm_fate(struct vm *vm)
 {
@@ -170,7 +178,9 @@ static void vm_fate(struct vm *vm)
     const struct cloud_weather *w = c->meets;
 
     vm->m.listed_ms = vm->m.launched_ms + w->list_lag_ms;
-    vm->m.ready_ms = vm->m.launched_ms + boot_draw(c);
+    vm->m.queued_ms = queue_draw(c, vm->m.launched_ms);
+    vm->m.ready_ms = (vm->m.queued_ms ? vm->m.queued_ms : vm->m.launched_ms) +
+                     boot_draw(c);
     vm->m.never_joins = spoilt(c, w->never_joins);
     vm->m.refuses_end = spoilt(c, w->refuses_end);
     vm->m.failed = spoilt(c, w->start_fails);

@@ -27,11 +27,12 @@ enum {
 struct cloud_opts {
     const char *name; /* "" or NULL: the one without; borrowed */
     uint32_t boot_least_ms, boot_most_ms;
-    uint32_t end_most_ms; /* from an accepted end to gone; 0: 30 s */
-    uint32_t hosts;       /* machines are hosts, so many, whose names are given
+    uint32_t queue_most_ms; /* before that it waits in a queue, at most so long */
+    uint32_t end_most_ms;   /* from an accepted end to gone; 0: 30 s */
+    uint32_t hosts;    /* machines are hosts, so many, whose names are given
                      * again; 0: each has an id of its own */
-    bool finds;           /* it is asked for machines by their ids, too */
-    struct head *head;    /* where machines join; NULL: nowhere.  Borrowed */
+    bool finds;        /* it is asked for machines by their ids, too */
+    struct head *head; /* where machines join; NULL: nowhere.  Borrowed */
     void (*closes)(void *arg); /* its provider is being closed: may take time */
     void *arg;
 };
@@ -40,6 +41,7 @@ struct cloud_machine {
     char id[32], request_id[48], type[64], zone[48], cluster[64], owner[64];
     bool spot;
     int64_t launched_ms, listed_ms; /* listed_ms: no list has it before */
+    int64_t queued_ms;              /* until then it waits in a queue; 0: not */
     int64_t ready_ms;               /* it runs; INT64_MAX: never */
     int64_t asked_ms;               /* an end of it was accepted; 0 not */
     int64_t gone_ms;                /* INT64_MAX: it is not being ended */

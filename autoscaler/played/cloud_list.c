@@ -35,6 +35,7 @@ void cloud_put_machine(const struct cloud *c, const struct cloud_machine *m,
         .spot = m->spot,
         .phase = phase,
         .failure = phase == DAVIT_FAILED ? DAVIT_STOCKOUT : DAVIT_OK,
+        .queued = phase == DAVIT_STARTING && now < m->queued_ms,
         .detail = phase == DAVIT_FAILED ? "no capacity after all" : NULL};
 
     if (m->restless && !m->failed) {

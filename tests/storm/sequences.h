@@ -76,7 +76,9 @@ bool is_stopped(struct world *w, const char *kind);
 /* test_ids.c: lists that lack what their cloud knows by its id. */
 #define BY_IDS(X) \
     X(52, wave_by_ids) \
-    X(52, broken_list_by_ids)
+    X(52, broken_list_by_ids) \
+    X(52, queued_and_not_needed) \
+    X(52, queued_and_needed_again)
 
 /* test_led.c: a leader and its journal's copy in the cluster. */
 #define LED(X) \

@@ -46,6 +46,7 @@ static int64_t seen_since(const struct daemon *d, const struct cloud *c,
 
     since = later(since, later(w->slept_ms, w->ills_ms));
     since = later(since, later(w->saved_ms, cloud_well_ms(c)));
+    since = later(since, m->queued_ms); /* no time of that counts */
     return later(since, m->first_list_ms);
 }
 

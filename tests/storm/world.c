@@ -724,6 +724,7 @@ void world_begin(struct world *w, const struct world_opts *o)
             w->player, &(struct cloud_opts){.name = names[i],
                                             .boot_least_ms = o->boot_least_ms,
                                             .boot_most_ms = o->boot_most_ms,
+                                            .queue_most_ms = o->queue_most_ms,
                                             .end_most_ms = o->end_most_ms,
                                             .hosts = o->hosts,
                                             .finds = o->finds,

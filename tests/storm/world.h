@@ -206,10 +206,11 @@ struct world_opts {
     bool addressed, kube; /* see head.h */
     bool finds;           /* see cloud.h */
     uint32_t boot_least_ms, boot_most_ms, end_most_ms;
-    uint32_t hosts;    /* see cloud.h */
-    uint32_t clouds;   /* their names: "a", "b", "c" */
-    uint32_t pause_ms; /* see control/outside.h: what waits must say so */
-    uint32_t busy;     /* see player_busy() */
+    uint32_t queue_most_ms; /* see cloud.h */
+    uint32_t hosts;         /* see cloud.h */
+    uint32_t clouds;        /* their names: "a", "b", "c" */
+    uint32_t pause_ms;      /* see control/outside.h: what waits must say so */
+    uint32_t busy;          /* see player_busy() */
     /* Of 1,000 that take up to a minute: syncs, log lines, closings of plug-ins. */
     uint32_t slow_syncs, slow_lines, slow_closings;
     struct rare_ways rare;

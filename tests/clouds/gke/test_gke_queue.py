@@ -201,3 +201,26 @@ def test_the_daemon_waits_as_long_as_the_queue(server, pools, tmp_path):
         pools.queue_held = False
         d.until(lambda: d.ready("h100") == 2)
         assert pools.bought == 2
+
+
+def test_what_waits_and_is_not_needed_is_cancelled(server, pools, tmp_path):
+    """It keeps its place for its idle_timeout: who asks again before is not put last.  Then it is cancelled, and never bought."""
+    pools.queue_held = True
+    text = CONFIG.replace("idle_timeout: 1h", "idle_timeout: 20m")
+    with Daemon(tmp_path, text % {"plugins": BUILD / "plugins", "url": server.url}, env=environment(server)) as d:
+        d.post({"owner": "w", "bundles": [{"GPU": 8}] * 2})
+        d.until(lambda: len(d.nodes("h100", "starting")) == 2 and len(pools.living("h100")) == 2)
+        mine = set(pools.living("h100"))
+        wave.age(d, 3600, lambda ahead: None)
+        d.post({"owner": "w", "bundles": []})
+        wave.age(d, 600, lambda ahead: None)
+        d.until(lambda: all("in its cloud's queue, and not needed for" in n["why"]["text"] for n in d.nodes("h100")))
+        d.post({"owner": "w", "bundles": [{"GPU": 8}] * 2})
+        wave.age(d, 3600, lambda ahead: None)
+        assert set(pools.living("h100")) == mine and len(requests_of(pools, "h100")) == 1
+        d.post({"owner": "w", "bundles": []})
+        wave.age(d, 1000, lambda ahead: None)
+        assert set(pools.living("h100")) == mine, "within its idle_timeout"
+        wave.age(d, 400, lambda ahead: None)
+        wave.looked(d, lambda: not d.nodes("h100") and not requests_of(pools, "h100"), "what nothing needs still waits")
+        assert pools.bought == 0 and pools.targets() == 0 and not d.events("node.failed")
