@@ -14,10 +14,10 @@
 #include "table.h"
 
 static struct {
-    const char *cloud, *file;
+    const char *cloud, *file, *region;
     struct cli_list words; /* all must be found */
     bool json;
-} args = {"", "", {0}, false};
+} args = {"", "", "", {0}, false};
 
 struct search {
     struct arena arena;
@@ -72,6 +72,11 @@ static json_t *as_json(const struct cat_machine *m)
                             ? json_null()
                             : json_real((double)m->price_micros_hour / 1e6));
     json_object_set_new(o, "region", json_string(m->region));
+    json_object_set_new(o, "prices", json_object());
+    for (uint32_t i = 0; i < m->prices.n; i++)
+        json_object_set_new(
+            json_object_get(o, "prices"), m->prices.v[i].region,
+            json_real((double)m->prices.v[i].micros_hour / 1e6));
     json_object_set_new(o, "as_of", json_string(m->as_of));
     json_object_set_new(o, "arch", json_string(m->arch));
     json_object_set_new(o, "network", json_string(m->network));
@@ -89,6 +94,8 @@ static void each(void *arg, const struct cat_machine *m)
     const char *all = arena_printf(a, "%s %s %s %s %s", m->name, m->accelerator,
                                    devices_of(a, m), m->arch, m->sold);
     char memory[32];
+    bool there;
+    int64_t price = catalogue_price(m, args.region, &there);
 
     if (*args.cloud && strcmp(args.cloud, m->cloud) != 0)
         return;
@@ -109,27 +116,37 @@ static void each(void *arg, const struct cat_machine *m)
             amount_pretty("memory", amount_of(m, "memory"), memory,
                           sizeof memory),
             devices_of(a, m), m->accelerator,
-            m->price_micros_hour < 0
-                ? "-"
-                : arena_printf(a, "%.4g", (double)m->price_micros_hour / 1e6),
-            m->region, m->as_of});
+            price < 0 ? "-" : arena_printf(a, "%.4g", (double)price / 1e6),
+            *args.region && there ? args.region : m->region, m->as_of});
 }
 
 /* ---- diff */
 
 /* What is said of a machine, one fact after the other. */
-enum { FACTS = 10 };
+enum { FACTS = 11 };
 struct facts {
     const char *name, *v[FACTS];
 };
 static const char *const fact_names[FACTS] = {
-    "cpu",  "memory",  "devices",   "accelerator", "price",
+    "cpu",  "memory",  "devices",   "accelerator", "price", "prices",
     "arch", "network", "local_ssd", "nvlink",      "sold"};
 
 struct all { /* of one catalogue */
     struct arena *arena;
     VEC(struct facts) machines;
 };
+
+/* {eu-west-1: 0.99, ...} */
+static const char *prices_shown(struct arena *a, struct cat_prices prices)
+{
+    const char *all = "";
+
+    for (uint32_t i = 0; i < prices.n; i++)
+        all = arena_printf(a, "%s%s%s: %.8g", all, *all ? ", " : "{",
+                           prices.v[i].region,
+                           (double)prices.v[i].micros_hour / 1e6);
+    return *all ? arena_printf(a, "%s}", all) : "";
+}
 
 static void facts_take(void *arg, const struct cat_machine *m)
 {
@@ -145,7 +162,7 @@ static void facts_take(void *arg, const struct cat_machine *m)
          m->price_micros_hour < 0
              ? "none"
              : arena_printf(a, "%.8g", (double)m->price_micros_hour / 1e6),
-         m->arch, m->network,
+         prices_shown(a, m->prices), m->arch, m->network,
          arena_strdup(a,
                       amount_pretty("memory", m->local_ssd, ssd, sizeof ssd)),
          arena_printf(a, "%u", m->nvlink), m->sold}};
@@ -264,6 +281,8 @@ static const struct cli_option options[] = {
      .help = "only of this one, such as aws, gcp, azure"},
     {"file", 'f', .text = &args.file, .takes = TAKES_FILE,
      .help = "with the entries of your own file, as catalogue: has it"},
+    {"region", 'r', "NAME", .text = &args.region,
+     .help = "prices of this region or zone, where they are listed"},
     {"json", 'j', .flag = &args.json, .help = "for programs"},
     {0}};
 

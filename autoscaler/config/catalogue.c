@@ -110,6 +110,62 @@ static enum status attachment_unknown(const struct catalogue *c,
         diag_quote(arena, text), m->m.name, grammar_or(arena, names, n));
 }
 
+/* ---- prices by region */
+
+/* us-east-1 or us-east-1a, us-central1-a, westeurope-1: a region, or a zone of it. */
+static bool lies_in(const char *place, const char *region)
+{
+    size_t n = strlen(region);
+    const char *rest;
+
+    if (!n || strncmp(place, region, n) != 0)
+        return false;
+    rest = place + n;
+    if (*rest == '-' && rest[1])
+        rest++;
+    else if (*rest >= '0' && *rest <= '9')
+        return false; /* us-east10 is not in us-east1 */
+    return !*rest || !rest[1];
+}
+
+static int64_t listed_in(struct cat_prices prices, const char *region,
+                         int64_t price, const char *place)
+{
+    for (uint32_t i = 0; i < prices.n; i++)
+        if (lies_in(place, prices.v[i].region))
+            return prices.v[i].micros_hour;
+    return lies_in(place, region) ? price : -1;
+}
+
+int64_t catalogue_price(const struct cat_machine *m, const char *place,
+                        bool *ret_there)
+{
+    int64_t there = listed_in(m->prices, m->region, m->price_micros_hour,
+                              place);
+
+    *ret_there = there >= 0 || !*place || !*m->region;
+    return there >= 0 ? there : m->price_micros_hour;
+}
+
+/* Of regions where both are listed. */
+static struct cat_prices prices_sum(const struct cat_machine *m,
+                                    const struct attachment *a, uint32_t count,
+                                    struct arena *arena)
+{
+    struct cat_price *v = ARENA_ARRAY(arena, struct cat_price, m->prices.n);
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < m->prices.n; i++) {
+        const struct cat_price *x = &m->prices.v[i];
+        int64_t each = listed_in(a->prices, a->region, a->price, x->region);
+
+        if (each >= 0)
+            v[n++] = (struct cat_price){x->region,
+                                        x->micros_hour + each * count};
+    }
+    return (struct cat_prices){v, n};
+}
+
 static enum status attach(const struct machine *m, const struct attachment *a,
                           uint32_t count, const char *full, struct arena *arena,
                           struct cat_machine *ret, struct err *err)
@@ -136,6 +192,7 @@ static enum status attach(const struct machine *m, const struct attachment *a,
     ret->price_micros_hour = m->m.price_micros_hour < 0 || a->price < 0
                                  ? -1
                                  : m->m.price_micros_hour + a->price * count;
+    ret->prices = prices_sum(&m->m, a, count, arena);
     ret->spot_micros_hour = m->m.spot_micros_hour < 0 || a->spot < 0
                                 ? -1
                                 : m->m.spot_micros_hour + a->spot * count;
@@ -197,6 +254,7 @@ void catalogue_each(const struct catalogue *c, struct arena *arena,
                                    .sold = "",
                                    .resources = {one, 1},
                                    .price_micros_hour = a->price,
+                                   .prices = a->prices,
                                    .spot_micros_hour = a->spot});
     }
 }

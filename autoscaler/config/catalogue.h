@@ -13,6 +13,16 @@
 
 struct catalogue; /* immutable, lives in the arena it was read into */
 
+struct cat_price { /* in a region, on demand */
+    const char *region;
+    int64_t micros_hour;
+};
+
+struct cat_prices {
+    const struct cat_price *v;
+    uint32_t n;
+};
+
 struct cat_machine {
     const char *name, *cloud, *accelerator, *region, *as_of; /* "" if none */
     const char *arch;    /* "amd64", "arm64", "" not said */
@@ -22,7 +32,8 @@ struct cat_machine {
     int64_t local_ssd;         /* an amount of bytes, 0: none, or not said */
     uint32_t nvlink;           /* GPUs of its NVLink domain, 0: not said */
     struct qtys resources;     /* CPU, memory, GPU or other devices */
-    int64_t price_micros_hour; /* -1: not listed */
+    int64_t price_micros_hour; /* in `region`; -1: not listed */
+    struct cat_prices prices;  /* in others, as far as they are listed */
     int64_t spot_micros_hour;  /* -1: not listed */
 };
 
@@ -34,6 +45,11 @@ enum status catalogue_load(struct arena *arena, const char *extra,
 enum status catalogue_find(const struct catalogue *c, const char *machine,
                            struct arena *arena, struct cat_machine *ret,
                            struct err *err);
+/* What it costs in a region or one of its zones.  *ret_there: that is listed, or
+ * place is "", or nothing says of which region its price is; else it is the price of
+ * its `region`. */
+int64_t catalogue_price(const struct cat_machine *m, const char *place,
+                        bool *ret_there);
 /* Every machine type by name, then every accelerator that can be attached (its
  * name as "+NAME", what one of them adds). */
 void catalogue_each(const struct catalogue *c, struct arena *arena,

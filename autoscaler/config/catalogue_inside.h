@@ -18,6 +18,7 @@ struct attachment { /* one separate accelerator */
     const char *name, *cloud, *accelerator, *region, *as_of;
     struct names aliases;
     int64_t price, spot; /* micros an hour; -1 */
+    struct cat_prices prices;
     uint32_t counts[MOST_COUNTS], n_counts;
 };
 

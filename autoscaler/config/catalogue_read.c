@@ -44,13 +44,13 @@ static const char *const machine_keys[] = {
     "cloud", "cpu",     "memory",    "gpu",         "neuron_cores",
     "HPU",   "TPU",     "NPU",       "accelerator", "price",
     "spot",  "region",  "as_of",     "attach",      "arch",
-    "sold",  "network", "local_ssd", "nvlink"};
+    "sold",  "network", "local_ssd", "nvlink",      "prices"};
 static const char *const arches[] = {"amd64", "arm64"};
 static const char *const markets[] = {"on-demand", "spot", "reserved",
                                       "flex-start"};
 static const char *const attachment_keys[] = {
-    "cloud", "accelerator", "aliases", "price",
-    "spot",  "counts",      "region",  "as_of"};
+    "cloud",  "accelerator", "aliases", "price", "spot",
+    "counts", "region",      "as_of",   "prices"};
 #define COUNT(v) (sizeof(v) / sizeof *(v))
 
 /* ---- values ---- */
@@ -103,6 +103,29 @@ static const char *region_take(struct loading *l, const struct ynode *v,
                                const char *entry, const char *key)
 {
     return v->kind == YNODE_NULL ? "" : text_take(l, v, entry, key);
+}
+
+/* {eu-west-1: 0.99}: what it costs in other regions. */
+static struct cat_prices prices_take(struct loading *l, const struct ynode *v,
+                                     const char *entry)
+{
+    struct cat_price *all;
+
+    if (v->kind != YNODE_MAP) {
+        diag_add(l->diag, v,
+                 "%s: prices must be a mapping of regions such as {eu-west-1: "
+                 "0.99}, got %s",
+                 entry, ynode_shown(l->arena, v));
+        return (struct cat_prices){0};
+    }
+    all = ARENA_ARRAY(l->arena, struct cat_price, v->n);
+    for (uint32_t i = 0; i < v->n; i++)
+        all[i] = (struct cat_price){
+            v->pairs[i].key->text,
+            money_take(
+                l, v->pairs[i].value, entry,
+                arena_printf(l->arena, "prices.%s", v->pairs[i].key->text))};
+    return (struct cat_prices){all, v->n};
 }
 
 static void key_refuse(struct loading *l, const struct ynode *key,
@@ -219,6 +242,8 @@ static void machine_value_read(struct loading *l, const struct ynode *key,
         m->m.accelerator = accel_type_canonical(text_take(l, v, entry, k));
     else if (strcmp(k, "price") == 0)
         m->m.price_micros_hour = money_take(l, v, entry, k);
+    else if (strcmp(k, "prices") == 0)
+        m->m.prices = prices_take(l, v, entry);
     else if (strcmp(k, "spot") == 0)
         m->m.spot_micros_hour = money_take(l, v, entry, k);
     else if (strcmp(k, "region") == 0)
@@ -345,6 +370,8 @@ static void attachment_read(struct loading *l, const struct ynode *name,
             a->aliases = aliases_read(l, e, v);
         else if (strcmp(k, "price") == 0)
             a->price = money_take(l, v, e, k);
+        else if (strcmp(k, "prices") == 0)
+            a->prices = prices_take(l, v, e);
         else if (strcmp(k, "spot") == 0)
             a->spot = money_take(l, v, e, k);
         else if (strcmp(k, "counts") == 0)

@@ -162,6 +162,8 @@ static struct cat_machine machine_find(struct raw *d, struct raw_type *t,
 {
     struct cat_machine m = {.name = "",
                             .arch = "",
+                            .cloud = "",
+                            .region = "",
                             .accelerator = "",
                             .sold = "",
                             .price_micros_hour = -1,
@@ -272,6 +274,44 @@ static struct pairs labels_settle(struct raw *d, struct raw_type *t,
     return (struct pairs){out.v, out.n};
 }
 
+static const char *provider_option(const struct raw *d,
+                                   const struct raw_type *t, const char *key)
+{
+    for (uint32_t i = 0; i < d->providers.n; i++) {
+        const struct conf_provider *p = &d->providers.v[i];
+
+        for (uint32_t k = 0; k < p->n_options; k++)
+            if (strcmp(p->name, t->provider) == 0 &&
+                strcmp(p->options[k].key, key) == 0)
+                return p->options[k].value;
+    }
+    return NULL;
+}
+
+/* A zone, or the region of the type's provider; "": the file does not say. */
+static const char *place_of(const struct raw *d, const struct raw_type *t,
+                            uint32_t zone)
+{
+    const char *region = provider_option(d, t, "region");
+
+    if (!region)
+        region = provider_option(d, t, "location");
+    return zone < t->zones.n ? t->zones.v[zone] : region ? region : "";
+}
+
+/* By the catalogue.  Of another region it is the best that is known, but where
+ * the plug-in asks its cloud: Azure has a public list. */
+static int64_t list_price(const struct raw *d, const struct raw_type *t,
+                          const struct cat_machine *m, uint32_t zone)
+{
+    const char *list = provider_option(d, t, "prices");
+    bool there;
+    int64_t price = catalogue_price(m, place_of(d, t, zone), &there);
+
+    return there || strcmp(m->cloud, "azure") != 0 || (list && !*list) ? price
+                                                                       : -1;
+}
+
 static void offers_make(struct raw *d, const struct raw_type *t,
                         const struct cat_machine *m, struct snap_type *f)
 {
@@ -293,7 +333,7 @@ static void offers_make(struct raw *d, const struct raw_type *t,
                 .spot = is_spot,
                 .price_micros_hour = is_spot         ? spot
                                      : t->price >= 0 ? t->price
-                                                     : m->price_micros_hour,
+                                                     : list_price(d, t, m, i),
                 .room = UNLIMITED,
                 .idle_timeout_ms = config_idle_ms(
                     d->c, f, t->zones.n ? t->zones.v[i] : "", is_spot),

@@ -5,6 +5,7 @@ import subprocess
 import pytest
 
 from lib import DAVIT
+from lib.daemon import Daemon
 
 
 def davit(*args):
@@ -63,3 +64,39 @@ node_types:
     p = subprocess.run([DAVIT, "validate", f], capture_output=True, text=True, timeout=20)
     assert p.returncode == 0, p.stderr
     assert ("a3-highgpu-1g is not sold on demand (flex-start, spot)" in p.stdout + p.stderr) == told, p.stdout + p.stderr
+
+
+def test_prices_of_a_region(tmp_path):
+    def price(*args):
+        [row] = davit("g6.2xlarge", *args).stdout.splitlines()[1:]
+        return row.split()[-3:-1]
+    assert price() == price("--region", "us-east-1") == ["0.9776", "us-east-1"]
+    assert price("--region", "eu-central-1") == ["1.222", "eu-central-1"]
+    assert price("--region", "nowhere-1") == ["0.9776", "us-east-1"], "not listed: what it costs where it is"
+    [m] = [m for m in json.loads(davit("--json", "g6.2xlarge").stdout)]
+    assert m["prices"]["eu-central-1"] == 1.22249
+    f = tmp_path / "mine.yaml"
+    f.write_text("schema: davit-catalogue/1\nmachines:\n  box: {cpu: 8, memory: 32Gi, prices: {here: 1.5, there: 2}}\n")
+    assert "prices {here: 1.5, there: 2}" in davit("diff", f).stdout
+    f.write_text("schema: davit-catalogue/1\nmachines:\n  box: {cpu: 8, memory: 32Gi, prices: {here: dear}}\n")
+    assert "prices.here must be dollars an hour" in davit("diff", f).stderr
+
+
+ONE = """cluster: c
+state: "{dir}/davit.db"
+api: {listen: "127.0.0.1:{port}"}
+providers: {sim: {}}
+node_types:
+  x: {provider: sim, machine: %(machine)s, max: 1%(zones)s}
+"""
+
+
+@pytest.mark.parametrize("machine, zones, price", [
+    ("g6.2xlarge", "", {"": 0.9776}),
+    ("g6.2xlarge", "[eu-central-1a, us-west-2b, ap-nowhere-1a]", {"eu-central-1a": 1.22249, "us-west-2b": 0.9776, "ap-nowhere-1a": 0.9776}),
+    ("g2-standard-8", "[europe-west4-a, us-central1-b]", {"europe-west4-a": 0.897201, "us-central1-b": 0.853624})])
+def test_a_type_costs_what_its_region_costs(tmp_path, machine, zones, price):
+    text = ONE % {"machine": machine, "zones": f", zones: {zones}" if zones else ""}
+    with Daemon(tmp_path, text) as d:
+        [t] = d.until(lambda: d.status().get("types"))
+        assert {o["zone"]: o["price_per_hour"] for o in t["offers"]} == pytest.approx(price, abs=2e-6)

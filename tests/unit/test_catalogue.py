@@ -10,8 +10,8 @@ PATH = pathlib.Path(__file__).resolve().parents[2] / "configs" / "catalogue.yaml
 DEVICES = ("gpu", "neuron_cores", "HPU", "TPU", "NPU")
 CLOUDS = ("aws", "gcp", "azure")
 FACT_KEYS = {"arch", "sold", "network", "local_ssd", "nvlink"}
-MACHINE_KEYS = {*FACT_KEYS, "cloud", "cpu", "memory", "accelerator", "price", "spot", "region", "as_of", "attach", *DEVICES}
-ACCELERATOR_KEYS = {"cloud", "accelerator", "aliases", "price", "spot", "counts", "region", "as_of"}
+MACHINE_KEYS = {*FACT_KEYS, "cloud", "cpu", "memory", "accelerator", "price", "spot", "region", "prices", "as_of", "attach", *DEVICES}
+ACCELERATOR_KEYS = {"cloud", "accelerator", "aliases", "price", "spot", "counts", "region", "prices", "as_of"}
 # Accelerators that Ray has no constant for.
 NOT_IN_RAY = {"A10", "M60", "P40", "T4G", "RTX-PRO-4500",
               "AMD-Radeon-Pro-V520", "AMD-Radeon-Pro-V620", "AMD-Radeon-Pro-V710"}
@@ -67,6 +67,9 @@ def check_price(name, entry):
     assert isinstance(price, float) and 0 < price < 200, name
     assert entry.get("region"), name
     assert isinstance(entry.get("as_of", datetime.date.min), datetime.date), name
+    assert entry["region"] not in entry.get("prices", {}), name
+    for region, there in entry.get("prices", {}).items():
+        assert re.fullmatch(r"[a-z]+(-[a-z0-9]+)*\d*", region) and 0.5 * price < there < 3 * price, (name, region)
     if "spot" in entry:
         assert 0 < entry["spot"] <= price, name
 

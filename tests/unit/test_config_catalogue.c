@@ -200,6 +200,63 @@ static void test_users_file(void **state)
     arena_done(&a);
 }
 
+static void price_in(const struct cat_machine *m, const char *place,
+                     int64_t price, bool there)
+{
+    bool listed;
+
+    assert_int_equal(catalogue_price(m, place, &listed), price);
+    assert_int_equal(listed, there);
+}
+
+/* By region, and by each zone of one as the clouds name them. */
+static void test_prices_by_region(void **state)
+{
+    static const char text[] =
+        "schema: davit-catalogue/1\n"
+        "machines:\n"
+        "  m: {cpu: 4, memory: 1Gi, cloud: c, attach: true, price: 1, region: "
+        "us-east-1, prices: {eu-west-1: 1.5, us-east1: 2, westeurope: 3}}\n"
+        "  bare: {cpu: 4, memory: 1Gi, price: 7}\n"
+        "accelerators:\n"
+        "  card: {cloud: c, price: 10, region: us-east-1, prices: {eu-west-1: "
+        "20}}\n"
+        "  local: {cloud: c, price: 10}\n";
+    struct arena a = {0};
+    struct catalogue *c;
+    struct buf errors;
+    struct cat_machine m;
+    struct err err;
+    char path[CATALOGUE_PATH];
+
+    (void)state;
+    buf_init(&errors, 65536);
+    if (load_text(text, &a, &c, &errors, path) != ST_OK)
+        fail_msg("%s", errors.s);
+    assert_int_equal(catalogue_find(c, "m", &a, &m, &err), ST_OK);
+    price_in(&m, "", 1000000, true);
+    price_in(&m, "us-east-1", 1000000, true);
+    price_in(&m, "us-east-1a", 1000000, true);
+    price_in(&m, "eu-west-1c", 1500000, true);
+    price_in(&m, "us-east1-b", 2000000, true);
+    price_in(&m, "us-east10-b", 1000000, false);
+    price_in(&m, "us-east-1-bos-1a", 1000000, false); /* a local zone */
+    price_in(&m, "westeurope-2", 3000000, true);
+    price_in(&m, "westeurope2", 1000000, false);
+    price_in(&m, "eu-west-11", 1000000, false);
+    assert_int_equal(catalogue_find(c, "bare", &a, &m, &err), ST_OK);
+    price_in(&m, "eu-west-1", 7000000, true); /* of no region in particular */
+    /* A sum where both are known. */
+    assert_int_equal(catalogue_find(c, "m+card", &a, &m, &err), ST_OK);
+    price_in(&m, "us-east-1", 11000000, true);
+    price_in(&m, "eu-west-1", 21500000, true);
+    price_in(&m, "us-east1", 11000000, false);
+    assert_int_equal(catalogue_find(c, "m+local", &a, &m, &err), ST_OK);
+    price_in(&m, "eu-west-1", 11000000, false);
+    buf_done(&errors);
+    arena_done(&a);
+}
+
 static void test_users_mistakes(void **state)
 {
     static const char text[] =
@@ -210,6 +267,8 @@ static void test_users_mistakes(void **state)
         "  b: 5\n"
         "  c: {cpu: 1, memory: 1Gi, gpu: 1, attach: true, price: [1]}\n"
         "  d: {cpu: 1, attach: maybe}\n"
+        "  f: {cpu: 1, memory: 1Gi, prices: {here: dear}}\n"
+        "  g: {cpu: 1, memory: 1Gi, prices: 3}\n"
         "accelerators:\n"
         "  e: {counts: [0], aliases: x}\n";
     static const char *const want[] = {
@@ -224,8 +283,12 @@ static void test_users_mistakes(void **state)
         "0.35, got a list",
         ":7:6: d: memory is missing",
         ":7:23: d: attach must be true or false, got maybe",
-        ":9:15: e: counts must be a list of whole numbers such as [1, 2, 4]",
-        ":9:29: e: aliases must be a list of names, got x",
+        ":8:43: f: prices.here must be dollars an hour between 0 and "
+        "100000 such as 0.35, got dear",
+        ":9:36: g: prices must be a mapping of regions such as {eu-west-1: "
+        "0.99}, got 3",
+        ":11:15: e: counts must be a list of whole numbers such as [1, 2, 4]",
+        ":11:29: e: aliases must be a list of names, got x",
     };
     struct arena a = {0};
     struct catalogue *c;
@@ -296,6 +359,7 @@ int main(void)
         cmocka_unit_test(test_known),
         cmocka_unit_test(test_unknown),
         cmocka_unit_test(test_users_file),
+        cmocka_unit_test(test_prices_by_region),
         cmocka_unit_test(test_users_mistakes),
         cmocka_unit_test(test_quick),
     };
