@@ -68,6 +68,39 @@ const char *kit_join_token(const struct davit_launch *l)
                : "";
 }
 
+/* What tells a Ray head that the machine goes is its own raylet's Python, found by
+ * that process's command line (ray/_private/services.py): in a container, in a
+ * virtual environment, of whatever user.  No raylet: there is nobody to tell. */
+static const char watching[] =
+    "notice() { curl -fsS -m 3 --noproxy '*' \"$@\"; }\n"
+    "davit_taken() { %s; }\n"
+    "davit_drain() { (\n"
+    "  while IFS= read -r -d '' v; do case \"$v\" in\n"
+    "    --node_id=*) node=${v#*=};;\n"
+    "    --gcs-address=*) head=${v#*=};;\n"
+    "    --python_worker_command=*) v=${v#*=}; python=${v%%%% *};;\n"
+    "  esac; done <\"/proc/$1/cmdline\"\n"
+    "  while IFS= read -r -d '' v; do case \"$v\" in\n"
+    "    RAY_*|PATH=*|HOME=*|PYTHON*|LD_LIBRARY_PATH=*) export \"$v\";;\n"
+    "  esac; done <\"/proc/$1/environ\"\n"
+    "  nsenter -t \"$1\" -m -n \"$python\" -m ray.scripts.scripts drain-node "
+    "--address \"$head\" --node-id \"$node\" "
+    "--reason DRAIN_NODE_REASON_PREEMPTION "
+    "--reason-message 'the cloud takes the machine back' "
+    "--deadline-remaining-seconds 25\n"
+    ") }\n"
+    "davit_watch() {\n"
+    "  while sleep 5; do\n"
+    "    davit_taken || continue\n"
+    "    echo 'davit: the cloud takes this machine back'\n"
+    "    for p in /proc/[0-9]*; do\n"
+    "      [ \"$(cat \"$p/comm\" 2>/dev/null)\" = raylet ] || continue\n"
+    "      davit_drain \"${p#/proc/}\" && return\n"
+    "    done\n"
+    "  done\n"
+    "}\n"
+    "davit_watch </dev/null >>/var/log/davit-join.log 2>&1 &\n";
+
 /* Clouds' agents make the user, who may do everything, when somebody logs in
  * with a key that they were given for it; we never log in. */
 static const char made[] =
@@ -94,6 +127,8 @@ void kit_join_script(struct kit_str *s, const struct kit_join *j)
         export_line(s, "RAY_OVERRIDE_RESOURCES", j->resources);
     kit_str_puts(s, "export HOME=${HOME:-/root}\n"
                     "ulimit -n 65536 2>/dev/null\n");
+    if (j->taken)
+        kit_str_printf(s, watching, j->taken);
     if (!j->user || strcmp(j->user, "root") == 0) {
         kit_str_puts(s, j->commands);
         kit_str_puts(s, "\n");

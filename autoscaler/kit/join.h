@@ -29,6 +29,11 @@ struct kit_join {
     const char *user;      /* who runs the commands; NULL: root */
     const char *commands;  /* a shell script */
     const char *token;     /* davit_launch.join_token; NULL, "": none */
+    /* Shell: succeeds once the cloud is taking the machine back, asked every five
+     * seconds with notice() in the place of metadata().  The machine's Ray node is
+     * drained then, with that reason, by Ray's own drain-node.  NULL: nothing on
+     * the machine tells, or it is not spot. */
+    const char *taken;
 };
 
 /* The label of the machine's node, and its value: what the script makes of the

@@ -12,6 +12,7 @@ static void azurevm_close(void *self)
     options_done(v);
     kit_head_done(&v->head);
     json_decref(v->powers);
+    json_decref(v->health);
     pthread_mutex_destroy(&v->lock);
     kit_keep_done(&v->keep);
     free(v);

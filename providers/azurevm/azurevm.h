@@ -5,7 +5,7 @@
  * request id.  options.c reads the configuration, template.c what Ray's own
  * cluster YAML says, body.c makes a machine's description, network.c its
  * network, key.c its key, join.c the start script, api.c sends, view.c reads
- * what a machine is at, power.c whether machines run; launch.c, list.c, end.c,
+ * what a machine is at, power.c whether machines run, health.c whether Azure finds them broken; launch.c, list.c, end.c,
  * console.c and offers.c are the operations.  kit/azure/ has tokens, codes and sizes.
  * Why it is so: README.md.
  */
@@ -59,6 +59,9 @@ struct azurevm {
     bool one_by_one;      /* power states: see power.c */
     size_t turn;
     json_t *powers;
+    json_t *health;     /* what health.c has seen; NULL: nothing yet */
+    int64_t health_ms;  /* asked then, wall; 0: never */
+    bool health_untold; /* there is no right to read it, and that was said */
 };
 
 struct op { /* one running operation */
@@ -117,9 +120,11 @@ void list_limit_seen(void *arg, const struct davit_http *x);
 char *vm_url(const struct op *op, const char *name, const char *query);
 bool name_plain(const char *name);
 
-/* view.c: puts one machine; view is its instance view, or NULL. */
+/* view.c: puts one machine; view is its instance view, or NULL; health what
+ * health_read() has, or NULL. */
 void vm_put(const struct op *op, const json_t *vm, const json_t *view,
-            struct davit_sink *sink, davit_put_machine *put);
+            const json_t *health, struct davit_sink *sink,
+            davit_put_machine *put);
 /* Does it carry our cluster's tag? */
 bool vm_ours(const struct azurevm *v, const json_t *vm);
 /* Does nothing but its instance view tell what it is at? */
@@ -130,6 +135,10 @@ bool vm_unclear(const json_t *vm);
 int power_read(struct op *op, const json_t *vms, json_t **ret);
 int view_get(struct op *op, const char *name, json_t **ret);
 char *name_small(const char *name); /* for free() */
+
+/* health.c: why a machine is broken, by name in small letters; "": it may be a
+ * moment's.  For json_decref(). */
+json_t *health_read(struct op *op);
 
 /* list.c, launch.c, end.c, console.c, offers.c */
 int azurevm_list(void *self, struct davit_call *call, struct davit_sink *sink,

@@ -13,6 +13,13 @@ static const char identify[] =
     "id=$(metadata -H 'Metadata: true' 'http://169.254.169.254/metadata/"
     "instance/compute/name?api-version=2021-02-01&format=text')\n";
 
+/* One object an event; one that names another machine of a set is not ours
+ * (learn.microsoft.com/azure/virtual-machines/linux/scheduled-events). */
+static const char taken[] =
+    "notice -H 'Metadata: true' 'http://169.254.169.254/metadata/"
+    "scheduledevents?api-version=2020-07-01' | tr -d '\\n' | tr '{' '\\n' | "
+    "grep '\"EventType\": *\"Preempt\"' | grep -qiF \"\\\"$id\\\"\"";
+
 /* What we run on says its own address, if it is an instance. */
 static int own_address(void *arg, char *ret, size_t size)
 {
@@ -44,7 +51,8 @@ int join_script(struct op *op, const struct vm_type *t,
                                            .resources = t->resources,
                                            .user = t->user,
                                            .commands = t->join,
-                                           .token = kit_join_token(l)});
+                                           .token = kit_join_token(l),
+                                           .taken = l->spot ? taken : NULL});
     *ret = s.p;
     return DAVIT_OK;
 }

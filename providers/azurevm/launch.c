@@ -54,8 +54,8 @@ static int put_existing(struct op *op, const struct davit_launch *l,
                        "request",
                        name);
     } else if (st == DAVIT_OK) {
-        vm_put(op, r.json, kit_json_at(r.json, "properties.instanceView"), sink,
-               put);
+        vm_put(op, r.json, kit_json_at(r.json, "properties.instanceView"), NULL,
+               sink, put);
     }
     json_decref(r.json);
     return st;
@@ -74,7 +74,7 @@ static bool listed(struct op *op, const struct davit_launch *l,
                         l->request_id) == 0;
     free(key);
     if (found)
-        vm_put(op, vm, NULL, sink, put);
+        vm_put(op, vm, NULL, NULL, sink, put);
     return found;
 }
 

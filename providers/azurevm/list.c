@@ -22,7 +22,8 @@ static int ours_read(struct op *op, json_t **ret)
 
 /* A machine that failed is asked for itself when the lists do not tell why. */
 static int put_one(struct op *op, const json_t *vm, const json_t *powers,
-                   struct davit_sink *sink, davit_put_machine *put)
+                   const json_t *health, struct davit_sink *sink,
+                   davit_put_machine *put)
 {
     const char *name = kit_json_text(vm, "name");
     char *key = name_small(name);
@@ -31,7 +32,7 @@ static int put_one(struct op *op, const json_t *vm, const json_t *powers,
     if (!view && vm_unclear(vm))
         st = view_get(op, name, &view);
     if (st == DAVIT_OK)
-        vm_put(op, vm, view, sink, put);
+        vm_put(op, vm, view, health, sink, put);
     json_decref(view);
     free(key);
     return st == DAVIT_NOT_FOUND ? DAVIT_OK : st;
@@ -41,17 +42,20 @@ int azurevm_list(void *self, struct davit_call *call, struct davit_sink *sink,
                  davit_put_machine *put, struct davit_error *e)
 {
     struct op op;
-    json_t *vms = NULL, *powers = NULL, *vm;
+    json_t *vms = NULL, *powers = NULL, *health = NULL, *vm;
     size_t i;
     int st = op_begin(&op, self, call, e);
     if (st == DAVIT_OK)
         st = ours_read(&op, &vms);
     if (st == DAVIT_OK && json_array_size(vms) > 0)
         st = power_read(&op, vms, &powers);
+    if (st == DAVIT_OK && json_array_size(vms) > 0)
+        health = health_read(&op);
     json_array_foreach(vms, i, vm)
         if (st == DAVIT_OK)
-            st = put_one(&op, vm, powers, sink, put);
+            st = put_one(&op, vm, powers, health, sink, put);
     json_decref(vms);
     json_decref(powers);
+    json_decref(health);
     return st;
 }

@@ -124,6 +124,17 @@ static void leaving_read(const json_t *view, int64_t now_ms,
     m->leaving = text;
 }
 
+/* A machine that fails has no time left. */
+static void broken_read(const json_t *vm, const json_t *health,
+                        struct davit_machine *m)
+{
+    char *key = name_small(kit_json_text(vm, "name"));
+    const char *why = kit_json_string(json_object_get(health, key));
+    if (*m->leaving == '\0' && *why != '\0')
+        m->leaving = why;
+    free(key);
+}
+
 const char *zone_number(const char *zone)
 {
     const char *dash = strrchr(zone, '-');
@@ -142,7 +153,8 @@ static const char *zone_shown(const struct vm_type *t, const char *number)
 }
 
 void vm_put(const struct op *op, const json_t *vm, const json_t *view,
-            struct davit_sink *sink, davit_put_machine *put)
+            const json_t *health, struct davit_sink *sink,
+            davit_put_machine *put)
 {
     const json_t *tags = json_object_get(vm, "tags");
     const char *type = kit_json_string(json_object_get(tags, TAG_TYPE));
@@ -161,5 +173,6 @@ void vm_put(const struct op *op, const json_t *vm, const json_t *view,
     phase_read(vm, view, &m, detail, sizeof detail);
     leaving_read(view, op->v->azure.host->wall_ms(), &m, leaving,
                  sizeof leaving);
+    broken_read(vm, health, &m);
     put(sink, &m);
 }

@@ -17,6 +17,10 @@ static const char identify[] =
     "zone=$(metadata -H 'Metadata-Flavor: Google' $m/zone)\n"
     "[ -n \"$name\" ] && id=\"${zone##*/}/$name\"\n";
 
+/* cloud.google.com/compute/docs/instances/create-use-spot#detect-preemption */
+static const char taken[] =
+    "[ \"$(notice -H 'Metadata-Flavor: Google' $m/preempted)\" = TRUE ]";
+
 /* What we run on says its own address, if it is an instance. */
 static int own_address(void *arg, char *ret, size_t size)
 {
@@ -74,7 +78,8 @@ int join_script(struct op *op, const struct gce_type *t,
                                            .resources = t->resources,
                                            .user = t->user,
                                            .commands = t->join,
-                                           .token = kit_join_token(l)});
+                                           .token = kit_join_token(l),
+                                           .taken = l->spot ? taken : NULL});
     kit_str_done(&before);
     *ret = s.p;
     return DAVIT_OK;

@@ -1,4 +1,5 @@
 """The real daemon with the example provider, a Python program."""
+import fcntl
 import json
 import os
 import pathlib
@@ -8,7 +9,7 @@ import sys
 import pytest
 
 from lib.daemon import Daemon
-from lib import ROOT
+from lib import ROOT, wave
 
 CONFIG = """
 cluster: ex
@@ -111,3 +112,27 @@ def test_a_broken_program_is_told(tmp_path):
         d.until(lambda: "that is no JSON object: \"hello\"" in d.text())
         d.later(2)
         assert d.text().count("no JSON object") < 20  # with back-off
+
+
+def edited(d, change):
+    """The cloud's file, under the example's own lock."""
+    with open(d.dir / "cloud.json.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        state = json.loads((d.dir / "cloud.json").read_text())
+        change(state)
+        (d.dir / "cloud.json.test").write_text(json.dumps(state))
+        (d.dir / "cloud.json.test").replace(d.dir / "cloud.json")
+
+
+def test_a_spot_wave(tmp_path):
+    """lib/wave.py has the story."""
+    text = CONFIG.replace("providers/exec/example.py", "tests/exec/forgetful.py").replace("idle_timeout: 1s", "idle_timeout: 1h") \
+        .replace("price: 0.7, max: 4", "price: 0.7, market: spot, max: 12")
+
+    def hide(ids):
+        edited(d, lambda state: state.update(hidden=list(ids)))
+
+    def take(ids):
+        edited(d, lambda state: [state["machines"].pop(i) for i in ids])
+    with Daemon(tmp_path, text) as d:
+        wave.story(d, "t4", {"GPU": 1}, lambda: list(cloud(d)), hide, take)

@@ -24,6 +24,7 @@ SUB, GROUP, LOCATION = "00000000-0000-0000-0000-000000000001", "Rg1", "westeurop
 ROOT = f"/subscriptions/{SUB}/providers/Microsoft.Compute"
 NETWORK = f"/subscriptions/{SUB}/resourceGroups/{GROUP}/providers/Microsoft.Network"
 API = "2026-04-01"
+HEALTH_API = "2024-02-01"
 MADE_OF = "image: Canonical:ubuntu-24_04-lts:server:latest, subnet: net/machines"  # of a configuration
 RESERVED = {"admin", "administrator", "root", "guest", "test", "user"}
 SIZES = {"Standard_NC4as_T4_v3": (4, 1), "Standard_D8s_v5": (8, 0)}
@@ -39,6 +40,7 @@ class VM:
         self.ready, self.gone, self.power, self.id = time.monotonic() + op_s, None, "running", str(uuid.uuid4())
         self.state = None  # instead of what time says
         self.maintenance = None  # its maintenanceRedeployStatus
+        self.health = {}         # of its availability status, instead of what a healthy one has
 
     def provisioning(self):
         if self.gone:
@@ -74,6 +76,7 @@ class Cloud:
         self.short = {}                  # zone -> (how many can still be had, its code, "sync" or "later")
         self.quota = None                # how many machines there may be
         self.group_only = False          # the token may not read the subscription
+        self.no_health = False           # nor Resource Health
         self.hidden = []                 # names that the group's list lacks
         self.unseen = []                 # names that the subscription's list lacks
         self.remaining = 800             # lists that the limit still allows
@@ -139,6 +142,24 @@ class Cloud:
             p["instanceView"] = vm.statuses()
         out.update(id=f"{base(vm.group)}/{vm.name}", name=vm.name, type="Microsoft.Compute/virtualMachines")
         return self.judged("VirtualMachine", out)
+
+    def health_view(self, vm):
+        """availabilityStatus of ResourceHealth.json 2024-02-01 (Azure/azure-rest-api-specs, with its example of a resource group); ids as
+        Azure sends them, in small letters, by a reply in Checkmk/checkmk's tests (RESOURCE_HEALTH_ENTRY)."""
+        p = {"availabilityState": "Available", "title": "Available", "reasonType": "", "category": "Not Applicable", "context": "Not Applicable",
+             "summary": "There aren't any known Azure platform problems affecting this virtual machine.", "reasonChronicity": "Persistent",
+             "occuredTime": "2026-11-22T09:00:00Z", "reportedTime": "2026-11-22T09:00:01.7883795Z", **vm.health}
+        assert set(vm.health) <= set(p), "no key of availabilityStatus"
+        return {"id": f"{base(vm.group)}/{vm.name}".lower() + "/providers/Microsoft.ResourceHealth/availabilityStatuses/current",
+                "name": "current", "type": "Microsoft.ResourceHealth/AvailabilityStatuses", "location": LOCATION, "properties": p}
+
+    def health_list(self, path, query, host):
+        if self.no_health:
+            raise Refused(403, "AuthorizationFailed", "The client does not have authorization to perform action "
+                          "'Microsoft.ResourceHealth/availabilityStatuses/read' over scope '/subscriptions/...'")
+        if set(query) - {"api-version", "$filter", "$expand", "$skiptoken"}:
+            raise Refused(400, "InvalidQueryParameter", f"{sorted(query)}")
+        return self.paged(host, path, query, [self.health_view(v) for v in self.vms.values() if v.provisioning() != "Creating"])
 
     def status_view(self, vm):
         """As statusOnly=true has it, in the case of letters that it has."""
@@ -271,7 +292,7 @@ class Cloud:
     def serve(self, method, path, query, headers, body, host):
         """(status, headers, body) of a request that carries a good token."""
         self.move_on()
-        wanted = "2021-07-01" if path.endswith("/skus") else API
+        wanted = "2021-07-01" if path.endswith("/skus") else HEALTH_API if path.endswith("/availabilityStatuses") else API
         if self.serves:  # another cloud than the public one; what it says is azure-cli#21492's text
             if query.get("api-version") not in self.serves:
                 raise Refused(400, "NoRegisteredProviderFound", f"No registered resource provider found for location '{LOCATION}' and API version "
@@ -287,6 +308,9 @@ class Cloud:
                 raise Refused(400, "InvalidParameter", "$expand can only be specified if a valid $filter option is specified")
             elif method == "GET":
                 got = self.paged(host, path, query, [self.view(v) for v in self.vms.values() if v.name not in self.hidden])
+        elif method == "GET" and re.fullmatch(rf"(?i)/subscriptions/{SUB}/resourceGroups/{GROUP}/providers/Microsoft.ResourceHealth/availabilityStatuses",
+                                              path):
+            got = self.health_list(path, query, host)
         elif method == "GET" and self.group_only:
             raise Refused(403, "AuthorizationFailed", "The client does not have authorization to perform action "
                           "'Microsoft.Compute/virtualMachines/read' over scope '/subscriptions/...'")

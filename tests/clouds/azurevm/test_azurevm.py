@@ -9,7 +9,7 @@ import pytest
 from aks_rig import environment
 from azurevm_cloud import GROUP, LOCATION, MADE_OF, SUB, VM
 from conftest import TYPES
-from lib import BUILD
+from lib import BUILD, spot_watch
 
 R = "davit-00112233445566778899"
 R2 = "davit-00112233445566770001"
@@ -383,3 +383,23 @@ def test_mistakes_have_a_line(tmp_path, types, says):
     p = subprocess.run([BUILD / "davit", "validate", f], capture_output=True, text=True,
                        env=environment(DAVIT_PLUGIN_DIR=str(BUILD / "plugins")))
     assert p.returncode == 3 and "davit.yaml:5:" in p.stderr and says in p.stderr, p.stderr
+
+
+NOTICE = '{"DocumentIncarnation":%d,"Events":[{"EventId":"A-%d","EventStatus":"Scheduled","EventType":"%s","ResourceType":"VirtualMachine",' \
+    '"Resources":["%s"],"NotBefore":"Mon, 19 Sep 2022 18:29:47 GMT","Description":"","EventSource":"Platform","DurationInSeconds":-1}]}'
+
+
+def test_the_start_script_of_a_spot_machine_drains_its_node(cloud, drives, tmp_path):
+    """At a Preempt that names it, and at nothing else: an event reaches all machines of an availability set."""
+    d = drives(types="  t4: {provider: azurevm, machine: Standard_NC4as_T4_v3, market: [spot, on-demand]}\n",
+               options=MADE_OF + ", join: ray start --address=$RAY_HEAD_IP:6379, head_ip: 10.0.0.5")
+    [m] = d.launch(1, R, spot=True)["machines"]
+    text = script_of(only(cloud))
+    asked, called = spot_watch.drained(tmp_path, text, m["id"], [
+        '{"DocumentIncarnation":1,"Events":[]}', NOTICE % (2, 2, "Reboot", m["id"]), NOTICE % (3, 3, "Preempt", "another"), "not JSON",
+        (NOTICE % (4, 4, "Preempt", m["id"].upper())).replace(",", ",\n")])
+    assert asked.count("\n") == 5 and "Metadata: true http://169.254.169.254/metadata/scheduledevents?api-version=2020-07-01" in asked
+    assert called == ("token -m ray.scripts.scripts drain-node --address 10.0.0.5:6379 --node-id ab12 --reason DRAIN_NODE_REASON_PREEMPTION "
+                      "--reason-message the cloud takes the machine back --deadline-remaining-seconds 25\n")
+    d.launch(1, R2)
+    assert "drain-node" not in script_of(list(cloud.vms.values())[-1].body), "on demand"

@@ -9,7 +9,7 @@ import pytest
 from conftest import TYPES
 from gke_discovery import Api
 from gke_rig import BUILD, environment
-from lib import ROOT
+from lib import ROOT, spot_watch
 
 R = "davit-00112233445566778899"
 A, B = "us-central1-a", "us-central1-b"
@@ -208,6 +208,19 @@ def test_startup_script_joins(cloud, drives):
     assert "export RAY_HEAD_IP='10.1.2.3'" in text and "Metadata-Flavor: Google" in text
     p = subprocess.run(["bash", "-n"], input=text, text=True, capture_output=True)
     assert p.returncode == 0, p.stderr
+
+
+def test_the_startup_script_of_a_spot_machine_drains_its_node(cloud, drives, tmp_path):
+    d = drives(types="  t4: {provider: gce, machine: n1-standard-8+t4, zones: [us-central1-a], market: [spot, on-demand]}\n",
+               options=", join: ray start --address=$RAY_HEAD_IP:6379, head_ip: 10.0.0.5")
+    d.launch(1, R, zone=A, spot=True)
+    d.launch(1, R[:-1] + "0", zone=A)
+    spot, other = sorted((x["value"] for i in cloud.bare.values() for x in i["body"]["metadata"]["items"] if x["key"] == "startup-script"),
+                         key=len, reverse=True)
+    assert "drain-node" not in other, "on demand"
+    asked, called = spot_watch.drained(tmp_path, spot, "us-central1-a/x", ["FALSE", "", "TRUE"])
+    assert asked.count("\n") == 3 and "Metadata-Flavor: Google http://169.254.169.254/computeMetadata/v1/instance/preempted" in asked
+    assert called.startswith("token -m ray.scripts.scripts drain-node --address 10.0.0.5:6379 --node-id ab12 --reason DRAIN_NODE_REASON_PREEMPTION ")
 
 
 @pytest.mark.parametrize("there", [True, False])
