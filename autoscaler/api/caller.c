@@ -16,7 +16,7 @@
 #include "door/local.h"
 #include "inside.h"
 
-enum { ACCOUNT_MAX = 400 };
+enum { ACCOUNT_MAX = 400, FRESH_MS = 1000 };
 
 /* Those that have no line in a file. */
 static const struct principal anybody = {.name = "anybody", .admin = true};
@@ -161,6 +161,14 @@ static unsigned throttled(struct exchange *ex)
     return 429;
 }
 
+static bool known_of(struct server *s, const struct caller *c,
+                     struct access **ret)
+{
+    return review_known(s->review, c->digest,
+                        clock_mono_ms() < c->fresh_ms ? c->since_ms : INT64_MAX,
+                        ret);
+}
+
 /* A token of the API server's, if there is one to ask; what is not known yet
  * makes ex->unknown: he may nothing until caller_review(). */
 static unsigned by_review(struct exchange *ex, bool formed)
@@ -170,7 +178,7 @@ static unsigned by_review(struct exchange *ex, bool formed)
 
     if (!formed || !s->review)
         return wrong(ex);
-    if (!review_known(s->review, ex->caller.digest, &x)) {
+    if (!known_of(s, &ex->caller, &x)) {
         ex->unknown = true;
         /* who was known is no stranger because nobody can be asked now */
         return ex->again
@@ -382,7 +390,7 @@ enum standing_now caller_still(struct server *s, struct caller *c)
     struct access *now = NULL;
 
     if (c->proof == PROOF_REVIEW) {
-        if (!review_known(s->review, c->digest, &now))
+        if (!known_of(s, c, &now))
             return STILL_MAYBE;
         who = now ? now->v : NULL;
     } else {
@@ -421,6 +429,7 @@ struct review_job {
     struct review *review;
     char *token;
     unsigned char digest[ACCESS_DIGEST];
+    int64_t since_ms;
     enum status status;
 };
 
@@ -429,7 +438,7 @@ static bool review_job_run(struct task *task)
     struct review_job *j = (struct review_job *)task;
     struct err err;
 
-    j->status = review_ask(j->review, j->token, j->digest, &err);
+    j->status = review_ask(j->review, j->token, j->digest, j->since_ms, &err);
     return true;
 }
 
@@ -446,6 +455,8 @@ static void review_answer(struct exchange *ex)
 {
     const struct review_job *j = (struct review_job *)ex->pending->task;
 
+    ex->caller.since_ms = j->since_ms;
+    ex->caller.fresh_ms = clock_mono_ms() + FRESH_MS;
     if (j->status == ST_OK)
         by_review(ex, true);
     if (j->status != ST_OK || ex->unknown)
@@ -469,6 +480,7 @@ void caller_review(struct exchange *ex)
     j->review = ex->server->review;
     j->token = mem_strndup(token ? token : "", n);
     j->status = ST_RETRY;
+    j->since_ms = clock_mono_ms();
     SHA256((const unsigned char *)j->token, n, j->digest);
     if (*ex->vouched)
         snprintf(name, sizeof name, "%s", ex->vouched);

@@ -33,11 +33,14 @@ struct caller {
     unsigned char digest[ACCESS_DIGEST]; /* of a token */
     uid_t uid;
     struct shown *shown; /* a certificate, or NULL */
-    const char *via;     /* "token", "kubernetes", "socket",
+    /* Of a Kubernetes token: an answer that was asked for since then is as good as a
+     * known one, for a moment after it came. */
+    int64_t since_ms, fresh_ms; /* mono */
+    const char *via;            /* "token", "kubernetes", "socket",
                           * "certificate", "open" */
-    char name[384];      /* "ops"; of a certificate its own name */
-    char from[64];       /* "10.0.0.7", "uid 1000" */
-    char text[512];      /* "ops (token)", for events: others read them, and an
+    char name[384];             /* "ops"; of a certificate its own name */
+    char from[64];              /* "10.0.0.7", "uid 1000" */
+    char text[512]; /* "ops (token)", for events: others read them, and an
                           * address is nobody else's business */
 };
 

@@ -30,10 +30,14 @@ BOSS, GOOD, BAD = ("system:serviceaccount:" + name for name in ("ops:boss", "tea
 
 
 class Reviews(http.server.BaseHTTPRequestHandler):
-    """TokenReview and SubjectAccessReview: who has which token, and who may read.  keys: what /openid/v1/jwks says, or None."""
+    """TokenReview and SubjectAccessReview: who has which token, and who may read.  keys: what /openid/v1/jwks says, or None.  gate: holds an answer back.
+    answered: the TokenReviews that were, each with the connection's handler."""
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-    users, readers, asked, keys, told = {}, set(), 0, None, 0
+    users, readers, asked, keys, told, answered = {}, set(), 0, None, 0, []
+
+    def gate(self, body):
+        pass
 
     def do_GET(self):
         text = json.dumps({"keys": self.keys} if self.keys is not None else {"kind": "Status", "code": 403, "reason": "Forbidden"}).encode()
@@ -47,6 +51,7 @@ class Reviews(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         time.sleep(CALL_S)  # wait: a server takes its time
+        self.gate(body)
         spec, status = body["spec"], {}
         type(self).asked += 1
         if body["kind"] == "TokenReview":
@@ -56,11 +61,14 @@ class Reviews(http.server.BaseHTTPRequestHandler):
             want = (spec["resourceAttributes"]["verb"], spec["resourceAttributes"]["resource"])
             status = {"allowed": spec["user"] == BOSS or want != ("update", "control") and spec["user"] in self.readers}
         text = json.dumps({**body, "status": status}).encode()
-        self.send_response(201)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text)
+        with contextlib.suppress(OSError):  # who waited too long has gone
+            self.send_response(201)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text)
+        if body["kind"] == "TokenReview":
+            self.answered.append((spec["token"], self))
 
     def log_message(self, *args):
         pass
@@ -99,7 +107,7 @@ def signed(user, kind="RS256", **claims):
 
 @pytest.fixture
 def world(daemon_of):
-    Reviews.users, Reviews.readers, Reviews.keys, Reviews.told = {}, {GOOD, BAD}, [shown(k, kind) for kind, k in KEYS.items()], 0
+    Reviews.users, Reviews.readers, Reviews.keys, Reviews.told, Reviews.answered = {}, {GOOD, BAD}, [shown(k, kind) for kind, k in KEYS.items()], 0, []
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Reviews)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     d = daemon_of(CONFIG)
@@ -310,6 +318,54 @@ def test_a_request_that_waits_is_judged_when_it_takes_effect(world):
         time.sleep(3)   # wait: what was known of him is forgotten
         s.sendall(body[-1:])
         assert s.recv(4096)[:12] in (b"HTTP/1.1 202", b"HTTP/1.1 200")
+
+
+def asks(d, t, codes):
+    thread = threading.Thread(target=lambda: codes.append(code(d, t, "GET", "/v1/status")), daemon=True)
+    thread.start()
+    return thread
+
+
+def test_a_right_ends_beside_a_slow_api_server(world, monkeypatch):
+    """An answer is as old as its question: three calls of a second each follow the TokenReview, and two seconds more were counted from the last."""
+    d = world
+    monkeypatch.setitem(globals(), "CALL_S", 1.0)
+    for i in range(2):
+        t, codes = token(GOOD, 100 + i), []
+        first = asks(d, t, codes)
+        until(lambda t=t: t in [k for k, _ in Reviews.answered], 60)
+        del Reviews.users[t]
+        first.join(120)
+        assert codes == [200], "who waits gets his answer, however long it took"
+        assert code(d, t, "GET", "/v1/status") == 401, "and nobody after him"
+
+
+def test_an_old_yes_is_no_answer_to_a_new_no(world, monkeypatch):
+    """A watcher was told that the token is nobody's, while an exchange still waited for the rights of its holder: that was a yes again, for two seconds."""
+    d, t = world, token(GOOD, 200)
+    stream = Stream(d.port, t)
+    assert stream.code == 200
+    asker = next(handler for k, handler in Reviews.answered if k == t)   # what asks for exchanges; all others watch
+    watchers, rights = threading.Event(), threading.Event()
+
+    def held(self, body):
+        if self is asker and body["kind"] == "SubjectAccessReview":
+            rights.wait(60)
+        elif self is not asker and body["spec"].get("token") == t and t in Reviews.users:
+            watchers.wait(60)
+    monkeypatch.setattr(Reviews, "gate", held)
+    began, codes = Reviews.answered.count((t, asker)), []
+    while Reviews.answered.count((t, asker)) == began:  # until what is known is forgotten
+        codes.clear()
+        waits = asks(d, t, codes)
+        until(lambda w=waits: not w.is_alive() or Reviews.answered.count((t, asker)) > began, 60)
+    del Reviews.users[t]
+    watchers.set()
+    until(lambda: stream.ended, 60)
+    rights.set()
+    waits.join(120)
+    assert codes in ([401], [503]), codes    # 503: the answer to the other came later than the daemon waits
+    assert code(d, t, "GET", "/v1/status") == 401
 
 
 def test_a_large_request_is_judged_when_it_takes_effect(world):

@@ -20,7 +20,6 @@ enum {
     KNOWN_MAX = 1024,
     KNOWN_ACCOUNT = 256, /* of one account: it forgets its own first */
     KNOWN_NOBODY = 512,  /* of tokens that are nobody's */
-    TOKEN_MAX = 8192,
     CALL_MS = 5000,
     WATCHERS = 4, /* threads */
     WATCH_MS = 1000
@@ -29,6 +28,7 @@ enum {
 struct known {
     unsigned char digest[ACCESS_DIGEST];
     struct access *who; /* a reference, or NULL: nobody */
+    int64_t asked_ms;   /* mono: the TokenReview was sent */
     int64_t until_ms;   /* mono; 0: nothing is known */
 };
 
@@ -109,27 +109,20 @@ void review_close(struct review *r)
     free(r);
 }
 
-bool review_takes(const char *token)
-{
-    size_t n = strspn(token, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                             "abcdefghijklmnopqrstuvwxyz0123456789-_.");
-    const char *first = strchr(token, '.');
-    const char *second = first ? strchr(first + 1, '.') : NULL;
-
-    return !token[n] && n <= TOKEN_MAX && second && first > token &&
-           second > first + 1 && second[1] && !strchr(second + 1, '.');
-}
-
 /* ---- what is known; under the lock */
 
-static struct known *find(struct review *r, const unsigned char digest[32])
+static struct known *find(struct review *r, const unsigned char digest[32],
+                          int64_t since_ms)
 {
     int64_t now = clock_mono_ms();
 
-    for (uint32_t i = 0; i < KNOWN_MAX; i++)
-        if (r->known[i].until_ms > now &&
-            CRYPTO_memcmp(r->known[i].digest, digest, ACCESS_DIGEST) == 0)
-            return &r->known[i];
+    for (uint32_t i = 0; i < KNOWN_MAX; i++) {
+        struct known *k = &r->known[i];
+
+        if (k->until_ms && (k->until_ms > now || k->asked_ms >= since_ms) &&
+            CRYPTO_memcmp(k->digest, digest, ACCESS_DIGEST) == 0)
+            return k;
+    }
     return NULL;
 }
 
@@ -151,13 +144,13 @@ bool review_was_good(struct review *r, const unsigned char digest[32],
 }
 
 bool review_known(struct review *r, const unsigned char digest[32],
-                  struct access **ret)
+                  int64_t since_ms, struct access **ret)
 {
     struct known *k;
 
     *ret = NULL;
     pthread_mutex_lock(&r->lock);
-    k = find(r, digest);
+    k = find(r, digest, since_ms);
     if (k && k->who) {
         access_ref(k->who);
         *ret = k->who;
@@ -199,18 +192,26 @@ static struct known *place_of(struct review *r, const unsigned char digest[32],
     return n >= (who ? KNOWN_ACCOUNT : KNOWN_NOBODY) ? his : oldest;
 }
 
+/* Takes who over.  A yes is as old as its question: the API server may have taken its
+ * time, and the right may be over.  An answer gives way to one that was asked for
+ * later. */
 static void keep(struct review *r, const unsigned char digest[32],
-                 struct access *who)
+                 int64_t asked_ms, struct access *who)
 {
-    int64_t until = clock_mono_ms() + (who ? r->yes_ms : r->no_ms);
     struct known *k;
 
     pthread_mutex_lock(&r->lock);
     k = place_of(r, digest, who);
-    access_unref(k->who);
-    memcpy(k->digest, digest, ACCESS_DIGEST);
-    k->who = who;
-    k->until_ms = until;
+    if (k->asked_ms > asked_ms &&
+        CRYPTO_memcmp(k->digest, digest, ACCESS_DIGEST) == 0) {
+        access_unref(who);
+    } else {
+        access_unref(k->who);
+        memcpy(k->digest, digest, ACCESS_DIGEST);
+        k->who = who;
+        k->asked_ms = asked_ms;
+        k->until_ms = who ? asked_ms + r->yes_ms : clock_mono_ms() + r->no_ms;
+    }
     pthread_mutex_unlock(&r->lock);
 }
 
@@ -349,6 +350,7 @@ static enum status ask(struct review *r, struct kube *kube, const char *token,
     struct principal *p;
     struct arena a = {0};
     struct reviewed who = {0};
+    int64_t asked_ms = clock_mono_ms();
     enum status s = ask_user(r, kube, token, &a, &who, err);
 
     if (s == ST_OK && who.user) {
@@ -358,7 +360,7 @@ static enum status ask(struct review *r, struct kube *kube, const char *token,
     json_decref(who.spec);
     problem_set(r, s == ST_OK ? "" : err->text);
     if (s == ST_OK)
-        keep(r, digest, x);
+        keep(r, digest, asked_ms, x);
     else
         access_unref(x);
     arena_done(&a);
@@ -366,12 +368,13 @@ static enum status ask(struct review *r, struct kube *kube, const char *token,
 }
 
 enum status review_ask(struct review *r, const char *token,
-                       const unsigned char digest[32], struct err *err)
+                       const unsigned char digest[32], int64_t since_ms,
+                       struct err *err)
 {
     bool known;
 
     pthread_mutex_lock(&r->lock);
-    known = find(r, digest); /* many wait for the same */
+    known = find(r, digest, since_ms); /* many wait for the same */
     pthread_mutex_unlock(&r->lock);
     return known ? ST_OK : ask(r, r->kube, token, digest, err);
 }
@@ -482,7 +485,7 @@ static unsigned rights_known(struct review *r, const unsigned char digest[32])
     struct access *x;
     unsigned rights = 0;
 
-    if (review_known(r, digest, &x) && x)
+    if (review_known(r, digest, INT64_MAX, &x) && x)
         rights = 1u + (x->v->read ? 2u : 0) + (x->v->admin ? 4u : 0) +
                  8u * x->v->owners.n;
     access_unref(x);

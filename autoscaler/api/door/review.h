@@ -12,7 +12,8 @@
  *                              ServiceAccount
  *     update control           he is an administrator
  *
- * A yes is known for opts.yes_ms, a no for REVIEW_NO_MS at most.  No answer is
+ * A yes is known for opts.yes_ms after it was asked for, a no for REVIEW_NO_MS at most.
+ * Who waits for an answer gets it however long it took.  No answer is
  * no yes: nobody is let in by what was known before that.
  * Sources: kubernetes.io/docs, Authentication ("Webhook token authentication"),
  * authentication.k8s.io/v1 and authorization.k8s.io/v1.
@@ -59,13 +60,16 @@ bool review_vouched(struct review *r, const char *token, char *buf, size_t n);
 bool review_watch(struct review *r, const char *token,
                   const unsigned char digest[32], const char *account);
 void review_unwatch(struct review *r, const unsigned char digest[32]);
-/* What is known: true, and *ret is a state with him alone (the caller's
- * reference), or NULL for nobody.  Thread: any. */
+/* What is known, or was asked for since then (mono; INT64_MAX: known alone): true, and
+ * *ret is a state with him alone (the caller's reference), or NULL for nobody.
+ * Thread: any. */
 bool review_known(struct review *r, const unsigned char digest[32],
-                  struct access **ret);
-/* Asks, for seconds at most.  One thread at a time.  OK: it is known now. */
+                  int64_t since_ms, struct access **ret);
+/* Asks, for seconds at most.  One thread at a time.  OK: it is known now to who looks
+ * for what was asked for since then. */
 enum status review_ask(struct review *r, const char *token,
-                       const unsigned char digest[32], struct err *err);
+                       const unsigned char digest[32], int64_t since_ms,
+                       struct err *err);
 /* "" or why the API server has not answered last; buf of n bytes. */
 const char *review_problem(struct review *r, char *buf, size_t n);
 

@@ -8,6 +8,19 @@
 #include "../../base/text.h"
 #include "review.h"
 
+enum { TOKEN_MAX = 8192 };
+
+bool review_takes(const char *token)
+{
+    size_t n = strspn(token, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                             "abcdefghijklmnopqrstuvwxyz0123456789-_.");
+    const char *first = strchr(token, '.');
+    const char *second = first ? strchr(first + 1, '.') : NULL;
+
+    return !token[n] && n <= TOKEN_MAX && second && first > token &&
+           second > first + 1 && second[1] && !strchr(second + 1, '.');
+}
+
 enum { GROUPS_MAX = 256, USER_MAX = 360 };
 
 static const char *text_of(const json_t *o, const char *key)
