@@ -50,6 +50,7 @@ static void machine_loaded(struct machine *m, int64_t now_ms)
     if (m->state == STATE_INTENDED)
         m->maybe.doubt = true; /* for all we know its launch has left */
     m->maybe.sent_ms = now_ms; /* lists may lag it as long from here */
+    m->maybe.unwatched_ms = TIME_UNWATCHED;
     if (m->state == STATE_STOPPING) {
         m->maybe.end_doubt_ms = now_ms;
         m->maybe.end_sent = true; /* for all we know */
@@ -163,6 +164,23 @@ void ledger_close(struct ledger *l)
 
 /* ---- machines */
 
+/* What may be unknown of a time that is learnt. */
+static int64_t unseen_most(int64_t took_ms)
+{
+    enum { UNSEEN_MS = 20000, UNSEEN_SHARE = 4 };
+
+    return took_ms > UNSEEN_MS * UNSEEN_SHARE ? took_ms / UNSEEN_SHARE
+                                              : UNSEEN_MS;
+}
+
+void machine_looked(struct ledger *l, struct machine *m, int64_t before_ms)
+{
+    int64_t from = before_ms > m->created_ms ? before_ms : m->created_ms;
+
+    if (!m->ready_ms)
+        m->maybe.unwatched_ms += l->env->now_ms - from;
+}
+
 static void machine_joined_first(struct ledger *l, struct machine *m)
 {
     int64_t now = l->env->now_ms;
@@ -172,7 +190,8 @@ static void machine_joined_first(struct ledger *l, struct machine *m)
     atomic_fetch_add(&l->env->metrics.joined, 1);
     figure_time(&l->env->metrics.figures, FIGURE_READY,
                 (now - m->created_ms) * 1000, FIGURE_LABELS_(m->type));
-    if (!m->adopted)
+    if (!m->adopted &&
+        m->maybe.unwatched_ms <= unseen_most(now - m->created_ms))
         journal_put_boot(l->env->journal, m->type, now - m->created_ms, NULL);
 }
 
@@ -242,8 +261,12 @@ void machine_to(struct ledger *l, struct machine *m, enum machine_state to)
         return;
     if (to == STATE_GONE)
         ended_keep(l, m);
-    if (m->state == STATE_INTENDED)
+    if (m->state == STATE_INTENDED) {
         m->busy = false; /* whatever its launch does: it may hang for hours */
+        machine_looked(l, m, 0);
+    }
+    if (m->state > STATE_READY && !m->ready_ms)
+        m->maybe.unwatched_ms = TIME_UNWATCHED; /* it comes after all */
     m->tries = 0;
     m->retry_ms = 0;
     m->maybe.missing_ms = 0;

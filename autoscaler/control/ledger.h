@@ -111,6 +111,8 @@ enum status ledger_open(struct ledger *l, struct env *env, struct ha *ha,
                         const char *path, struct err *err);
 void ledger_close(struct ledger *l); /* fine after a failed open */
 
+/* A look that may tell of its join: the one before it was begun then. */
+void machine_looked(struct ledger *l, struct machine *m, int64_t before_ms);
 /* The only way to another state: counts, tells, remembers how long it took. */
 void machine_to(struct ledger *l, struct machine *m, enum machine_state to);
 /* Its drain, or an end that came to nothing, is not wanted any more: back to use.

@@ -63,6 +63,7 @@ static void blind_count(const struct observe *o, struct machine *m)
     if (!provider_is_read(provider_find(o->providers, m->provider)) ||
         !sources_fresh(o->sources) || m->maybe.contested || m->maybe.queued) {
         m->progress_ms = now; /* its step begins anew */
+        m->maybe.unwatched_ms = TIME_UNWATCHED;
         if (!m->maybe.blind_since_ms)
             m->maybe.blind_since_ms = now;
     } else if (m->maybe.blind_since_ms) {

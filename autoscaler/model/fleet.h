@@ -39,6 +39,8 @@ enum adoption {
 
 /* What is not known for sure of a machine, and what settles it.  Times are
  * wall; 0: never, or not so. */
+#define TIME_UNWATCHED (INT64_C(1) << 50) /* of a way that nobody saw */
+
 struct maybe {
     int64_t sent_ms;      /* its launch left last; 0: it never did */
     int64_t missing_ms;   /* the first of the good lists in a row without it */
@@ -53,6 +55,8 @@ struct maybe {
     int64_t found_ms;  /* asked then, and had it; 0: it did not say so */
     int64_t blind_since_ms; /* on its way, and nobody can see it since; 0: not */
     int64_t blind_ms;       /* duration: it was so before */
+    int64_t unwatched_ms; /* duration: so much of its way, at most, nobody saw:
+                             * how long it took is known as exactly as that */
     int64_t said_ms;      /* its cloud says `said` since then; 0: nothing yet */
     int64_t agreed_ms;    /* the answer came by which its source drains it */
     int64_t undrained_ms; /* a view said first that it does not; 0: none since */

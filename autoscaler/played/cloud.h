@@ -75,6 +75,7 @@ struct cloud_machine {
     int64_t noted_end_ms;     /* likewise */
     int64_t noted_life_ms;    /* likewise */
     bool noted_joined;        /* likewise */
+    bool noted_came;          /* likewise */
     struct head_machine node; /* what it is as a node */
 };
 

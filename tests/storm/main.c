@@ -39,7 +39,7 @@ enum {
 struct sums {      /* of one process; the others read it */
     uint64_t seed; /* that it plays; 0: none */
     uint64_t worlds, faults, launched, acknowledged;
-    uint64_t sentences[SENTENCES]; /* truth.c */
+    uint64_t sentences[SENTENCES], arrivals; /* truth.c */
     uint64_t rare[RARES];
     int64_t ms;
     uint64_t violations[LAWS], different;
@@ -69,6 +69,7 @@ static void sums_add(struct sums *s, const struct played *p)
     s->acknowledged += p->acknowledged;
     for (int i = 0; i < SENTENCES; i++)
         s->sentences[i] += p->sentences[i];
+    s->arrivals += p->arrivals;
     s->ms += p->ms;
     for (int i = 0; i < RARES; i++)
         s->rare[i] = rare_count(i);
@@ -180,6 +181,7 @@ static bool sums_print(const struct run *r, uint32_t cores, double seconds,
         a.acknowledged += s->acknowledged;
         for (int k = 0; k < SENTENCES; k++)
             a.sentences[k] += s->sentences[k];
+        a.arrivals += s->arrivals;
         a.ms += s->ms;
         a.different += s->different;
         for (int k = 0; k < RARES; k++)
@@ -201,7 +203,10 @@ static bool sums_print(const struct run *r, uint32_t cores, double seconds,
     for (int k = 0; k < SENTENCES; k++)
         printf("%s %llu \"%s\"", k ? "," : "",
                (unsigned long long)a.sentences[k], truth_word(k));
-    printf("; false: %llu\n", (unsigned long long)a.violations[LAW_TRUTH]);
+    printf("; %llu arrivals of machines that were said to be ready at a time; "
+           "false: %llu\n",
+           (unsigned long long)a.arrivals,
+           (unsigned long long)a.violations[LAW_TRUTH]);
     printf("rare ways taken:");
     for (int k = 0; k < RARES; k++)
         printf("%s %s %llu", k ? "," : "", rare_word(k),

@@ -388,6 +388,7 @@ static void played_once(const struct script *s, const bool *keep, bool trace,
                            .launched = w.launched,
                            .ended = w.ended,
                            .acknowledged = w.acknowledged,
+                           .arrivals = w.truth.arrivals,
                            .dropped = w.head ? head_dropped(w.head) : 0,
                            .bill = world_bill(&w)};
     memcpy(ret->sentences, w.truth.sentences, sizeof ret->sentences);

@@ -127,9 +127,9 @@ struct played {
     uint64_t digest, faults, steps;
     int64_t ms; /* played */
     uint32_t launched, ended, acknowledged, dropped;
-    uint64_t sentences[SENTENCES]; /* truth.c */
-    double bill;                   /* micros */
-    uint32_t calls[WORLD_CLOUDS];  /* of each cloud, in the storm, after the
+    uint64_t sentences[SENTENCES], arrivals; /* truth.c */
+    double bill;                             /* micros */
+    uint32_t calls[WORLD_CLOUDS]; /* of each cloud, in the storm, after the
                                    * first minute */
 };
 /* keep: which happenings (NULL: all); trace: all events are printed. */

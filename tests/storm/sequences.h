@@ -108,7 +108,8 @@ bool is_stopped(struct world *w, const char *kind);
     X(60, clock_back_under_a_ttl) \
     X(60, price_zero_once) \
     X(60, phase_that_there_is_not) \
-    X(60, restarts_more_often_than_idle)
+    X(60, restarts_more_often_than_idle) \
+    X(60, boot_that_nobody_saw)
 /* test_asked.c: what was known once, and is to be asked again. */
 #define ASKED(X) \
     X(54, name_of_two_nodes) \

@@ -519,3 +519,47 @@ const char *restarts_more_often_than_idle(void)
     world_run(w, 3 * MINUTE);
     return alive(w) ? wrong("%u machines stay", alive(w)) : NULL;
 }
+
+/* What the type is said to take as a rule, in seconds; -1: that is not known. */
+static int64_t usual_s(struct world *w)
+{
+    struct status_page *page = status_get(control_board(first(w)->control));
+    int64_t ms = page->snapshot->types[0].boot_ms;
+
+    status_unref(page);
+    return ms < 0 ? -1 : ms / SECOND;
+}
+
+/* 60.  A machine boots while no daemon runs, and another one while no list of its cloud
+ * goes well.  What they took nobody knows: it is not what such machines take as a
+ * rule, which is told by those that were seen. */
+const char *boot_that_nobody_saw(void)
+{
+    enum { MOST_S = 40 }; /* its boot, and a look at it */
+    struct world *w = calm(alone, false, 1);
+
+    world_ask(w, 0, GPUS(1));
+    world_run(w, 2 * SECOND);
+    daemon_stop(first(w));
+    world_run(w, 30 * MINUTE);
+    if (!daemon_start(first(w)))
+        return wrong("it does not start: %.150s", w->trouble);
+    world_run(w, 2 * MINUTE);
+    if (alive(w) != 1 || usual_s(w) != -1)
+        return wrong("%u machines, usually ready in %lld s", alive(w),
+                     (long long)usual_s(w));
+    world_ask(w, 0, GPUS(2));
+    world_run(w, 2 * MINUTE);
+    if (usual_s(w) < 5 || usual_s(w) > MOST_S)
+        return wrong("usually ready in %lld s", (long long)usual_s(w));
+    world_ask(w, 0, GPUS(3));
+    world_run(w, 2 * SECOND);
+    weather(w, 0, (struct cloud_weather){.lists_fail = true});
+    world_run(w, 10 * MINUTE);
+    weather(w, 0, (struct cloud_weather){.down = false});
+    world_run(w, 5 * MINUTE);
+    return alive(w) == 3 && usual_s(w) <= MOST_S
+               ? NULL
+               : wrong("%u machines, usually ready in %lld s", alive(w),
+                       (long long)usual_s(w));
+}

@@ -17,6 +17,9 @@ enum {
     SLACK_MS = 2 * SECOND, /* a page is made from facts of so long ago */
     JUMP_MS = 2 * SECOND,  /* so much a clock may run otherwise */
     PAST_MS = 5 * SECOND,  /* a time that was said is over for so long */
+    LOOK_MS = 25 * SECOND, /* from a machine's start to its place on a page,
+                            * where all is well; of a long way */
+    LOOK_SHARE = 3,        /* a part may not have been seen */
     GONE_MS = READ_MS +
               2 * MINUTE, /* a machine is: a good list has told, also one that
                                      * takes long, as the one before it did */
@@ -149,12 +152,11 @@ static void offer_check(struct world *w, struct view *v,
 
 /* ---- a request that is satisfied stands on machines that are there */
 
-static const struct cloud_machine *machine_of(const struct world *w,
-                                              const char *id,
-                                              struct cloud **ret)
+static struct cloud_machine *machine_of(const struct world *w, const char *id,
+                                        struct cloud **ret)
 {
     for (uint32_t i = 0; i < w->n_clouds; i++) {
-        const struct cloud_machine *m = cloud_machine(w->clouds[i], id);
+        struct cloud_machine *m = cloud_machine(w->clouds[i], id);
 
         if (m) {
             *ret = w->clouds[i];
@@ -193,6 +195,8 @@ static bool is_known(const struct daemon *d, const struct cloud *c,
     return cloud_well_ms(c) && world_now(w) - well > GONE_MS;
 }
 
+/* ---- when a request is ready, as usual */
+
 /* Which machines it waits for, and how long such ones take as a rule. */
 static uint64_t ways_of(const struct view *v, const char *owner)
 {
@@ -210,18 +214,15 @@ static uint64_t ways_of(const struct view *v, const char *owner)
 
 /* The moment that is said stays, while nothing but time goes by: what is always "in
  * half a minute" is never. */
-static void ready_said(struct world *w, struct view *v, const char *owner,
-                       int64_t eta_ms)
+static void ready_stays(struct world *w, struct view *v, const char *owner,
+                        int64_t eta_ms)
 {
     struct said_ready now = {.at_ms = v->s->now_ms + eta_ms,
                              .of = ways_of(v, owner)};
     struct truth *t = &w->truth;
     uint32_t i = 0;
 
-    if (strlen(owner) >= sizeof now.owner || v->plan->n_launches)
-        return; /* what has not left begins with the next page */
     snprintf(now.owner, sizeof now.owner, "%s", owner);
-    t->sentences[SAYS_READY_IN]++;
     while (i < t->ready.n && strcmp(t->ready.v[i].owner, owner) != 0)
         i++;
     if (i == t->ready.n) {
@@ -233,6 +234,139 @@ static void ready_said(struct world *w, struct view *v, const char *owner,
         truth_broken(w, "it is usually ready at a time", owner,
                      "that moved, though nothing happened");
     t->ready.v[i] = now;
+}
+
+/* The machine that is said to come last. */
+static uint32_t last_coming(const struct view *v, const char *owner)
+{
+    uint32_t last = NONE;
+    int64_t last_ms = INT64_MIN;
+
+    for (uint32_t i = 0; i < v->s->n_nodes; i++) {
+        if (v->s->nodes[i].state >= STATE_READY || !holds(v, i, owner) ||
+            view_ready_ms(v, i) < last_ms)
+            continue;
+        last = i;
+        last_ms = view_ready_ms(v, i);
+    }
+    return last;
+}
+
+static void ready_said(struct world *w, struct view *v, const char *owner,
+                       int64_t eta_ms)
+{
+    struct said_coming now = {.least_ms = 0};
+    struct truth *t = &w->truth;
+    uint32_t last, i = 0;
+
+    if (strlen(owner) >= sizeof now.owner || v->plan->n_launches)
+        return; /* what has not left begins with the next page */
+    t->sentences[SAYS_READY_IN]++;
+    ready_stays(w, v, owner, eta_ms);
+    last = last_coming(v, owner);
+    if (last == NONE)
+        return;
+    snprintf(now.owner, sizeof now.owner, "%s", owner);
+    snprintf(now.id, sizeof now.id, "%s", view_str(v, v->s->nodes[last].id));
+    now.least_ms = now.most_ms = v->s->now_ms + eta_ms -
+                                 v->s->nodes[last].created_ms;
+    while (i < t->coming.n && strcmp(t->coming.v[i].id, now.id) != 0)
+        i++;
+    if (i == t->coming.n) {
+        VEC_PUSH(NULL, &t->coming, now);
+        return;
+    }
+    if (now.least_ms < t->coming.v[i].least_ms)
+        t->coming.v[i].least_ms = now.least_ms;
+    if (now.most_ms > t->coming.v[i].most_ms)
+        t->coming.v[i].most_ms = now.most_ms;
+}
+
+static struct came *came_of(struct truth *t, const char *type)
+{
+    struct came new = {.n = 0};
+
+    for (uint32_t i = 0; i < t->came.n; i++)
+        if (strcmp(t->came.v[i].type, type) == 0)
+            return &t->came.v[i];
+    snprintf(new.type, sizeof new.type, "%s", type);
+    VEC_PUSH(NULL, &t->came, new);
+    return &t->came.v[t->came.n - 1];
+}
+
+/* It is there.  What was said of it is what its like, and it itself, have taken:
+ * neither less than any of them nor more. */
+static void came_check(struct world *w, const struct said_coming *said,
+                       const struct came *came)
+{
+    int64_t least = INT64_MAX, most = 0;
+
+    for (uint32_t i = 0; i < came->n && i < CAME_KEPT; i++) {
+        least = came->ms[i] < least ? came->ms[i] : least;
+        most = came->ms[i] > most ? came->ms[i] : most;
+    }
+    w->truth.arrivals++;
+    if (said->least_ms < least - LOOK_MS ||
+        said->most_ms > most + most / LOOK_SHARE + LOOK_MS)
+        law_broken(w, LAW_TRUTH,
+                   "%s: it was said that it is usually ready %lld to %lld s "
+                   "after the launch of %s, and the last %u of its type took "
+                   "%lld to %lld s",
+                   said->owner, (long long)said->least_ms / 1000,
+                   (long long)said->most_ms / 1000, said->id,
+                   came->n < CAME_KEPT ? came->n : CAME_KEPT,
+                   (long long)least / 1000, (long long)most / 1000);
+}
+
+/* It runs; and where there is a head, its node has joined. */
+static int64_t there_ms(const struct world *w, const struct cloud_machine *m)
+{
+    struct head_node n;
+
+    return w->head && head_node_of(w->head, m->id, &n) &&
+                   n.joined_ms > m->ready_ms
+               ? n.joined_ms
+               : m->ready_ms;
+}
+
+/* Its cloud made it; or took its time to, then since it was asked for. */
+static int64_t begun_ms(const struct world *w, const struct cloud_machine *m,
+                        int64_t age_ms)
+{
+    int64_t asked_ms = world_now(w) - age_ms;
+
+    return m->launched_ms - asked_ms > LOOK_MS ? asked_ms : m->launched_ms;
+}
+
+/* Each machine that has come, once: noted with what it took by its cloud. */
+static void arrivals_look(struct world *w, struct view *v)
+{
+    struct truth *t = &w->truth;
+
+    for (uint32_t i = 0; i < v->s->n_nodes; i++) {
+        const struct pb_node *n = &v->s->nodes[i];
+        const struct snap_node *from = &v->snapshot->nodes[n->from];
+        struct cloud_machine *m;
+        struct cloud *c = NULL;
+        struct came *came;
+
+        if (n->state != STATE_READY || n->type >= v->s->n_types ||
+            !from->cloud_id || !*from->cloud_id)
+            continue;
+        m = machine_of(w, from->cloud_id, &c);
+        if (!m || m->noted_came || m->ready_ms == INT64_MAX)
+            continue;
+        m->noted_came = true;
+        came = came_of(t, view_str(v, v->s->types[n->type].name));
+        came->ms[came->n++ % CAME_KEPT] =
+            there_ms(w, m) - begun_ms(w, m, v->s->now_ms - n->created_ms);
+        for (uint32_t k = 0; k < t->coming.n; k++)
+            if (strcmp(t->coming.v[k].id, view_str(v, n->id)) == 0) {
+                came_check(w, &t->coming.v[k], came);
+                t->coming.v[k] = t->coming.v[--t->coming.n];
+                break;
+            }
+    }
 }
 
 static void satisfied_check(struct daemon *d, struct view *v, const char *owner)
@@ -414,8 +548,9 @@ void truth_look(struct daemon *d, const struct status_page *page)
             offer_check(d->world, &v, &t->offers.v[i]);
     } else {
         t->proved_world = 0;
-        t->ready.n = 0;
+        t->ready.n = t->coming.n = 0;
     }
+    arrivals_look(d->world, &v);
     t->nodes.n = t->offers.n = 0;
     for (uint32_t i = 0; i < v.s->n_nodes; i++)
         idle_said(d->world, &v, i);

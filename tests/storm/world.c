@@ -766,6 +766,8 @@ void world_end(struct world *w)
     free(w->truth.nodes.v);
     free(w->truth.offers.v);
     free(w->truth.ready.v);
+    free(w->truth.coming.v);
+    free(w->truth.came.v);
     free(w->of_use.v);
     disk_free(w->disk);
     player_free(w->player);

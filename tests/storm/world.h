@@ -110,6 +110,16 @@ struct said_ready {
     int64_t at_ms; /* wall: it is ready then, as usual, */
     uint64_t of;   /* on these machines, by these usual times */
 };
+struct said_coming { /* a machine that a request is said to be ready with */
+    char id[96], owner[64];
+    int64_t least_ms, most_ms; /* after its launch: all that was said of it */
+};
+enum { CAME_KEPT = 16 };
+struct came { /* how long machines took in truth, from their launch */
+    char type[64];
+    int64_t ms[CAME_KEPT]; /* the last ones */
+    uint32_t n;            /* in all */
+};
 /* What the sentences are about: truth_word(). */
 enum sentence {
     SAYS_ENDS,      /* "may be ended at", "never", "it is kept" */
@@ -123,6 +133,8 @@ enum sentence {
 struct truth {
     VEC(struct said_node) nodes;
     VEC(struct said_ready) ready;
+    VEC(struct said_coming) coming;
+    VEC(struct came) came;
     VEC(struct said_offer) offers;
     int64_t page_ms, world_ms, started_ms, loaded_ms; /* of that page */
     int64_t unread_ms;     /* a provider was not ready then, as it said, */
@@ -130,6 +142,7 @@ struct truth {
     uint64_t proved_world; /* of which it said that no fleet costs less */
     int64_t proved;        /* than this */
     uint64_t sentences[SENTENCES]; /* that were compared */
+    uint64_t arrivals; /* of machines that one was said to be ready with */
 };
 
 struct asked_for { /* a launch that left a daemon */

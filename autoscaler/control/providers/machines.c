@@ -379,8 +379,11 @@ static void phase_seen(struct providers *p, struct machine *m,
         if (again)
             well_again(p, m);
         if (cm->phase == DAVIT_RUNNING && !p->join_elsewhere &&
-            m->state == STATE_STARTING)
+            m->state == STATE_STARTING) {
+            machine_looked(p->ledger, m,
+                           provider_find(p, m->provider)->list_begun_ms);
             machine_to(p->ledger, m, STATE_READY);
+        }
         break;
     case DAVIT_STOPPING:
         if (again || m->maybe.end_sent)
@@ -444,6 +447,18 @@ static void leaving_seen(struct providers *p, struct machine *m,
          leaving ? ": " : " stays after all", leaving ? cm->leaving : "");
 }
 
+/* No list had it for long: it, or the node that is known to be its by this list alone, may
+ * have been there meanwhile. */
+static void long_unseen(struct providers *p, struct machine *m)
+{
+    enum { LONG_MS = 20000 };
+
+    int64_t from_ms = m->seen_ms > m->created_ms ? m->seen_ms : m->created_ms;
+
+    if (p->env->now_ms - from_ms > LONG_MS)
+        machine_looked(p->ledger, m, from_ms);
+}
+
 void machine_seen(struct providers *p, const struct provider_state *s,
                   const struct call_machine *cm, bool listed,
                   struct unmatched *rest)
@@ -452,8 +467,10 @@ void machine_seen(struct providers *p, const struct provider_state *s,
 
     if (!m || m->state == STATE_GONE)
         return;
-    if (listed)
+    if (listed) {
+        long_unseen(p, m);
         m->seen_ms = p->env->now_ms;
+    }
     m->maybe.missing_ms = m->maybe.sought_ms = m->maybe.found_ms = 0;
     m->maybe.lost = false;
     m->maybe.given_up = m->maybe.doubt = false;

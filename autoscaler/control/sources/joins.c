@@ -217,6 +217,7 @@ static void coming_seen(struct sources *s, const struct source *h,
         machine_registered(s, m, n);
         lacking_tell(s, m, lacks, n);
     } else {
+        machine_looked(s->ledger, m, h->began_ms);
         machine_joined(s, m, n);
         drain_resume(s, h, m, n);
     }
