@@ -42,7 +42,7 @@ MUTANTS = [
     (1, "a_name_is_its_last_owners", C + "sources/claims.c", "return x && x->state != STATE_GONE;", "return !x || *x->id;"),
     (6, "an_end_is_for_ever", C + "sources/joins.c", "m->maybe.ended_ms && !m->maybe.told)", "m->maybe.ended_ms)"),
     (1, "told_when_it_is_taken", C + "sources/read.c", "return posted && posted < now ? posted : now;", "return posted && posted > now ? posted : now;"),
-    (1, "an_old_death_is_the_new_ones", C + "sources/claims.c", "h->ops->by_address && n->status != SOURCE_DEAD)", "h->ops->by_address)"),
+    (1, "an_old_death_is_the_new_ones", C + "sources/claims.c", "h->ops->by_address && n->status != SOURCE_DEAD)", "h->ops->by_address && n)"),
     (2, "asked_when_it_is_taken", C + "requests.c", "cmd->asked_ms ? cmd->asked_ms : now_ms", "cmd->asked_ms > now_ms ? cmd->asked_ms : now_ms"),
     (1, "head_forgotten_at_a_start", C + "ledger.c", "    value_open(l, HEAD_KEY,", "    if (!l->path)\n        value_open(l, HEAD_KEY,"),
     (6, "another_head_for_ever", C + "sources/claims.c", "any = n->status != SOURCE_DEAD &&", "any = n->status == SOURCE_DEAD &&"),
@@ -156,7 +156,7 @@ MUTANTS = [
     (7, "stop_unseen", C + "publish.c", ".ready = provider_is_read(s),", ".ready = s->listed_ms > 0,"),
 ]
 # Rows of a table that a unit test has one by one.
-BY_UNIT = {name: "test_control_settle" for name in ("asked_is_forgotten", "no_settle_time", "bought_before_a_list", "never_listed_is_lost")}
+BY_UNIT = {name: "test_control_settle" for name in ("asked_is_forgotten", "no_settle_time", "never_listed_is_lost")}
 # A wedge shows as a world that does not settle, a forgotten machine as one that
 # is bought again, or over a limit.
 # Law 0: the program must not crash; only a rare way (control/rare.h) fills a batch of ends.
