@@ -12,6 +12,7 @@
 #include <microhttpd.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "../base/buf.h"
@@ -89,7 +90,10 @@ unsigned guard_check(struct exchange *ex, bool open);
 enum status socket_api(const struct config *c, int *ret_fd, struct err *err);
 uint32_t socket_port(int fd);
 /* A Unix socket that every user may connect to: who it is decides. */
-enum status socket_local(const char *path, int *ret_fd, struct err *err);
+enum status socket_local(const char *path, int *ret_fd, struct stat *ret,
+                         struct err *err);
+/* Takes the path away if that socket is there. */
+void socket_end(const char *path, dev_t dev, ino_t ino);
 /* Starts what answers at api.metrics, if there is such a port; *ret is NULL if
  * not.  start() takes the socket over. */
 enum status metrics_listen(const struct config *c,
@@ -295,8 +299,8 @@ struct MHD_Daemon *scrape_start(void *server, int listen_fd);
 /* ---- weight.c: at least the bytes that a JSON text's tree takes */
 size_t json_weight(const char *text, size_t n);
 
-/* ---- tasks.c: one thread for what takes long: the threads that serve HTTP must
- * answer probes meanwhile */
+/* ---- tasks.c: a thread for each kind of what takes long: the threads that serve HTTP
+ * must answer probes meanwhile */
 struct tasks; /* TASKS_MAX wait at most, per_caller of them of one */
 struct task { /* first in the struct of its kind */
     struct pending *pending;
@@ -331,7 +335,8 @@ struct server {
     struct decisions *decisions;
     struct shadow *shadow; /* NULL: it acts */
     struct pending_list *pending;
-    struct tasks *tasks;
+    struct tasks *tasks; /* large requests: they wait for nobody's plan */
+    struct tasks *plans; /* what-ifs */
     struct door *door;
     struct pace *pace;
     struct certs *certs;         /* NULL: no TLS */
@@ -344,7 +349,8 @@ struct server {
     struct MHD_Daemon *metrics_mhd; /* NULL: no port of its own */
     struct MHD_Daemon *local_mhd;   /* of api.socket, or NULL */
     char *local_path;
-    int listen_fd; /* -1: none */
+    struct stat local; /* what it was */
+    int listen_fd;     /* -1: none */
     pthread_t reaper;
     pthread_mutex_t lock; /* of the three below */
     bool closing;         /* no new listeners */

@@ -88,7 +88,7 @@ static enum status local_start(struct server *s, const char *path,
 
     if (!*path)
         return ST_OK;
-    rc = socket_local(path, &fd, err);
+    rc = socket_local(path, &fd, &s->local, err);
     if (rc != ST_OK)
         return rc;
     s->local_path = mem_strdup(path);
@@ -216,9 +216,10 @@ static void server_free(struct server *s)
     cached_drop(s->nodes);
     cached_drop(s->snapshot);
     cached_drop(s->overview);
-    ending_waits("a plan, or a large request, that a client of the API asked "
-                 "for");
+    ending_waits("a large request of a client of the API");
     tasks_free(s->tasks);
+    ending_waits("a plan that a client of the API asked for");
+    tasks_free(s->plans);
     ending_waits("what the API server was asked of the API's callers");
     tasks_free(s->reviews);
     review_close(s->review);
@@ -233,7 +234,7 @@ static void server_free(struct server *s)
     access_close(s->access);
     audit_close(s->audit);
     if (s->local_path)
-        unlink(s->local_path);
+        socket_end(s->local_path, s->local.st_dev, s->local.st_ino);
     free(s->local_path);
     free(s);
 }
@@ -263,6 +264,7 @@ enum status server_start(const struct config *c, struct control *control,
     s->shadow = control_shadow(control);
     s->pending = pending_list_new();
     s->tasks = tasks_new(TASKS_CALLER);
+    s->plans = tasks_new(TASKS_CALLER);
     s->door = door_new(connections_max());
     s->pace = pace_new();
     pthread_mutex_init(&s->lock, NULL);

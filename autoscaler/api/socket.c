@@ -81,7 +81,32 @@ static void clear_stale(const struct sockaddr_un *a)
         close(fd);
 }
 
-enum status socket_local(const char *path, int *ret_fd, struct err *err)
+/* For everybody, from its beginning: the path is looked at once, as another user may put a
+ * link there.  What is not in the mask goes by the socket's own mode. */
+static bool bind_open(int fd, const struct sockaddr_un *a)
+{
+    const mode_t mask = umask(0);
+    bool bound = fchmod(fd, 0666) == 0 &&
+                 bind(fd, (const struct sockaddr *)(const void *)a,
+                      sizeof *a) == 0;
+    int why = errno;
+
+    umask(mask);
+    errno = why;
+    return bound;
+}
+
+void socket_end(const char *path, dev_t dev, ino_t ino)
+{
+    struct stat st;
+
+    if (lstat(path, &st) == 0 && S_ISSOCK(st.st_mode) && st.st_dev == dev &&
+        st.st_ino == ino)
+        unlink(path);
+}
+
+enum status socket_local(const char *path, int *ret_fd, struct stat *ret,
+                         struct err *err)
 {
     struct sockaddr_un a = {.sun_family = AF_UNIX};
     int fd;
@@ -94,9 +119,8 @@ enum status socket_local(const char *path, int *ret_fd, struct err *err)
     snprintf(a.sun_path, sizeof a.sun_path, "%s", path);
     clear_stale(&a);
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0 ||
-        bind(fd, (const struct sockaddr *)(const void *)&a, sizeof a) != 0 ||
-        chmod(path, 0666) != 0 || listen(fd, BACKLOG) != 0) {
+    if (fd < 0 || !bind_open(fd, &a) || lstat(path, ret) != 0 ||
+        listen(fd, BACKLOG) != 0) {
         err_set(err, errno == EADDRINUSE ? ST_RETRY : ST_INVALID,
                 "api.socket: cannot listen at %s: %s", path, strerror(errno));
         if (fd >= 0)

@@ -195,6 +195,6 @@ void post_plan(struct exchange *ex)
     j->body = ex->body;
     buf_init(&ex->body, BODY_MAX);
     buf_init(&j->reply, REPLY_MAX);
-    tasks_send(ex->server->tasks, ex, &j->task, COMMAND_REQUEST_PUT,
+    tasks_send(ex->server->plans, ex, &j->task, COMMAND_REQUEST_PUT,
                plan_answer);
 }

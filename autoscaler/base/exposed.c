@@ -15,7 +15,7 @@ struct note {
     char path[1024];
     const char *what;
     bool secret;
-    mode_t mode; /* st_mode, if others may; 0: there is none here */
+    mode_t mode; /* st_mode, if others may; 0: they may not */
     uid_t owner;
 };
 
@@ -49,18 +49,27 @@ static const char *sentence(const struct note *n, struct arena *a)
               : "");
 }
 
-/* The place of this path, or a free one; NULL: all are taken. */
+/* The place of this path, or a free one, or that of one which is closed; NULL: there is
+ * none. */
 static struct note *place(const char *path)
 {
     struct note *free_one = NULL;
 
     for (int i = 0; i < EXPOSED_MAX; i++) {
-        if (notes[i].mode && strcmp(notes[i].path, path) == 0)
+        if (notes[i].path[0] && strcmp(notes[i].path, path) == 0)
             return &notes[i];
-        if (!notes[i].mode && !free_one)
-            free_one = &notes[i];
+        if (!free_one || (free_one->path[0] && !notes[i].path[0]))
+            free_one = notes[i].mode ? free_one : &notes[i];
     }
     return free_one;
+}
+
+static bool folder_open(const struct stat *st)
+{
+    mode_t bad = S_IWOTH | (st->st_gid != getegid() ? S_IWGRP : 0u);
+
+    return (st->st_uid != geteuid() && st->st_uid != 0) ||
+           (st->st_mode & bad && !(st->st_mode & S_ISVTX));
 }
 
 /* As it is now: true if others may. */
@@ -73,10 +82,7 @@ static bool is_open(struct note *n)
     if (stat(n->path, &st) != 0)
         return false;
     if (S_ISREG(st.st_mode) ? st.st_mode & bad
-        : S_ISDIR(st.st_mode)
-            ? (geteuid() != 0 && st.st_uid != geteuid() && st.st_uid != 0) ||
-                  (st.st_mode & (S_IWOTH | S_ISVTX)) == S_IWOTH
-            : false)
+                            : S_ISDIR(st.st_mode) && folder_open(&st))
         n->mode = st.st_mode;
     n->owner = st.st_uid;
     return n->mode;
@@ -123,8 +129,13 @@ uint32_t exposed_list(struct arena *a, const char *ret[EXPOSED_MAX])
 
     pthread_mutex_lock(&lock);
     for (int i = 0; i < EXPOSED_MAX; i++) {
-        if (notes[i].mode && is_open(&notes[i]))
-            ret[n++] = sentence(&notes[i], a);
+        const mode_t was = notes[i].mode;
+
+        if (!notes[i].path[0] || !is_open(&notes[i]))
+            continue;
+        ret[n++] = sentence(&notes[i], a);
+        if (!was)
+            log_warn("%s", ret[n - 1]);
     }
     pthread_mutex_unlock(&lock);
     return n;

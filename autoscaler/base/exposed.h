@@ -14,15 +14,16 @@
 
 #include "arena.h"
 
-enum { EXPOSED_MAX = 8 };
+enum { EXPOSED_MAX = 16 };
 
 /* secret: there is one in it; else only who may write it counts.  what: for people,
  * "the kubeconfig", which outlives all. */
 void exposed_look(const char *path, const char *what, bool secret);
-/* The folder of a file that we write: who else may put names into it, or owns it, may
- * replace the file (root may look into anybody's).  Not where a sticky bit keeps each to his own, as in /tmp. */
+/* The folder of a file that we write, or go by: who else may put names into it, or owns
+ * it, may replace the file.  Not where a sticky bit keeps each to his own, as in /tmp;
+ * nor the group that Davit runs with. */
 void exposed_folder(const char *file, const char *what);
-/* One sentence for each file that is so by the last look. */
+/* One sentence for each that is so now, of all that were looked at. */
 uint32_t exposed_list(struct arena *a, const char *ret[EXPOSED_MAX]);
 
 #endif

@@ -10,10 +10,14 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "alloc.h"
+#include "clock.h"
 #include "random.h"
+
+enum { LOCK_MS = 10000, LOCK_LOOK_NS = 20000000 };
 
 static const char *reason(int e)
 {
@@ -137,18 +141,51 @@ static void folder_sync(const char *path)
     close(fd);
 }
 
+/* The file itself, which others cannot open; its folder, as long as there is no file. */
+static int lock_open(const char *path, const char *dir)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+    return fd < 0 && errno == ENOENT
+               ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+               : fd;
+}
+
+/* Is it still what is there?  Who changes a file puts another one in its place. */
+static bool lock_holds(int fd, const char *path)
+{
+    struct stat mine, now;
+
+    if (fstat(fd, &mine) != 0)
+        return false;
+    if (lstat(path, &now) != 0)
+        return S_ISDIR(mine.st_mode);
+    return mine.st_dev == now.st_dev && mine.st_ino == now.st_ino;
+}
+
 int outfile_lock(const char *path, struct err *err)
 {
+    const int64_t until = clock_mono_ms() + LOCK_MS;
+    const struct timespec pause = {0, LOCK_LOOK_NS};
     char *dir = folder_of(path);
-    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd;
 
-    while (fd >= 0 && flock(fd, LOCK_EX) != 0)
-        if (errno != EINTR) {
-            close(fd);
-            fd = -1;
+    while ((fd = lock_open(path, dir)) >= 0) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0 && lock_holds(fd, path))
+            break;
+        close(fd);
+        if (clock_mono_ms() >= until) {
+            err_set(err, ST_RETRY,
+                    "%s: another process has locked it, or its folder, for %d "
+                    "s: lslocks names it",
+                    path, LOCK_MS / 1000);
+            free(dir);
+            return -1;
         }
+        nanosleep(&pause, NULL);
+    }
     if (fd < 0)
-        err_set(err, ST_INVALID, "%s: %s", dir, strerror(errno));
+        err_set(err, ST_INVALID, "%s: %s", path, reason(errno));
     free(dir);
     return fd;
 }

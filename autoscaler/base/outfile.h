@@ -26,8 +26,8 @@ bool outfile_put(int fd, const void *text, size_t n);
  * as they are.  New: 0600. */
 enum status outfile_replace(const char *path, const void *text, size_t n,
                             struct err *err);
-/* Nobody else who asks so changes files of this one's folder meanwhile; waits for
- * them.  A descriptor to be closed. */
+/* Nobody else who asks so changes the file meanwhile; waits 10 s for them.  A descriptor to
+ * be closed, -1: somebody has it locked all the time. */
 int outfile_lock(const char *path, struct err *err);
 
 #endif

@@ -128,6 +128,10 @@ void configuration_exposed(const struct config *c)
         exposed_folder(journal, "the folder of the journal");
     if (*c->api_audit)
         exposed_folder(c->api_audit, "the folder of the audit");
+    if (*c->api_socket)
+        exposed_folder(c->api_socket, "the folder of the socket");
+    if (*c->api_tokens)
+        exposed_folder(c->api_tokens, "the folder of api.tokens");
     arena_done(&a);
 }
 

@@ -1,4 +1,5 @@
 """Files that Davit writes: no link of somebody else leads it to another one."""
+import itertools
 import os
 import subprocess
 
@@ -87,6 +88,50 @@ def test_folders_in_which_others_may_replace_files(tmp_path):
     assert told(0o700, 0o755) == [] and told(0o1777, 0o700) == []
     assert told(0o777, 0o700) == [("journal", 0o777)]
     assert told(0o700, 0o707) == [("audit", 0o707)]
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="it takes two users")
+@pytest.mark.parametrize("how, name", [("owner", "audit"), ("group", "socket"), ("owner", "tokens"), ("later", "audit")])
+def test_folders_are_told_to_root_too(tmp_path, how, name):
+    """One of another user, one that a group may write, and one that is opened up while Davit runs."""
+    folder = tmp_path / name
+    folder.mkdir(mode=0o700)
+    file = folder / "log"
+    if name == "tokens":
+        file.write_text("")
+        file.chmod(0o600)
+    os.chown(folder, 65534 if how == "owner" else 0, 0 if how == "later" else 65534)
+    folder.chmod({"owner": 0o755, "group": 0o775, "later": 0o755}[how])
+
+    def told(d, n=itertools.count(1)):
+        d.post({"owner": "x", "num_cpus": 1 + next(n) % 2})  # something to plan for
+        return [p for p in d.get("/v1/status")[1]["problems"] if "replace what is in it" in p]
+    with Daemon(tmp_path, CONFIG.replace("MORE", f", anonymous: admin, {name}: {file}")) as d:
+        if how == "later":
+            assert told(d) == []
+            folder.chmod(0o777)
+        until(lambda: str(folder) in str(told(d)))
+        assert str(folder) in d.text()
+        folder.chmod(0o755)
+        os.chown(folder, 0, 0)
+        until(lambda: told(d) == [])
+
+
+def test_the_socket(tmp_path):
+    """For everybody, whatever the mask; at the end nothing else than it is taken away."""
+    path = tmp_path / "s"
+    for other in (False, True):
+        mask = os.umask(0o077)
+        try:
+            d = Daemon(tmp_path, CONFIG.replace("MORE", f", anonymous: admin, socket: {path}"))
+        finally:
+            os.umask(mask)
+        with d:
+            assert path.stat().st_mode & 0o777 == 0o666
+            if other:
+                path.unlink()
+                path.write_text("of somebody else")
+        assert path.exists() == other
 
 
 def test_the_audit(tmp_path, victim):

@@ -1,11 +1,13 @@
 """Bodies made to cost much: no request takes the daemon above 200 MiB or ends it."""
 import json
+import os
 import random
 import socket
 import threading
 
 import pytest
 
+from lib import until
 from lib.hostile import rss
 
 MOST = 200 << 20
@@ -67,6 +69,13 @@ def send(port, path, text):
         s.settimeout(120)
         s.sendall(b"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % (path.encode(), len(data)) + data)
         return int(s.recv(12).split()[1])
+
+
+def cpu(pid):
+    """Seconds of it since its start."""
+    with open(f"/proc/{pid}/stat") as f:
+        fields = f.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class Peak:
@@ -141,6 +150,24 @@ def test_costly_plan(daemon, kind):
     print(kind, len(text) >> 10, "KiB", code, after, peak.most >> 20, "MiB")
     assert daemon.p.poll() is None and code in (200, 503)
     assert peak.most < MOST, f"{peak.most >> 20} MiB"
+
+
+def test_a_large_request_waits_for_no_plan(daemon):
+    """It is read on a thread of its own: who asks for dear plans keeps nobody's request out."""
+    over = threading.Event()
+
+    def plan():
+        send(daemon.port, "/v1/plan", dear_plan("gangs"))
+        over.set()
+    threads = [threading.Thread(target=plan) for _ in range(3)]
+    for t in threads:
+        t.start()
+    until(lambda: cpu(daemon.p.pid) > 1)
+    text = json.dumps({"owner": "good", "bundles": [{"CPU": 1 + i / 10000} for i in range(4000)]})
+    assert len(text) > 64 << 10 and send(daemon.port, "/v1/request_resources", text) == 202
+    assert not over.is_set()
+    for t in threads:
+        t.join()
 
 
 @pytest.mark.parametrize("name", ["bundles", "nodes", "types-of-200"])

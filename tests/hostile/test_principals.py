@@ -1,5 +1,6 @@
 """Rights live: they end when they end, also for who is in already; and nobody is taken for somebody else."""
 import contextlib
+import fcntl
 import http.client
 import json
 import os
@@ -159,6 +160,21 @@ def test_revoked_by_another_user(world):
     assert p.returncode != 0 and p.stderr and open(d.file).read() == text
 
 
+@pytest.mark.parametrize("held", ["folder", "file"])
+def test_a_lock_that_somebody_holds(tmp_path, held):
+    """Every user may lock a folder that he may read: a right is ended all the same.  No lock is waited for without end."""
+    file = tmp_path / "tokens"
+    token(file, "mallory", "admin")
+    fd = os.open(tmp_path if held == "folder" else file, os.O_RDONLY)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        p = subprocess.run([DAVIT, "token", "revoke", "mallory", "--file", file], capture_output=True, text=True, timeout=60)
+    finally:
+        os.close(fd)
+    assert ("mallory" in file.read_text()) == (held == "file"), p
+    assert (p.returncode, "another process has locked it" in p.stderr) == ((0, False) if held == "folder" else (3, True)), p
+
+
 def test_two_changes_at_once_are_both_kept(tmp_path):
     file = str(tmp_path / "tokens")
     for i in range(8):
@@ -237,6 +253,13 @@ def test_a_certificate_that_was_taken_back(daemon_of, ca, tmp_path):
     status, text, _ = get(d.port, context(ca, one))
     assert status == 401 and "taken back" in text, text
     assert get(d.port, context(ca, two))[0] == 200
+    # a certificate of the server's that cannot be used keeps no newer list out
+    (d.dir / "cert.pem").write_text("no PEM")
+    until(lambda: "is no PEM file" in d.text())
+    assert get(d.port, context(ca, two))[0] == 200
+    crl(two[0])
+    until(lambda: get(d.port, context(ca, two))[0] == 401)
+    assert "is no PEM file" in d.text()
 
 
 def test_a_list_that_becomes_out_of_date(daemon_of, ca, tmp_path):

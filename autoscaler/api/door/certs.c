@@ -85,7 +85,7 @@ static enum status chain_read(struct generation *g, const char *path,
         return err_set(err, ST_INVALID, "api.tls.cert: %s is no PEM file",
                        path);
     }
-    data = (gnutls_datum_t){(unsigned char *)text.s, (unsigned)text.n};
+    data = (gnutls_datum_t){(void *)text.s, (unsigned)text.n};
     rc = gnutls_pcert_list_import_x509_raw(g->chain, &n, &data,
                                            GNUTLS_X509_FMT_PEM, 0);
     buf_done(&text);
@@ -170,15 +170,12 @@ static enum status trust_read(struct generation *g, const char *path,
     if (rc == 0)
         rc = gnutls_x509_trust_list_add_trust_mem(g->trust, &data, NULL,
                                                   GNUTLS_X509_FMT_PEM, 0, 0);
-    if (rc <= 0) {
-        buf_done(&text);
-        return bad(err, "api.tls.client_ca", path, "has no usable certificate",
-                   rc);
-    }
-    if (ret_text)
+    if (rc > 0 && ret_text)
         *ret_text = buf_take(&text);
     buf_done(&text);
-    return ST_OK;
+    return rc > 0 ? ST_OK
+                  : bad(err, "api.tls.client_ca", path,
+                        "has no usable certificate", rc);
 }
 
 /* When the first of the lists is out of date: GnuTLS asks that only where it reads one.
@@ -374,14 +371,36 @@ static bool crl_is_over(const struct generation *g)
 /* A list in force that has become out of date is told until another is there. */
 static void crl_look(struct certs *c)
 {
-    static const char text[] = "api.tls.client_crl is out of date: no client's "
-                               "certificate is let in";
-
     if (c->told_over || !crl_is_over(c->now))
         return;
     c->told_over = true;
-    problem_set(c, text);
-    log_error("%s", text);
+    problem_set(c, "api.tls.client_crl is out of date: no client's certificate "
+                   "is let in");
+    log_error("%s", c->problem);
+}
+
+/* Whom a newer list takes back is out, though the certificate cannot be used. */
+static bool crl_alone(struct certs *c)
+{
+    struct generation g = {0};
+    gnutls_x509_trust_list_t was;
+    struct err err;
+    bool taken = *c->paths[3] &&
+                 trust_read(&g, c->paths[2], NULL, &err) == ST_OK &&
+                 crl_read(&g, c->paths[3], &err) == ST_OK;
+
+    if (taken) {
+        pthread_mutex_lock(&c->lock);
+        was = c->now->trust;
+        c->now->trust = g.trust;
+        c->now->crl_ends = g.crl_ends;
+        pthread_mutex_unlock(&c->lock);
+        c->told_over = false;
+        g.trust = was;
+    }
+    if (g.trust)
+        gnutls_x509_trust_list_deinit(g.trust, 1);
+    return taken;
 }
 
 void certs_refresh(struct certs *c)
@@ -389,12 +408,12 @@ void certs_refresh(struct certs *c)
     struct stamp now[PATHS];
     struct generation *g;
     struct err err;
-    bool same = true;
+    int same = 0;
 
     stamps_take(c, now);
-    for (int i = 0; i < PATHS; i++)
-        same = same && stamp_same(&now[i], &c->stamps[i]);
-    if (same) {
+    while (same < PATHS && stamp_same(&now[same], &c->stamps[same]))
+        same++;
+    if (same == PATHS) {
         crl_look(c);
         return;
     }
@@ -406,7 +425,8 @@ void certs_refresh(struct certs *c)
         log_info("api.tls: the new certificate is in use");
     } else {
         problem_set(c, err.text);
-        log_error("%s; the certificate before stays in use", err.text);
+        log_error("%s; the certificate before stays in use%s", err.text,
+                  crl_alone(c) ? ", with what api.tls.client_crl is now" : "");
     }
 }
 
@@ -481,9 +501,7 @@ static const char *names_of(gnutls_x509_crt_t crt, struct cert_names *to)
         if (!name_add(to, kind_of(kind), text, size))
             return "a name has a NUL in it";
     }
-    if (i == 0)
-        return common_name(crt, to);
-    return NULL;
+    return i == 0 ? common_name(crt, to) : NULL;
 }
 
 /* Serials, dates, purpose and chain, as of now. */

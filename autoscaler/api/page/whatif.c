@@ -373,6 +373,6 @@ void post_whatif(struct exchange *ex)
     w->body = ex->body;
     buf_init(&ex->body, BODY_MAX);
     buf_init(&w->reply, REPLY_MAX);
-    tasks_send(ex->server->tasks, ex, &w->task, COMMAND_REQUEST_PUT,
+    tasks_send(ex->server->plans, ex, &w->task, COMMAND_REQUEST_PUT,
                whatif_answer);
 }
