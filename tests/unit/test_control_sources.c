@@ -210,7 +210,7 @@ static void test_devices_of_kubernetes_are_none_of_rays(void **state)
     struct source_node n = shows("i-1", "aa", all, 1);
 
     (void)state;
-    snprintf(m->type, sizeof m->type, "u");
+    MACHINE_SET(m, type, "u");
     viewed(0, "s", &n, 1);
     assert_string_equal(m->detail, "it joined with 0 of 1 special");
     n = shows("i-1", "aa", all, 2);
