@@ -104,5 +104,5 @@ static const struct cli_command *const subs[] = {&cli_shadow_report, NULL};
 const struct cli_command cli_shadow = {
     .name = "shadow",
     .help =
-        "what a daemon that runs with --shadow has counted: both costs, both waits",
+        "what a daemon with --shadow has counted: both costs, both waits",
     .subs = subs};

@@ -231,7 +231,7 @@ static void test_options(void **state)
     assert_has(r.errors.s, "davit.yaml:12:30: node type t4 (of provider "
                            "cloud) has no option \"bott\"; did you mean "
                            "\"boot\"? (allowed: boot, taints, "
-                           "gives.*, stockout)");
+                           "labels.*, gives.*, stockout)");
     assert_null(strstr(r.errors.s, "stockout.0\""));
     rig_done(&r);
 }
