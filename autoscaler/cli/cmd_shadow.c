@@ -103,6 +103,5 @@ static const struct cli_command *const subs[] = {&cli_shadow_report, NULL};
 
 const struct cli_command cli_shadow = {
     .name = "shadow",
-    .help =
-        "what a daemon with --shadow has counted: both costs, both waits",
+    .help = "what a daemon with --shadow has counted: both costs, both waits",
     .subs = subs};

@@ -152,24 +152,6 @@ def test_costly_plan(daemon, kind):
     assert peak.most < MOST, f"{peak.most >> 20} MiB"
 
 
-def test_a_large_request_waits_for_no_plan(daemon):
-    """It is read on a thread of its own: who asks for dear plans keeps nobody's request out."""
-    over = threading.Event()
-
-    def plan():
-        send(daemon.port, "/v1/plan", dear_plan("gangs"))
-        over.set()
-    threads = [threading.Thread(target=plan) for _ in range(3)]
-    for t in threads:
-        t.start()
-    until(lambda: cpu(daemon.p.pid) > 1)
-    text = json.dumps({"owner": "good", "bundles": [{"CPU": 1 + i / 10000} for i in range(4000)]})
-    assert len(text) > 64 << 10 and send(daemon.port, "/v1/request_resources", text) == 202
-    assert not over.is_set()
-    for t in threads:
-        t.join()
-
-
 @pytest.mark.parametrize("name", ["bundles", "nodes", "types-of-200"])
 @pytest.mark.parametrize("size", [1 << 18, (4 << 20) - 64])
 def test_many_costly_bodies_at_once(daemon, name, size):

@@ -10,6 +10,7 @@ import time
 
 import pytest
 from test_access import token
+from test_bodies import cpu, dear_plan
 
 from lib import crowded, until
 from lib.seeds import seed
@@ -280,6 +281,27 @@ def test_a_good_one_beside_a_hostile_one(two):
     assert slowest < 10 * crowded(), slowest
     assert [e["method"] for e in entries(d) if e["caller"] == "good" and e["method"] != "GET" and "/plan" not in e["path"]] == ["POST", "DELETE"] * 12
     until(lambda: d.get("/healthz")[0] == 200, 60)
+
+
+def test_a_large_request_waits_for_no_plan(two):
+    """It is read on a thread of its own: who asks for dear plans keeps nobody's request out."""
+    d, over = two, threading.Event()
+    begun = cpu(d.p.pid)
+
+    def dear():
+        if ask(d, "mal", "POST", "/v1/plan", dear_plan("gangs").encode())[0] == 200:
+            over.set()
+    threads = [threading.Thread(target=dear) for _ in range(3)]
+    for t in threads:
+        t.start()
+    until(lambda: cpu(d.p.pid) > begun + 0.3)
+    large = {"owner": "good-1", "bundles": [{"CPU": 1 + i / 10000} for i in range(4000)]}
+    assert len(json.dumps(large)) > 64 << 10
+    got = ask(d, "good", "POST", "/v1/request_resources", large)
+    assert got[0] == 202, got
+    assert not over.is_set()
+    for t in threads:
+        t.join()
 
 
 # ---- what is given back in one table is free in all
