@@ -485,7 +485,7 @@ static void pending_answer(struct exchange *ex)
             "the daemon is stopping; nothing was promised, ask again when it "
             "runs");
     else
-        ex->answer(ex);
+        route_answer(ex);
 }
 
 /* The API server was asked about the token. */

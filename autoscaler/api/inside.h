@@ -200,6 +200,7 @@ struct exchange {
 void route_find(struct exchange *ex, const char *url, const char *method);
 /* Refuses it if its caller owes too much: pace.h. */
 void route_run(struct exchange *ex);
+void route_answer(struct exchange *ex); /* what it waited for is there */
 
 /* Replies: an empty buffer to write one to; exchange_reply() takes it over. */
 void reply_begin(struct buf *ret, struct out *ret_out);

@@ -9,17 +9,28 @@
 #include "../base/suggest.h"
 #include "view.h"
 
+static void requests_index(struct view *v)
+{
+    if (v->requests.size)
+        return;
+    hash_init(&v->requests, &v->arena, v->s->n_demands + 1);
+    for (uint32_t d = 0; d < v->s->n_demands; d++)
+        if (v->s->demands[d].source == SOURCE_REQUEST)
+            hash_add_index(&v->requests,
+                           hash_name(view_str(v, v->s->demands[d].owner)), d);
+}
+
 /* Which demands are the owner's request. */
 static bool *mine_of(struct view *v, const char *owner)
 {
-    bool *mine = ARENA_ARRAY(&v->arena, bool, v->s->n_demands);
+    bool *mine;
+    uint32_t d;
 
-    for (uint32_t d = 0; d < v->s->n_demands; d++) {
-        const struct pb_demand *q = &v->s->demands[d];
-
-        mine[d] = q->source == SOURCE_REQUEST &&
-                  strcmp(view_str(v, q->owner), owner) == 0;
-    }
+    requests_index(v);
+    mine = ARENA_ARRAY(&v->arena, bool, v->s->n_demands);
+    for (uint32_t at = 0; (d = hash_next_index(&v->requests, hash_name(owner),
+                                               &at)) != HASH_NONE;)
+        mine[d] = strcmp(view_str(v, v->s->demands[d].owner), owner) == 0;
     return mine;
 }
 
@@ -475,9 +486,15 @@ bool request_write(struct out *o, const char *key, struct view *v,
 void requests_write(struct out *o, const char *key, struct view *v)
 {
     out_array(o, key);
-    for (uint32_t i = 0; v->page && i < v->page->n_requests; i++)
+    if (v->s)
+        requests_index(v);
+    for (uint32_t i = 0; v->page && i < v->page->n_requests; i++) {
+        struct arena_mark mark = arena_mark(&v->arena);
+
         write_one(o, NULL, v, v->page->requests[i].owner,
                   &v->page->requests[i]);
+        arena_rewind(&v->arena, mark);
+    }
     if (ray_requests(v))
         write_one(o, NULL, v, "ray", NULL);
     out_close(o);

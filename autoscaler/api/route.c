@@ -184,6 +184,8 @@ void route_run(struct exchange *ex)
     caller_share(&ex->caller, who, sizeof who);
     if (pace_lets(pace, who, clock_us(CLOCK_MONOTONIC))) {
         ex->route->run(ex);
+        if (ex->shared)
+            return; /* it is made for all who ask */
         pace_spent(pace, who, clock_us(CLOCK_THREAD_CPUTIME_ID) - began,
                    clock_us(CLOCK_MONOTONIC));
         return;
@@ -191,4 +193,17 @@ void route_run(struct exchange *ex)
     exchange_error(ex, 429, "THROTTLED", "",
                    "what you asked for lately took much of the time in which "
                    "all are served: ask again in a second, and less often");
+}
+
+void route_answer(struct exchange *ex)
+{
+    int64_t began = clock_us(CLOCK_THREAD_CPUTIME_ID);
+    char who[400];
+
+    ex->answer(ex);
+    if (!ex->caller.who || !ex->route || ex->route->flags & ROUTE_OPEN)
+        return; /* who it is was asked just now; a probe */
+    pace_spent(ex->server->pace, caller_share(&ex->caller, who, sizeof who),
+               clock_us(CLOCK_THREAD_CPUTIME_ID) - began,
+               clock_us(CLOCK_MONOTONIC));
 }

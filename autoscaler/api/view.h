@@ -8,6 +8,7 @@
 #ifndef API_VIEW_H
 #define API_VIEW_H
 
+#include "../base/hash.h"
 #include "../control/status.h"
 #include "out.h"
 
@@ -23,8 +24,9 @@ struct view {
                                      * everything; NULL: all is shown */
     const char *more[12];           /* problems of the server itself */
     uint32_t n_more;
-    bool broken;        /* one of them keeps it from being ready */
-    struct arena arena; /* scratch of the view */
+    bool broken;          /* one of them keeps it from being ready */
+    struct hash requests; /* outcome.c: demands by their owner; empty: not made */
+    struct arena arena;   /* scratch of the view */
 };
 
 void view_open(struct view *v, const struct status_page *page);

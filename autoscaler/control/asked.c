@@ -13,9 +13,10 @@
 #include "../base/alloc.h"
 #include "../model/bundle.h"
 
-/* Together they leave the planner room for what the head asks: it plans for ten
+/* Together they leave the planner room for what the head asks: it plans for forty
  * million bundles at most, and past that for nobody at all. */
 enum {
+    TIMES = 6, /* no ceiling is passed further, whoever asks: 5.4 with 20,000 */
     OWNERS_MAX = 20000,
     BUNDLES_MAX = 5000000,
     NAMES_MAX = 256, /* a column each: with so many shapes 10 MiB */
@@ -273,7 +274,8 @@ enum status asked_check(const struct asked *a, const char *share,
         const struct limit *l = &limits[i];
         uint64_t mine = asked_share_of(l->most, a->shares.n);
 
-        if (l->is > l->most && l->is > l->was && l->his > mine)
+        if (l->is > l->most && l->is > l->was &&
+            (l->his > mine || l->is > TIMES * l->most))
             return refuse(l, mine, err);
     }
     if (amounts.is > amounts.most && amounts.is > amounts.was)

@@ -11,7 +11,9 @@
 #include "problem_build.h"
 #include "radix.h"
 
-#define MAX_BUNDLES UINT32_C(10000000) /* counted, all together */
+/* Counted, all together: what requests may come to with the shares of all who may ask
+ * (control/asked.h), and what sources show. */
+#define MAX_BUNDLES UINT32_C(40000000)
 
 enum status builder_check_demands(const struct builder *m, struct err *err)
 {

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 enum {
-    PACE_FREE_US = 2000,   /* of each reply */
+    PACE_FREE_US = 500,    /* of each reply */
     PACE_MOST_US = 300000, /* of debt, of all who owe: then each is refused */
 };
 
