@@ -13,7 +13,7 @@ static void requests_index(struct view *v)
 {
     if (v->requests.size)
         return;
-    hash_init(&v->requests, &v->arena, v->s->n_demands + 1);
+    hash_init(&v->requests, &v->kept, v->s->n_demands + 1);
     for (uint32_t d = 0; d < v->s->n_demands; d++)
         if (v->s->demands[d].source == SOURCE_REQUEST)
             hash_add_index(&v->requests,
@@ -486,8 +486,6 @@ bool request_write(struct out *o, const char *key, struct view *v,
 void requests_write(struct out *o, const char *key, struct view *v)
 {
     out_array(o, key);
-    if (v->s)
-        requests_index(v);
     for (uint32_t i = 0; v->page && i < v->page->n_requests; i++) {
         struct arena_mark mark = arena_mark(&v->arena);
 

@@ -47,6 +47,7 @@ bool view_improving(const struct view *v, uint32_t launch)
 
 void view_done(struct view *v)
 {
+    arena_done(&v->kept);
     arena_done(&v->arena);
 }
 

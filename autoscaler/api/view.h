@@ -26,7 +26,8 @@ struct view {
     uint32_t n_more;
     bool broken;          /* one of them keeps it from being ready */
     struct hash requests; /* outcome.c: demands by their owner; empty: not made */
-    struct arena arena;   /* scratch of the view */
+    struct arena arena; /* scratch of the view; rewound between rows of a list */
+    struct arena kept;  /* what is made once: staying, requests */
 };
 
 void view_open(struct view *v, const struct status_page *page);

@@ -47,7 +47,7 @@ static const uint32_t *staying_of(struct view *v)
 
     if (n)
         return n;
-    n = v->staying = ARENA_ARRAY(&v->arena, uint32_t, v->s->n_types + 1);
+    n = v->staying = ARENA_ARRAY(&v->kept, uint32_t, v->s->n_types + 1);
     for (uint32_t i = 0; i < v->s->n_nodes; i++) {
         const struct pb_node *x = &v->s->nodes[i];
 
