@@ -323,6 +323,25 @@ void db_settle(sqlite3 *db)
     sqlite3_busy_timeout(db, BUSY_MS);
 }
 
+/* The change to a log (WAL) writes a few bytes of the file's first sector.  A
+ * rollback journal of it would outlive a death right here, beside a file that has a
+ * log by then, and hold.c takes such a one for a stranger's: so it is in memory. */
+static enum status log_begin(struct journal *j, struct err *err)
+{
+    sqlite3_stmt *st = NULL;
+    bool has_log = sqlite3_prepare_v2(j->db, "PRAGMA journal_mode", -1, &st,
+                                      NULL) == SQLITE_OK &&
+                   sqlite3_step(st) == SQLITE_ROW &&
+                   !strcmp((const char *)sqlite3_column_text(st, 0), "wal");
+
+    sqlite3_finalize(st);
+    return has_log
+               ? ST_OK
+               : db_run(j,
+                        "PRAGMA journal_mode=MEMORY; PRAGMA journal_mode=WAL",
+                        "cannot be set up", err);
+}
+
 enum status db_connect(struct journal *j, struct err *err)
 {
     enum status s;
@@ -344,7 +363,7 @@ enum status db_connect(struct journal *j, struct err *err)
     if (s == ST_OK)
         s = db_schema(j, false, err);
     if (s == ST_OK)
-        s = db_run(j, "PRAGMA journal_mode=WAL", "cannot be set up", err);
+        s = log_begin(j, err);
     if (s == ST_OK)
         s = prepare_all(j, false, err);
     if (s == ST_OK)

@@ -1,6 +1,7 @@
 """Kubernetes Events: what was bought for a pod and why not, once each."""
 
 import json
+import time
 
 import manifests
 import pools
@@ -70,7 +71,8 @@ def test_scale_down_and_its_failure_on_the_node(plane, tmp_path):
 
 def refuse(plane, name, sentence):
     """What a scheduler writes that has tried the pod on all nodes."""
-    told = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": sentence, "lastTransitionTime": "2026-11-30T00:00:00Z"}
+    told = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": sentence,
+            "lastTransitionTime": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
     plane.client.patch(f"{pods_path(name=name)}/status", {"status": {"conditions": [told]}}, "application/strategic-merge-patch+json")
 
 

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "scratch.h"
@@ -49,7 +50,7 @@ static void drop(const char *end)
 
 static void drop_all(void)
 {
-    static const char *const ends[] = {"", ".lock", "-wal", "-shm"};
+    static const char *const ends[] = {"", ".lock", "-wal", "-shm", "-journal"};
 
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         drop(ends[i]);
@@ -278,6 +279,62 @@ static void its_locks_stay_while_it_is_open(void **state)
     close(fd);
 }
 
+/* The disk as ever, and the process dies before its n-th rollback journal goes. */
+static int deaths_in;
+static int (*really)(sqlite3_vfs *, const char *, int);
+
+static int dies(sqlite3_vfs *v, const char *name, int sync)
+{
+    const char *end = strstr(name, "-journal");
+
+    if (end && !end[8] && --deaths_in == 0)
+        _exit(9);
+    return really(v, name, sync);
+}
+
+static int makes_a_journal(int dies_at)
+{
+    sqlite3_vfs mortal = *sqlite3_vfs_find(NULL);
+    struct journal *j;
+    enum status s;
+
+    deaths_in = dies_at;
+    really = mortal.xDelete;
+    mortal.zName = "mortal";
+    mortal.pNext = NULL;
+    mortal.xDelete = dies;
+    sqlite3_vfs_register(&mortal, 1);
+    s = journal_open(path, NULL, &j, NULL);
+    if (s == ST_OK)
+        s = journal_put_request(
+            j, &(struct journal_request){"owner", "{}", 1, 0}, NULL);
+    return s == ST_OK ? 0 : 3;
+}
+
+static void a_death_while_it_is_made_keeps_no_daemon_out(void **state)
+{
+    int ws = -1, deaths = 0;
+
+    (void)state;
+    for (; deaths < 100 && ws != 0; deaths++) {
+        struct err e = {0};
+        struct journal *j;
+        pid_t child = fork();
+
+        if (child == 0)
+            _exit(makes_a_journal(deaths + 1));
+        assert_int_equal(waitpid(child, &ws, 0), child);
+        assert_true(WIFEXITED(ws));
+        assert_true(ws == 0 || WEXITSTATUS(ws) == 9);
+        if (journal_open(path, NULL, &j, &e) != ST_OK)
+            fail_msg("death %d: %s", deaths + 1, e.text);
+        journal_close(j);
+        drop_all();
+    }
+    assert_int_equal(ws, 0);
+    assert_true(deaths > 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,6 +343,7 @@ int main(void)
         TEST(anothers_is_moved),
         TEST(found_names_are_free_ones),
         TEST(its_locks_stay_while_it_is_open),
+        TEST(a_death_while_it_is_made_keeps_no_daemon_out),
     };
 
     return cmocka_run_group_tests_name("store keep", tests, NULL, NULL);
