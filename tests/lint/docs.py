@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Links of our documents lead somewhere, those into a page to a heading of it, and the tests that they name are there: `test_x` is a function or a file
 of tests/, `test_x.py`, `hostile/test_x.py` and `fuzz_x` are files, `unit/test_x.c::name` is a test of that file, `test_x.py::name[of]` one that is
-tried on a file `of` below tests/.  World `x` and worlds `x`, `y` are those of written.py."""
+tried on a file `of` below tests/.  World `x` and worlds `x`, `y` are those of written.py.
+A path `/v1/...` that a document names, after a method or alone, is a route of the daemon."""
 import pathlib
 import re
 import sys
@@ -11,6 +12,10 @@ FUNCTION = re.compile(r"^\s*(?:def|static void|void)\s+(\w+)\(", re.M)
 IN_FILE = re.compile(r"`((?:[\w-]+/)*test_\w+\.(?:py|c))::(\w+)(?:\[([^]`]+)\])?`")
 WORLDS = re.compile(r"\bworlds? ((?:`\w+`(?:, )?)+)")
 NAMED = re.compile(r"`((?:[\w-]+/)*(?:test|fuzz)_\w+(?:\.(?:py|c))?)`")
+
+# A path of another server has a piece before /v1 (/openid/v1/jwks); a daemon's has at most the address.
+ROUTE = re.compile(r"\{\"(\w+)\", \"(/v1/[^\"]*)\"")
+ROUTED = re.compile(r"(?:\b(GET|POST|PUT|PATCH|DELETE) )?(?:https?://[^/\s]+|(?<![\w.:/$-])(?:\$\w+|[\w-]+[.:][\w.:-]+)?)(/v1/[\w{}./-]+)")
 
 
 def tests_of(root):
@@ -64,12 +69,23 @@ def worlds_of(root):
     return set(re.findall(r"^world\(\"(\w+)\"", path.read_text(), re.M)) if path.exists() else set()
 
 
+def routes_of(root):
+    path = root / "autoscaler/api/route.c"
+    return [(method, route.split("/")) for method, route in ROUTE.findall(path.read_text())] if path.exists() else []
+
+
+def is_routed(method, path, routes):
+    pieces = path.rstrip("./").split("/")
+    return any(method in ("", m) and len(r) == len(pieces) and all(a in ("{}", b) for a, b in zip(r, pieces)) for m, r in routes)
+
+
 def main(root=ROOT):
     bad = []
     docs = [root / "README.md", *sorted((root / "docs").rglob("*.md")), *sorted((root / "providers").rglob("*.md")), *sorted((root / "tests").rglob("*.md"))]
     paths, names = tests_of(root)
     worlds = worlds_of(root)
-    links = tests = 0
+    routes = routes_of(root)
+    links = tests = named = 0
     known = {}
     for doc in docs:
         text = doc.read_text()
@@ -93,8 +109,12 @@ def main(root=ROOT):
             tests += 1
             if name not in worlds:
                 bad.append(f"{doc.relative_to(root)}: there is no world {name}")
+        for method, path in ROUTED.findall(text):
+            named += 1
+            if not is_routed(method, path, routes):
+                bad.append(f"{doc.relative_to(root)}: the daemon has no route {method} {path}".replace("  ", " "))
     print("\n".join(bad))
-    print(f"docs: {links} links and {tests} tests named in {len(docs)} documents")
+    print(f"docs: {links} links, {tests} tests and {named} routes named in {len(docs)} documents")
     return 1 if bad else 0
 
 

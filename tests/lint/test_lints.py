@@ -240,6 +240,19 @@ def test_a_document_names_no_world_and_no_test_of_a_file_that_is_not_there(tmp_p
     assert bad == ["`test_it.py::test_b`", "`unit/test_it.c::test_a`", "`test_none.c::a_law`", "`test_it.py::test_a[y.yaml]`", "worlds `one`, `three`"], bad
 
 
+def test_a_path_that_a_document_names_is_a_route(tmp_path):
+    (tmp_path / "autoscaler/api").mkdir(parents=True)
+    (tmp_path / "autoscaler/api/route.c").write_text('{"GET", "/v1/status", s, 0},\n{"POST", "/v1/nodes/{}/drain", d, 0},\n{"GET", "/v1/nodes", n, 0},\n')
+    bad = []
+    for said in ("/v1/status", "GET /v1/status?x=1", "POST /v1/status", "POST /v1/nodes/{id}/drain", "/v1/nodes/t4-1/drain", "/v1/nodes/t4-1", "/v1/types", "/v1/nodes/",
+                 "curl http://127.0.0.1:6590/v1/none", "curl $DAVIT/v1/none", "davit.ray:6590/v1/none.", "/openid/v1/jwks", "https://a.b/compute/rest/v1/instances"):
+        (tmp_path / "README.md").write_text(f"It is `{said}`.\n")
+        p = subprocess.run([sys.executable, ROOT / "tests/lint/docs.py", tmp_path], capture_output=True, text=True)
+        assert (p.returncode == 1) == ("the daemon has no route" in p.stdout), p
+        bad += [said] if p.returncode else []
+    assert bad == ["POST /v1/status", "/v1/nodes/t4-1", "/v1/types", "curl http://127.0.0.1:6590/v1/none", "curl $DAVIT/v1/none", "davit.ray:6590/v1/none."], bad
+
+
 def test_a_link_leads_to_a_heading(tmp_path):
     (tmp_path / "docs").mkdir()
     (tmp_path / "tests").mkdir()
