@@ -511,7 +511,8 @@ static bool may(const struct exchange *ex, const struct principal *p)
                                 ? principal_asks(p, ex->arg)
                                 : p->owners.n > 0);
     return principal_reads(p) ||
-           (flags & ROUTE_OWNER && principal_asks(p, ex->arg));
+           (flags & ROUTE_OWNER && principal_asks(p, ex->arg)) ||
+           (flags & ROUTE_OWN && p->owners.n > 0);
 }
 
 unsigned caller_may(struct exchange *ex)

@@ -163,6 +163,7 @@ enum {
     ROUTE_REQUEST = 8, /* needs the right to ask for the owner */
     ROUTE_ADMIN = 16,
     ROUTE_CHANGE = 32, /* goes into the audit */
+    ROUTE_OWN = 64,    /* who may ask for some owners sees what is theirs */
 };
 struct exchange {
     struct server *server;
@@ -325,6 +326,10 @@ struct listener;
 void listeners_wake(struct server *s, bool events, int64_t mono_ms);
 void listeners_end(struct server *s);
 /* Ends those of callers whose right is over; once a second, and when one may be. */
+/* why/past.c: an event's text as the reader may see it; NULL: it is nothing of his.
+ * reader NULL: who may see all. */
+const char *event_told(const struct event *e, const struct principal *reader,
+                       struct arena *a);
 void listeners_judge(struct server *s, int64_t mono_ms);
 
 struct server {

@@ -487,13 +487,14 @@ void requests_write(struct out *o, const char *key, struct view *v)
 {
     out_array(o, key);
     for (uint32_t i = 0; v->page && i < v->page->n_requests; i++) {
+        const struct status_request *r = &v->page->requests[i];
         struct arena_mark mark = arena_mark(&v->arena);
 
-        write_one(o, NULL, v, v->page->requests[i].owner,
-                  &v->page->requests[i]);
+        if (!view_hides(v, r->owner))
+            write_one(o, NULL, v, r->owner, r);
         arena_rewind(&v->arena, mark);
     }
-    if (ray_requests(v))
+    if (!view_hides(v, "ray") && ray_requests(v))
         write_one(o, NULL, v, "ray", NULL);
     out_close(o);
 }

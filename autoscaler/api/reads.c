@@ -182,7 +182,10 @@ static bool write_status(struct out *o, struct view *v, struct exchange *ex)
 
 void get_status(struct exchange *ex)
 {
-    reply_cached(ex, ex->server->status, write_status);
+    if (ex->trusted)
+        reply_cached(ex, ex->server->status, write_status);
+    else
+        reply_view(ex, write_status, NULL);
 }
 
 static bool write_node(struct out *o, struct view *v, struct exchange *ex)

@@ -40,7 +40,7 @@ struct listener {
     size_t from;
 };
 
-static void write_event(struct out *o, const struct event *e)
+static void write_event(struct out *o, const struct event *e, const char *text)
 {
     out_object(o, NULL);
     out_int(o, "id", e->id);
@@ -48,8 +48,14 @@ static void write_event(struct out *o, const struct event *e)
     out_str(o, "kind", e->kind);
     out_str(o, "subject", e->subject);
     out_str(o, "reason", e->reason);
-    out_str(o, "text", e->text);
+    out_str(o, "text", text);
     out_close(o);
+}
+
+/* May he hear of anything? */
+static bool hears(const struct principal *p)
+{
+    return principal_reads(p) || p->owners.n > 0;
 }
 
 static int64_t newest_id(struct event_ring *r)
@@ -71,8 +77,22 @@ static void word_add(struct buf *b, const char *kind)
                 1);
 }
 
-/* The next events into the buffer; false when there are none. */
-static bool fill(struct listener *l)
+/* The event as its listener may hear of it; NULL: it is nothing of his. */
+static const char *told_to(struct listener *l, const struct event *e,
+                           struct arena *a)
+{
+    const struct principal *p;
+    const char *text;
+
+    pthread_mutex_lock(&l->server->lock);
+    p = l->caller.who;
+    text = p ? event_told(e, principal_reads(p) ? NULL : p, a) : NULL;
+    pthread_mutex_unlock(&l->server->lock);
+    return text;
+}
+
+/* So many events into the buffer as are read at once; how many were read. */
+static uint32_t fill_once(struct listener *l)
 {
     struct event_ring *r = l->server->events;
     struct arena arena = {0};
@@ -80,23 +100,35 @@ static bool fill(struct listener *l)
     struct out o;
     uint32_t n = event_read(r, l->after, BATCH, &arena, &v);
 
-    buf_clear(&l->out);
-    l->from = 0;
     if (n > 0 && event_missed(r, l->after))
         buf_str(&l->out, ": events before these are no longer kept\n\n");
     for (uint32_t i = 0; i < n; i++) {
+        const char *text = told_to(l, &v[i], &arena);
+
+        l->after = v[i].id;
+        if (!text)
+            continue;
         buf_printf(&l->out, "id: %" PRId64 "\nevent: ", v[i].id);
         word_add(&l->out, v[i].kind);
         buf_str(&l->out, "\ndata: ");
         out_init(&o, &l->out);
-        write_event(&o, &v[i]);
+        write_event(&o, &v[i], text);
         buf_str(&l->out, "\n\n");
-        l->after = v[i].id;
     }
     arena_done(&arena);
-    if (n)
+    return n;
+}
+
+/* The next events into the buffer; false when there are none for him. */
+static bool fill(struct listener *l)
+{
+    buf_clear(&l->out);
+    l->from = 0;
+    while (fill_once(l) > 0 && !l->out.n)
+        ;
+    if (l->out.n)
         l->sent_ms = clock_mono_ms();
-    return n > 0;
+    return l->out.n > 0;
 }
 
 static uint64_t generation(struct server *s)
@@ -129,7 +161,7 @@ static enum standing_now may_hear(struct listener *l)
     pthread_mutex_lock(&s->lock);
     if (!l->barred)
         now = caller_still(s, &l->caller);
-    if (now == STILL_YES && !principal_reads(l->caller.who))
+    if (now == STILL_YES && !hears(l->caller.who))
         now = STILL_NO;
     if (now == STILL_MAYBE && l->over)
         now = STILL_NO;
@@ -272,7 +304,7 @@ void listeners_judge(struct server *s, int64_t mono_ms)
             l->known_ms = mono_ms;
         if (now == STILL_YES && l->held)
             resume(l);
-        if ((now == STILL_YES && principal_reads(l->caller.who)) ||
+        if ((now == STILL_YES && hears(l->caller.who)) ||
             (now == STILL_MAYBE && mono_ms - l->known_ms < UNKNOWN_MS))
             continue;
         l->barred = true;
@@ -296,8 +328,13 @@ static void reply_list(struct exchange *ex, int64_t after, int64_t limit)
     reply_begin(&b, &o);
     out_object(&o, NULL);
     out_array(&o, "events");
-    for (uint32_t i = 0; i < n; i++)
-        write_event(&o, &v[i]);
+    for (uint32_t i = 0; i < n; i++) {
+        const char *text = event_told(
+            &v[i], ex->trusted ? NULL : ex->caller.who, &arena);
+
+        if (text)
+            write_event(&o, &v[i], text);
+    }
     out_close(&o);
     out_int(&o, "next", n ? v[n - 1].id : from);
     out_bool(&o, "missed", n > 0 && event_missed(r, after));

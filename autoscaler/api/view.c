@@ -64,11 +64,14 @@ const char *view_str(const struct view *v, uint32_t id)
     return id < v->s->n_str ? v->s->str[id] : "";
 }
 
+bool view_hides(const struct view *v, const char *owner)
+{
+    return v->reader && !principal_asks(v->reader, owner);
+}
+
 const char *view_owner(const struct view *v, const char *owner)
 {
-    return !*owner || !v->reader || principal_asks(v->reader, owner)
-               ? owner
-               : "another owner";
+    return *owner && view_hides(v, owner) ? "another owner" : owner;
 }
 
 const struct pb_type *view_offer_type(const struct view *v, uint32_t offer)

@@ -42,6 +42,8 @@ const char *view_str(const struct view *v, uint32_t id);
 /* An owner's name as the reader may see it: "another owner" (no owner has a
  * blank in his name) for one that is not his. */
 const char *view_owner(const struct view *v, const char *owner);
+/* Is it of an owner whom the reader may know nothing of? */
+bool view_hides(const struct view *v, const char *owner);
 const struct pb_type *view_offer_type(const struct view *v, uint32_t offer);
 /* The snapshot's type of this name, or NULL. */
 const struct snap_type *view_type(const struct view *v, const char *name);
@@ -217,6 +219,8 @@ bool why_request_past(struct out *o, struct view *v, struct event_ring *r,
 
 /* What keeps the daemon from being ready, one sentence each. */
 uint32_t problems_write(struct out *o, const char *key, struct view *v);
+/* How many they are, for who may not see them: their texts name others. */
+uint32_t problems_count(struct view *v);
 bool view_ready(const struct view *v);
 /* How long ago the plan was made that is shown. */
 int64_t view_age_ms(const struct view *v);

@@ -3,88 +3,12 @@
  */
 #include <string.h>
 
-#include "../base/clock.h"
 #include "../model/amount.h"
 #include "../model/bill.h"
+#include "door/access.h"
 #include "view.h"
 
 #define LISTED_MAX 100
-
-bool view_ready(const struct view *v)
-{
-    const struct status_page *p = v->page;
-    bool ready = !v->broken && p->journal_ok &&
-                 (p->ray_address[0] == '\0' || p->ray_ok);
-
-    for (uint32_t i = 0; i < p->n_providers; i++)
-        ready = ready && p->providers[i].ready;
-    for (uint32_t i = 0; i < p->n_stops; i++)
-        ready = ready && !p->stops[i].failing;
-    return ready;
-}
-
-/* How long ago the plan was made that is shown. */
-int64_t view_age_ms(const struct view *v)
-{
-    int64_t age = clock_steady_ms() - v->snapshot->now_ms;
-
-    return age > 0 ? age : 0;
-}
-
-uint32_t problems_write(struct out *o, const char *key, struct view *v)
-{
-    const struct status_page *p = v->page;
-    uint32_t n = 0;
-
-    out_array(o, key);
-    if (p->shadow && ++n)
-        out_str(o, NULL,
-                "this is a shadow: nothing is launched, drained or ended; its "
-                "nodes are virtual (`davit shadow report`)");
-    if (p->ray_address[0] && !p->ray_ok && ++n)
-        out_strf(o, NULL, "the Ray head at %s cannot be read: %s",
-                 p->ray_address,
-                 p->ray_problem && p->ray_problem[0] ? p->ray_problem
-                                                     : "no good read yet");
-    for (uint32_t i = 0; i < p->n_providers; i++)
-        if (!p->providers[i].ready && ++n)
-            out_strf(o, NULL, "provider %s is not ready: %s",
-                     p->providers[i].name,
-                     p->providers[i].problem[0] ? p->providers[i].problem
-                                                : "no good list yet");
-    if (!p->journal_ok && ++n)
-        out_strf(o, NULL,
-                 "the journal cannot be written%s%s: nothing is launched, "
-                 "ended or promised until it can",
-                 p->journal_problem && *p->journal_problem ? ": " : "",
-                 p->journal_problem ? p->journal_problem : "");
-    if (p->copy_filling && ++n)
-        out_strf(o, NULL,
-                 "the ConfigMaps that hold the journal are %u %% full: at 100 "
-                 "%% nothing more is launched or ended",
-                 p->copy_percent);
-    if (p->n_unread && ++n)
-        out_strf(o, NULL,
-                 "%u rows of the journal are not understood by this version "
-                 "and kept as they are (%s)",
-                 p->n_unread, p->unread);
-    if (p->config_problem && p->config_problem[0] && ++n)
-        out_strf(o, NULL, "the newest configuration was %s: %s",
-                 p->config_held ? "held" : "refused", p->config_problem);
-    for (uint32_t i = 0; i < p->n_stops && ++n; i++)
-        out_str(o, NULL, p->stops[i].text);
-    if (p->insecure && ++n)
-        out_str(o, NULL,
-                "the API server's certificate is not checked "
-                "(insecure-skip-tls-verify in the kubeconfig): whoever is in "
-                "between reads the token and answers in its place");
-    for (uint32_t i = 0; i < p->n_exposed && ++n; i++)
-        out_str(o, NULL, p->exposed[i]);
-    for (uint32_t i = 0; i < v->n_more; i++)
-        out_str(o, NULL, v->more[i]);
-    out_close(o);
-    return n + v->n_more;
-}
 
 static void write_head(struct out *o, const struct status_page *p)
 {
@@ -205,6 +129,12 @@ static bool same_owner(const struct pb_demand *a, const struct pb_demand *b)
     return a->owner == b->owner && a->source == b->source;
 }
 
+/* Of an owner whom the reader may know nothing of. */
+static bool demand_hidden(const struct view *v, uint32_t demand)
+{
+    return view_hides(v, view_str(v, v->s->demands[demand].owner));
+}
+
 /* Placed on nodes that are on their way. */
 static uint64_t booting_bundles(const struct view *v)
 {
@@ -215,8 +145,13 @@ static uint64_t booting_bundles(const struct view *v)
 
         if (v->s->nodes[i].state >= STATE_READY)
             continue;
-        for (uint32_t k = 0; k < p->n_placements; k++)
-            sum += v->plan->placements[p->first_placement + k].count;
+        for (uint32_t k = 0; k < p->n_placements; k++) {
+            const struct plan_placement *q =
+                &v->plan->placements[p->first_placement + k];
+
+            if (!demand_hidden(v, v->s->bundles[q->bundle].demand))
+                sum += q->count;
+        }
     }
     return sum;
 }
@@ -234,6 +169,8 @@ static void write_demand(struct out *o, struct view *v)
     for (uint32_t d = 0; d < v->s->n_demands; d++) {
         uint32_t k = 0;
 
+        if (demand_hidden(v, d))
+            continue;
         while (k < owners.n && !same_owner(&v->s->demands[owners.v[k].demand],
                                            &v->s->demands[d]))
             k++;
@@ -269,7 +206,8 @@ static void write_pending(struct out *o, struct view *v)
     for (uint32_t b = 0; b < v->s->n_bundles; b++) {
         const struct plan_bundle *p = &v->plan->bundles[b];
 
-        if (p->waiting == 0 && p->infeasible == 0)
+        if ((p->waiting == 0 && p->infeasible == 0) ||
+            demand_hidden(v, v->s->bundles[b].demand))
             continue;
         if (listed < LISTED_MAX && ++listed)
             view_unplaced(o, v, b, 16);
@@ -323,6 +261,19 @@ static void write_fleet(struct out *o, const struct plan *p)
         bound > 0 ? (int64_t)((cost - bound) * 1e4 / bound + 0.5) * 10000 : -1);
 }
 
+static void write_owners(struct out *o, const struct bill_owner *v, uint32_t n)
+{
+    out_array(o, "owners");
+    for (uint32_t i = 0; i < n; i++) {
+        out_object(o, NULL);
+        out_str(o, "owner", v[i].owner);
+        out_uint(o, "nodes", v[i].nodes);
+        out_micros(o, "per_hour", v[i].micros_hour);
+        out_close(o);
+    }
+    out_close(o);
+}
+
 /* Whose it is: what nobody's bundles take is idle, or work that runs there. */
 static void write_bill(struct out *o, struct view *v)
 {
@@ -330,15 +281,7 @@ static void write_bill(struct out *o, struct view *v)
 
     bill_make(v->snapshot, v->s, v->plan, true, &v->arena, &b);
     out_micros(o, "idle_per_hour", b.idle_micros_hour);
-    out_array(o, "owners");
-    for (uint32_t i = 0; i < b.n_owners; i++) {
-        out_object(o, NULL);
-        out_str(o, "owner", b.owners[i].owner);
-        out_uint(o, "nodes", b.owners[i].nodes);
-        out_micros(o, "per_hour", b.owners[i].micros_hour);
-        out_close(o);
-    }
-    out_close(o);
+    write_owners(o, b.owners, b.n_owners);
     out_array(o, "offers");
     for (uint32_t i = 0; i < b.n_offers; i++) {
         out_object(o, NULL);
@@ -489,11 +432,10 @@ static void write_held(struct out *o, struct view *v)
     out_close(o);
 }
 
-void status_write(struct out *o, struct view *v)
+static void write_page(struct out *o, struct view *v)
 {
     const struct status_page *p = v->page;
 
-    out_object(o, NULL);
     out_str(o, "cluster", v->snapshot->cluster);
     out_str(o, "version", p->version);
     out_uint(o, "tick", p->tick);
@@ -503,6 +445,49 @@ void status_write(struct out *o, struct view *v)
     out_seconds(o, "age_s", view_age_ms(v));
     out_bool(o, "ready", view_ready(v));
     out_bool(o, "shadow", p->shadow);
+}
+
+/* What runs and nobody asked for has no owner, whatever he may ask for. */
+static void write_his_cost(struct out *o, struct view *v)
+{
+    struct bill_owner *his;
+    uint32_t n = 0;
+    struct bill b;
+    int64_t sum = 0;
+
+    bill_make(v->snapshot, v->s, v->plan, true, &v->arena, &b);
+    his = ARENA_ARRAY(&v->arena, struct bill_owner, b.n_owners);
+    for (uint32_t i = 0; i < b.n_owners; i++) {
+        if (view_hides(v, b.owners[i].owner) ||
+            strcmp(b.owners[i].owner, BILL_RUNNING) == 0)
+            continue;
+        his[n++] = b.owners[i];
+        sum += b.owners[i].micros_hour;
+    }
+    out_object(o, "cost");
+    out_micros(o, "now_per_hour", sum);
+    write_owners(o, his, n);
+    out_close(o);
+}
+
+/* For who may ask for some owners and read nothing else. */
+static void write_his(struct out *o, struct view *v)
+{
+    out_bool(o, "own", true);
+    out_str(o, "rights", principal_rights(v->reader, &v->arena));
+    out_array(o, "problems");
+    out_close(o);
+    out_uint(o, "problems_more", problems_count(v));
+    write_demand(o, v);
+    requests_write(o, "requests", v);
+    write_pending(o, v);
+    write_his_cost(o, v);
+}
+
+static void write_all(struct out *o, struct view *v)
+{
+    const struct status_page *p = v->page;
+
     problems_write(o, "problems", v);
     write_head(o, p);
     write_limits(o, &v->snapshot->limits);
@@ -529,5 +514,15 @@ void status_write(struct out *o, struct view *v)
     out_object(o, "journal");
     out_bool(o, "ok", p->journal_ok);
     out_close(o);
+}
+
+void status_write(struct out *o, struct view *v)
+{
+    out_object(o, NULL);
+    write_page(o, v);
+    if (v->reader)
+        write_his(o, v);
+    else
+        write_all(o, v);
     out_close(o);
 }

@@ -336,7 +336,8 @@ static uint32_t usage_print(const json_t *s, struct arena *a)
 
 const char *health_text(const json_t *s, struct arena *a)
 {
-    size_t n = json_array_size(json_object_get(s, "problems"));
+    size_t n = json_array_size(json_object_get(s, "problems")) +
+               (size_t)count_of(s, "problems_more");
     bool ready = flag_of(s, "ready");
 
     return arena_printf(a, "%s%s%s%s%s, as of %s ago",
@@ -351,10 +352,24 @@ const char *health_text(const json_t *s, struct arena *a)
                         colour(PLAIN), span(a, number_of(s, "age_s")));
 }
 
+static void demand_print(const json_t *s)
+{
+    const json_t *d = json_object_get(s, "demand");
+
+    printf("demand %lld bundle%s: %lld on ready nodes, %lld on nodes to come, "
+           "%lld waiting, %s%lld infeasible%s\n",
+           (long long)count_of(d, "bundles"),
+           count_of(d, "bundles") == 1 ? "" : "s",
+           (long long)(count_of(d, "placed") - count_of(d, "booting")),
+           (long long)(count_of(d, "launched") + count_of(d, "booting")),
+           (long long)count_of(d, "waiting"),
+           count_of(d, "infeasible") ? colour(RED) : "",
+           (long long)count_of(d, "infeasible"), colour(PLAIN));
+}
+
 static uint32_t counts_print(const json_t *s, struct arena *a)
 {
     const json_t *n = json_object_get(s, "nodes");
-    const json_t *d = json_object_get(s, "demand");
     const json_t *head = json_object_get(s, "head");
     uint32_t lines = 3;
 
@@ -373,16 +388,18 @@ static uint32_t counts_print(const json_t *s, struct arena *a)
     printf("cost   %s\n", cost_text(json_object_get(s, "limits"),
                                     json_object_get(s, "cost"), a));
     lines += usage_print(s, a);
-    printf("demand %lld bundle%s: %lld on ready nodes, %lld on nodes to come, "
-           "%lld waiting, %s%lld infeasible%s\n",
-           (long long)count_of(d, "bundles"),
-           count_of(d, "bundles") == 1 ? "" : "s",
-           (long long)(count_of(d, "placed") - count_of(d, "booting")),
-           (long long)(count_of(d, "launched") + count_of(d, "booting")),
-           (long long)count_of(d, "waiting"),
-           count_of(d, "infeasible") ? colour(RED) : "",
-           (long long)count_of(d, "infeasible"), colour(PLAIN));
+    demand_print(s);
     return lines;
+}
+
+/* For who may ask for some owners and read nothing else. */
+static uint32_t his_print(const json_t *s, struct arena *a)
+{
+    printf("cost   %s\n", cost_text(NULL, json_object_get(s, "cost"), a));
+    demand_print(s);
+    printf("%syours alone: of the rest `%s` sees nothing%s\n", colour(DIM),
+           text_of(s, "rights"), colour(PLAIN));
+    return 3;
 }
 
 /* First what a person must know: what is wrong, and what waits, and why. */
@@ -398,6 +415,8 @@ uint32_t status_print(const json_t *s, struct arena *a)
            text_of(s, "version"));
     lines += problems_print(s, UINT32_MAX);
     lines += waits_print(s, &all);
+    if (flag_of(s, "own"))
+        return lines + his_print(s, a) + served_print(&all, a);
     lines += counts_print(s, a);
     lines += providers_print(s);
     lines += types_print(s, a);

@@ -102,11 +102,93 @@ def test_other_owners_have_no_name(daemon_of, tmp_path):
     assert "ci-1 took the place of alice on t4-" in ask(d, "admin", "GET", "/v1/why/ci-1").text
 
 
+# What is the same for all, or says nothing of anybody.
+OWN_STATUS = {"cluster", "version", "tick", "at", "started_at", "uptime_s", "age_s", "ready", "shadow", "own", "rights", "problems", "problems_more",
+              "demand", "requests", "pending", "pending_more", "cost"}
+
+
+def test_who_may_ask_sees_what_is_his_and_nothing_else(daemon_of, tmp_path):
+    """By the right to ask alone: state, price, events and past of his own owners; the secret words of others stand in no reply."""
+    from conftest import CONFIG
+    file = str(tmp_path / "tokens")
+    t = {"admin": token(file, "ops", "admin"), "ci": token(file, "ci", "request:ci-*"), "all": token(file, "all", "request:*")}
+    types = """  t4: {resources: {CPU: 8, GPU: 1}, accelerator_type: T4, price: 0.73, max: 1}
+  v100: {resources: {CPU: 8, GPU: 4}, accelerator_type: V100, price: 11.44, max: 1}
+"""
+    d = daemon_of(CONFIG[:CONFIG.index("node_types:")] + "node_types:\n" + types, f", tokens: {file}")
+    d.headers = {"Authorization": "Bearer " + t["admin"]}
+    d.start(wait="/readyz")
+    d.tokens = t
+
+    def his(path, who="ci"):
+        reply = ask(d, who, "GET", path)
+        assert reply.code == 200 and ("alice" in reply.text) == (who == "all"), (path, reply.text)
+        return reply.json
+
+    d.post({"owner": "alice", "bundles": [{"GPU": 1}]})
+    d.until(lambda: d.ready("t4") == 1)
+    assert his("/v1/status")["requests"] == his("/v1/request_resources")["requests"] == []
+    assert code(d, "ci", "POST", "/v1/request_resources", {"owner": "ci-1", "bundles": [{"GPU": 1, "accelerator_type": "T4"}]}) in (200, 202)
+    d.until(lambda: d.events("demand.displaced"))
+    d.until(lambda: d.ready("v100") == 1)
+    d.post({"owner": "ci-1", "bundles": [{"GPU": 1, "accelerator_type": "T4", "count": 2}]})  # the administrator changes it
+    d.until(lambda: [e for e in d.events("demand.waits") if e["subject"] == "ci-1"])
+    s = his("/v1/status")
+    assert set(s) == OWN_STATUS and s["own"] and s["rights"] == "request:ci-*"
+    assert [r["owner"] for r in s["requests"]] == ["ci-1"] == [r["owner"] for r in his("/v1/request_resources")["requests"]]
+    assert [x["owner"] for x in s["cost"]["owners"]] == ["ci-1"] and s["cost"]["now_per_hour"] == 0.73
+    assert (s["demand"]["bundles"], s["demand"]["waiting"], len(s["pending"])) == (2, 1, 1)
+    events = his("/v1/events?format=json&after=0")["events"]
+    assert {e["kind"] for e in events} <= {"request.set", "demand.waits"} and {e["subject"] for e in events} == {"ci-1"}
+    assert [e["text"].rpartition(" by ")[2] for e in events if e["kind"] == "request.set"] == ["ci (token)", "ops (token)"]
+    assert his("/v1/events?format=json&after=0&limit=1")["next"] == 1, "read on from there, whether or not it was his"
+    assert set(his("/v1/spent")) == {"since", "until", "owners", "types", "idle", "own"}
+    assert all(x["owner"] == "ci-1" for x in his("/v1/spent")["owners"]) and not his("/v1/spent")["types"]
+    # who was displaced is told by whom, where he may ask for both, and not otherwise
+    assert [e["text"][:4] for e in his("/v1/events?format=json&after=0", "all")["events"] if e["kind"] == "demand.displaced"] == ["ci-1"]
+    alice = token(file, "alice", "request:alice")
+    until(lambda: code(d, alice, "GET", "/v1/status") == 200, every=2.5)
+    mine = ask(d, alice, "GET", "/v1/events?format=json&after=0").json["events"]
+    assert any(e["kind"] == "launch" and e["text"].endswith(" for alice") for e in mine), mine
+    assert [e["text"][:27] for e in mine if e["kind"] == "demand.displaced"] == ["another owner took its place"[:27]]
+    assert not any("ci-1" in e["text"] + e["subject"] for e in mine), mine
+
+
+def test_a_stream_of_his_own(world):
+    """It sends what is his as it happens; what is not wakes it and sends nothing."""
+    d = world
+    c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=60)
+    c.request("GET", "/v1/events", headers={"Authorization": "Bearer " + d.tokens["ci"]})
+    stream = c.getresponse()
+    assert stream.status == 200
+    for owner in ("train-1", "ci-1", "train-2", "ci-2"):
+        code(d, "admin", "POST", "/v1/request_resources", {"owner": owner, "num_cpus": 1})
+    text = ""
+    while '"subject":"ci-2"' not in text:
+        text += stream.fp.readline().decode()
+    assert '"subject":"ci-1"' in text and "train" not in text, text
+    c.close()
+
+
+def test_commands_by_his_own_right(world):
+    d = world
+    d.env["DAVIT_TOKEN"] = d.tokens["ci"]
+    code(d, "admin", "POST", "/v1/request_resources", {"owner": "train-1", "num_cpus": 1})
+    d.cli("request", "--owner", "ci-7", "--wait", "60s", "CPU=1")
+    out = {words: d.cli(*words.split()) for words in ("status", "cost", "cost --since today --by owner", "events", "why ci-7")}
+    assert all("ci-7" in out[x] for x in ("status", "cost", "events", "why ci-7")) and not any("train" in x for x in out.values()), out
+    assert "yours alone: of the rest `request:ci-*,shared` sees nothing" in out["status"] and "yours alone" in out["cost"], out
+    assert "for who may read" in d.cli("cost", "--since", "today", "--by", "type")
+    for words in ("nodes", "top --once", "cost --why", "why train-1", "request --owner ci-7 --dry-run CPU=1"):
+        d.cli(*words.split(), expect=5)
+
+
 def test_rights(world):
     d = world
     want = {"num_cpus": 1, "owner": "ci-7"}
     for who, expected in (("admin", 200), ("read", 200), ("train", 200), ("ci", 403), ("old", 401), ("wrong", 401)):
-        assert code(d, who, "GET", "/v1/status") == expected, who
+        for path in ("/v1/nodes", "/v1/overview", "/v1/history", "/v1/decisions", "/v1/snapshot"):
+            assert code(d, who, "GET", path) == expected, (who, path)
         assert code(d, who, "GET", "/metrics") == expected, who
         assert code(d, who, "POST", "/v1/plan", want) == expected, who
     for who, expected in (("read", 403), ("ci", (200, 202)), ("train", 403), ("admin", (200, 202))):

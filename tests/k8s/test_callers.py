@@ -72,7 +72,8 @@ def code(d, who, method, path, body=None):
 def test_rights_are_what_rbac_says(plane, world):
     d = world
     want = {"num_cpus": 1, "owner": "team-a"}
-    assert code(d, "grafana", "GET", "/v1/status") == 200 and code(d, "trainer", "GET", "/v1/status") == 403
+    assert code(d, "grafana", "GET", "/v1/status") == 200 and code(d, "trainer", "GET", "/v1/nodes") == 403
+    assert ask(d, "trainer", "GET", "/v1/status").json["own"], "his owners' part alone"
     assert code(d, "grafana", "POST", "/v1/request_resources", want) == 403
     r = ask(d, "trainer", "POST", "/v1/request_resources", want)
     assert r.code in (200, 202), r.text

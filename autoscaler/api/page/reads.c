@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../../control/report/decisions.h"
+#include "../../model/bill.h"
 #include "../inside.h"
 #include "overview.h"
 
@@ -82,11 +83,15 @@ void get_history(struct exchange *ex)
 
 /* ---- what was spent, and for whom */
 
+/* reader: who is told of his own owners alone, or NULL. */
 static void spent_write(struct out *o, const struct spent_line *v, uint32_t n,
-                        uint32_t family)
+                        uint32_t family, const struct principal *reader)
 {
     for (uint32_t i = 0; i < n; i++) {
-        if (v[i].family != family)
+        if (v[i].family != family ||
+            (reader && (family != SPENT_OF_OWNER ||
+                        strcmp(v[i].label[0], BILL_RUNNING) == 0 ||
+                        !principal_asks(reader, v[i].label[0]))))
             continue;
         out_object(o, NULL);
         if (family == SPENT_OF_OWNER) {
@@ -103,6 +108,7 @@ static void spent_write(struct out *o, const struct spent_line *v, uint32_t n,
 
 void get_spent(struct exchange *ex)
 {
+    const struct principal *reader = ex->trusted ? NULL : ex->caller.who;
     struct arena arena = {0};
     const struct spent_line *v;
     int64_t since, until, idle = 0;
@@ -116,18 +122,19 @@ void get_spent(struct exchange *ex)
     n = spent_read(&ex->server->history->spent, since, until, &arena, &v,
                    &since, &until);
     for (uint32_t i = 0; i < n; i++)
-        idle += v[i].family == SPENT_OF_IDLE ? v[i].nanos : 0;
+        idle += v[i].family == SPENT_OF_IDLE && !reader ? v[i].nanos : 0;
     reply_begin(&b, &o);
     out_object(&o, NULL);
     out_time(&o, "since", since * 1000);
     out_time(&o, "until", until * 1000);
     out_array(&o, "owners");
-    spent_write(&o, v, n, SPENT_OF_OWNER);
+    spent_write(&o, v, n, SPENT_OF_OWNER, reader);
     out_close(&o);
     out_array(&o, "types");
-    spent_write(&o, v, n, SPENT_OF_TYPE);
+    spent_write(&o, v, n, SPENT_OF_TYPE, reader);
     out_close(&o);
     out_micros(&o, "idle", idle / 1000);
+    out_bool(&o, "own", reader);
     out_close(&o);
     arena_done(&arena);
     exchange_reply(ex, 200, &b, "application/json");

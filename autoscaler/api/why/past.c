@@ -6,6 +6,7 @@
 
 #include "../../cloud/console.h"
 #include "../../control/event.h"
+#include "../door/access.h"
 #include "../view.h"
 
 enum { TOLD_MAX = 16, LINES_MAX = 40 };
@@ -69,8 +70,51 @@ void why_console(struct out *o, struct view *v, struct event_ring *r,
         }
 }
 
-/* What became of a request, in words; NULL: its reader may not know of it. */
-static const char *request_word(const struct view *v, const struct event *e)
+/* What is about one owner, who is its subject. */
+static const char *const about_owner[] = {
+    "request.set",      "request.cleared",   "request.expired",
+    "request.undone",   "request.unread",    "request.set_aside",
+    "demand.waits",     "demand.infeasible", "demand.placed",
+    "demand.displaced", "demand.unhelped",
+};
+
+/* "2 from sim for train": whom it is for, where that is one owner. */
+static const char *launched_for(const struct event *e)
+{
+    const char *at = e->text, *owner = "";
+
+    if (strcmp(e->kind, "launch") != 0 && strcmp(e->kind, "would.launch") != 0)
+        return "";
+    for (; (at = strstr(at, " for ")); at += strlen(" for "))
+        owner = at + strlen(" for ");
+    return strpbrk(owner, " ,;") ? "" : owner;
+}
+
+const char *event_told(const struct event *e, const struct principal *reader,
+                       struct arena *a)
+{
+    const char *owner = launched_for(e), *rest = strchr(e->text, ' ');
+    const char *by;
+
+    if (!reader)
+        return e->text;
+    for (size_t i = 0; i < sizeof about_owner / sizeof *about_owner; i++)
+        if (strcmp(e->kind, about_owner[i]) == 0)
+            owner = e->subject;
+    if (!*owner || !principal_asks(reader, owner))
+        return NULL;
+    if (strcmp(e->kind, "demand.displaced") != 0)
+        return e->text;
+    if (!rest)
+        return NULL;
+    by = arena_strndup(a, e->text, (size_t)(rest - e->text));
+    return principal_asks(reader, by)
+               ? e->text
+               : arena_printf(a, "another owner%s", rest);
+}
+
+/* What became of a request, in words; NULL: it is not about one. */
+static const char *request_word(const struct event *e)
 {
     static const char *const words[][2] = {
         {"request.set", "it was asked for"},
@@ -86,8 +130,7 @@ static const char *request_word(const struct view *v, const struct event *e)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(words[i][0], e->kind) == 0)
             return words[i][1];
-    /* names other owners */
-    return !v->reader && strncmp(e->kind, "demand.", 7) == 0 ? e->kind : NULL;
+    return strncmp(e->kind, "demand.", 7) == 0 ? e->kind : NULL;
 }
 
 bool why_request_past(struct out *o, struct view *v, struct event_ring *r,
@@ -110,14 +153,14 @@ bool why_request_past(struct out *o, struct view *v, struct event_ring *r,
              "first:",
              owner);
     for (uint32_t i = n, told = 0; i-- > 0 && told < TOLD_MAX;) {
-        const char *word = request_word(v, found[i]);
+        const char *word = request_word(found[i]);
+        const char *text = event_told(found[i], v->reader, &v->arena);
 
-        if (!word)
+        if (!word || !text)
             continue;
         told++;
         out_strf(o, NULL, "%s %s%s%s", view_time(v, found[i]->at_ms), word,
-                 strncmp(found[i]->text, "by ", 3) == 0 ? " " : ": ",
-                 found[i]->text);
+                 strncmp(text, "by ", 3) == 0 ? " " : ": ", text);
     }
     out_close(o);
     out_close(o);

@@ -83,6 +83,11 @@ static void head_print(const json_t *status, struct arena *a)
     if (json_is_number(most))
         printf("; %s/h at most", dollars(a, json_number_value(most)));
     putchar('\n');
+    if (flag_of(status, "own")) {
+        printf("yours alone: of the rest `%s` sees nothing\n",
+               text_of(status, "rights"));
+        return;
+    }
     if (then != now)
         printf("%s/h once the plan is carried out\n", dollars(a, then));
     printf("%s/h of it is idle\n",
@@ -377,6 +382,11 @@ static void spent_print(const json_t *reply, struct arena *a)
     const json_t *x;
     size_t i;
 
+    if (flag_of(reply, "own") && !owners) {
+        puts("what was spent by type or market is for who may read; --by owner "
+             "is what your owners spent");
+        return;
+    }
     json_array_foreach(json_object_get(reply, owners ? "owners" : "types"), i,
                        x) {
         line_add(a, &l, spent_name(x, a), -1, number_of(x, "spent"));

@@ -361,6 +361,41 @@ class Shadow(TypedDict):
     notes: List[str]
 
 
+StatusReply = Union["Status", "OwnStatus"]
+
+
+class OwnStatusCostOwners(TypedDict):
+    owner: str
+    nodes: int
+    per_hour: float
+
+
+class OwnStatusCost(TypedDict):
+    now_per_hour: float
+    owners: List["OwnStatusCostOwners"]
+
+
+class OwnStatus(TypedDict):
+    cluster: str
+    version: str
+    tick: int
+    at: str
+    started_at: str
+    uptime_s: float
+    age_s: float
+    ready: bool
+    shadow: bool
+    own: bool
+    rights: str
+    problems: List[str]
+    problems_more: int
+    demand: "StatusDemand"
+    requests: List["Request"]
+    pending: List["Unplaced"]
+    pending_more: int
+    cost: "OwnStatusCost"
+
+
 class StatusLimits(TypedDict):
     max_nodes: Optional[int]
     idle_timeout_s: Optional[float]
@@ -767,6 +802,7 @@ class Spent(TypedDict):
     owners: List["SpentOwners"]
     types: List["SpentTypes"]
     idle: float
+    own: bool
 
 
 class DecisionListDecisionsOthers(TypedDict):
