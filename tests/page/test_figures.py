@@ -24,7 +24,7 @@ def test_money_and_nodes(settled, look):
     month = o["cost"]["month"]
     assert abs(month["limit"] - 12 * (days(month) * 24)) < 0.01 and month["forecast"] > month["spent"] > 0
     assert tiles[2].split("\n")[1].startswith(str(s["nodes"]["total"]) + " of at most 20")
-    assert f'{s["nodes"]["ready"]} ready: 3 in use or asked for, 0 idle' in tiles[2]      # requests hold them
+    assert s["nodes"]["ready"] == 3 and "3 in use or asked for\n" in tiles[2] and "\n0 idle" in tiles[2]  # requests hold them
     d = s["demand"]
     assert f'{d["placed"]} of {d["bundles"]} bundles placed' in tiles[3].replace("\n", " ")
     assert f'{d["waiting"]} waiting' in tiles[3] and f'{d["infeasible"]} can never be placed' in tiles[3]

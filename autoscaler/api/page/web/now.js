@@ -46,7 +46,8 @@ function month(s) {
 function nodes(s) {
   const n = s.nodes;
   return tile("nodes", "Nodes", count(n.total), s.max_nodes === null ? "" : "of at most " + count(s.max_nodes),
-    el("p", null, count(n.ready) + " ready: " + count(n.ready - s.unused_nodes) + " in use or asked for, " + count(s.unused_nodes) + " idle"),
+    el("p", null, count(n.ready - s.unused_nodes) + " in use or asked for"),
+    el("p", null, count(s.unused_nodes) + " idle"),
     el("p", null, n.starting || n.leaving ? count(n.starting) + " starting, " + count(n.leaving) + " leaving" : "none starts or leaves"));
 }
 
