@@ -32,13 +32,16 @@ static unsigned found(struct exchange *ex, enum proof proof,
                       const char *name)
 {
     struct caller *c = &ex->caller;
+    char share[sizeof c->text];
 
-    seat_prove(ex->seat, proof > PROOF_OPEN);
     c->proof = proof;
     c->who = who;
     c->via = via;
     snprintf(c->name, sizeof c->name, "%s", name);
     snprintf(c->text, sizeof c->text, "%s (%s)", c->name, via);
+    seat_prove(ex->seat, proof > PROOF_OPEN
+                             ? caller_share(c, share, sizeof share)
+                             : NULL);
     return 0;
 }
 

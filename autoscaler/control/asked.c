@@ -13,8 +13,8 @@
 #include "../base/alloc.h"
 #include "../model/bundle.h"
 
-/* Together they leave the planner room for what the head asks: it plans for forty
- * million bundles at most, and past that for nobody at all. */
+/* Together they leave the planner room for what the head asks: past
+ * PROBLEM_BUNDLES_MAX it plans for nobody at all. */
 enum {
     TIMES = 6, /* no ceiling is passed further, whoever asks: 5.4 with 20,000 */
     OWNERS_MAX = 20000,
@@ -22,6 +22,9 @@ enum {
     NAMES_MAX = 256, /* a column each: with so many shapes 10 MiB */
     BYTES_MAX = 8 << 20
 };
+_Static_assert((uint64_t)TIMES *BUNDLES_MAX + ASKED_OF_SOURCES_MAX <=
+                   PROBLEM_BUNDLES_MAX,
+               "what all doors let in together fits a plan");
 
 struct counted {
     uint64_t hash;

@@ -12,6 +12,10 @@
 #include "../base/hash.h"
 #include "../model/problem.h"
 
+enum {
+    ASKED_OF_SOURCES_MAX = 5000000
+}; /* bundles that sources show, counted */
+
 struct asked_part {   /* of all, or of one who asks */
     uint64_t bundles; /* counts included */
     uint64_t lines;   /* alternatives of bundles that are written out */

@@ -312,18 +312,78 @@ static int64_t price_of(const struct problem *s, const struct pb_node *n)
     return n->offer < s->n_offers ? s->offers[n->offer].price_micros_hour : 0;
 }
 
-struct ends_by_file ends_by_file(const struct problem *now,
-                                 const struct plan *plan, struct arena *a)
+static bool is_needed(const struct plan_node *n)
 {
+    return n->action == NODE_KEEP &&
+           (n->why == REASON_KEEP_REQUEST || n->why == REASON_KEEP_DEMAND ||
+            n->why == REASON_KEEP_HOST_GROUP);
+}
+
+static bool is_idle(const struct plan_node *n)
+{
+    return n->why == REASON_END_IDLE || n->why == REASON_KEEP_IDLE_WAIT;
+}
+
+/* The names of what is needed, by their hashes. */
+static void needed_note(const struct planned *x, struct hash *ret)
+{
+    for (uint32_t i = 0; x && i < x->now->n_nodes; i++) {
+        const char *id = x->now->str[x->now->nodes[i].id];
+
+        if (is_needed(&x->plan->nodes[i]))
+            hash_add(ret, hash_text(HASH_SEED, id), (void *)id);
+    }
+}
+
+static bool is_among(const struct hash *names, const char *id)
+{
+    const char *name;
+
+    for (uint32_t at = 0;
+         (name = hash_next(names, hash_text(HASH_SEED, id), &at));)
+        if (strcmp(name, id) == 0)
+            return true;
+    return false;
+}
+
+/* Does it idle under the file that is to come, and is needed under the one of before?
+ * Then it would go after idle_timeout, though nobody asks for less.  gained: as many
+ * others are needed instead of those. */
+static uint32_t unneeded_mark(const struct planned *after,
+                              const struct hash *needed, bool *marks)
+{
+    uint32_t n = 0, gained = 0;
+
+    for (uint32_t i = 0; needed->n && i < after->now->n_nodes; i++) {
+        bool was = is_among(needed, after->now->str[after->now->nodes[i].id]);
+
+        gained += !was && is_needed(&after->plan->nodes[i]);
+        marks[i] = was && is_idle(&after->plan->nodes[i]);
+        n += marks[i];
+    }
+    for (uint32_t i = 0; n <= gained && i < after->now->n_nodes; i++)
+        marks[i] = false;
+    return n <= gained ? 0 : n;
+}
+
+struct ends_by_file ends_by_file(const struct planned *after,
+                                 const struct planned *before, struct arena *a)
+{
+    const struct problem *now = after->now;
+    bool *unneeded = ARENA_ARRAY(a, bool, now->n_nodes);
+    struct hash needed;
     struct ends_by_file x = {0};
     struct buf names;
 
+    hash_init(&needed, a, before ? before->now->n_nodes : 0);
+    needed_note(before, &needed);
+    x.unneeded = unneeded_mark(after, &needed, unneeded);
     buf_init(&names, 16 << 20);
     for (uint32_t i = 0; i < now->n_nodes; i++) {
         const struct pb_node *n = &now->nodes[i];
         int64_t price = price_of(now, n);
 
-        if (!is_by_file(&plan->nodes[i]))
+        if (!is_by_file(&after->plan->nodes[i]) && !unneeded[i])
             continue;
         x.n++;
         x.micros_hour += price > 0 ? price : 0;
@@ -347,9 +407,15 @@ char *ends_by_file_text(const struct ends_by_file *x, struct arena *a)
         at += len + (at[len] == ' ');
     }
     return arena_printf(
-        a, "would end %u machine%s of %.2f $/h (%s%s)", x->n,
+        a, "would end %u machine%s of %.2f $/h (%s%s)%s", x->n,
         x->n == 1 ? "" : "s", (double)x->micros_hour / 1e6, shown,
-        x->n > n ? arena_printf(a, " and %u more", x->n - n) : "");
+        x->n > n ? arena_printf(a, " and %u more", x->n - n) : "",
+        x->unneeded
+            ? arena_printf(a,
+                           ", %u of them after idle_timeout, as nothing "
+                           "needs %s under it",
+                           x->unneeded, x->unneeded == 1 ? "it" : "them")
+            : "");
 }
 
 /* A plan on views and lists of before ends nothing, and says nothing of the file. */
@@ -386,7 +452,7 @@ static void file_look(struct ends *e, const struct problem *now,
     }
     if (e->conf->in_force)
         return;
-    x = ends_by_file(now, plan, &a);
+    x = ends_by_file(&(struct planned){now, plan}, NULL, &a);
     configuration_hold_ends(
         e->conf,
         arena_printf(&a,

@@ -67,15 +67,21 @@ void ends_close(struct ends *e);
  * approval. */
 void ends_begin(struct ends *e, const struct problem *now,
                 const struct plan *plan);
-/* What the file wants to be ended, by a max, the budget, another image: how many, their
- * dollars, and their names with a blank between. */
+struct planned {
+    const struct problem *now;
+    const struct plan *plan;
+};
+/* What the file wants to be ended, by a max, the budget, another image, or as nothing
+ * needs it any more under that file (a lowered quota): how many, their dollars, and
+ * their names with a blank between. */
 struct ends_by_file {
-    uint32_t n;
+    uint32_t n, unneeded;
     int64_t micros_hour;
     char *names; /* in the arena */
 };
-struct ends_by_file ends_by_file(const struct problem *now,
-                                 const struct plan *plan, struct arena *a);
+/* before: under the file in force, at the same moment; NULL: not compared. */
+struct ends_by_file ends_by_file(const struct planned *after,
+                                 const struct planned *before, struct arena *a);
 /* "would end 7 machines of 4.90 $/h (a, b, c and 4 more)" */
 char *ends_by_file_text(const struct ends_by_file *x, struct arena *a);
 /* Forgets what is planned and was not sent. */

@@ -119,15 +119,13 @@ static void places_compare(const struct reloading *r, const struct config *conf,
     }
 }
 
-/* What the first plan under it would end that nobody would be asked about; its names
- * lie in the arena.  A plan that cannot be made in time may end anything. */
-static enum status ends_of(const struct reloading *r, struct config *conf,
-                           struct arena *a, struct ends_by_file *ret,
-                           struct err *err)
+/* The first plan under a file; in the page's arena. */
+static enum status plan_under(const struct reloading *r, struct config *conf,
+                              struct status_page *page, struct planned *ret,
+                              struct err *err)
 {
     struct configuration with = *r->conf;
     struct known known = *r->known;
-    struct status_page *page = status_new();
     struct plan *plan = ARENA_NEW(&page->arena, struct plan);
     struct problem *now;
     uint32_t slowest;
@@ -135,15 +133,35 @@ static enum status ends_of(const struct reloading *r, struct config *conf,
 
     with.now = conf;
     known.conf = &with;
-    *ret = (struct ends_by_file){.names = arena_strdup(a, "")};
     s = problem_make_by(snapshot_take(&known, page).snapshot,
                         clock_mono_ms() + FIRST_PLAN_MS, &page->arena, &now,
                         &slowest, err);
-    if (s == ST_OK) {
+    if (s == ST_OK)
         planner_run(now, PLANNER_AT_ONCE, &page->arena, plan);
-        *ret = ends_by_file(now, plan, a);
+    *ret = (struct planned){now, plan};
+    return s;
+}
+
+/* What the first plan under it would end that nobody would be asked about; its names
+ * lie in the arena.  A plan that cannot be made in time may end anything; one under
+ * the file in force that cannot says of nothing that it is needed. */
+static enum status ends_of(const struct reloading *r, struct config *conf,
+                           struct arena *a, struct ends_by_file *ret,
+                           struct err *err)
+{
+    struct status_page *page = status_new(), *page_of_before = status_new();
+    struct planned after, before;
+    enum status s = plan_under(r, conf, page, &after, err);
+
+    *ret = (struct ends_by_file){.names = arena_strdup(a, "")};
+    if (s == ST_OK) {
+        bool known = plan_under(r, r->conf->now, page_of_before, &before,
+                                NULL) == ST_OK;
+
+        *ret = ends_by_file(&after, known ? &before : NULL, a);
     }
     status_unref(page);
+    status_unref(page_of_before);
     return s;
 }
 

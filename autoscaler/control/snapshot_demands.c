@@ -5,11 +5,11 @@
 
 #include "../model/confirm.h"
 #include "../wire/pods/pods.h"
+#include "asked.h"
 #include "rare.h"
 #include "snapshot_parts.h"
 
 /* See asked.c: both together are to stay below the snapshot's ceiling. */
-enum { BUNDLES_OF_SOURCES = 5000000 };
 
 struct demands {
     VEC(struct snap_demand) all;
@@ -145,7 +145,7 @@ static void source_demands_take(struct taking *t, const struct source *h,
     for (uint32_t i = 0; i < h->view->n_demands; i++, d++) {
         for (uint32_t b = 0; b < d->n_bundles; b++)
             to->bundles += d->bundles[b].count;
-        if (to->bundles >= BUNDLES_OF_SOURCES)
+        if (to->bundles >= ASKED_OF_SOURCES_MAX)
             break; /* the rest is planned for when this is served */
         if (requests_leave_out(t->k->requests, d))
             continue;

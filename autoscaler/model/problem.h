@@ -245,6 +245,9 @@ static inline const int64_t *pb_row(const struct problem *s, uint32_t row)
 /* Quantities in all rows together; with more there is no problem, and so no
  * plan for anybody. */
 #define PROBLEM_AMOUNTS_MAX (UINT64_C(1) << 27)
+/* Bundles, with each count, of all demands, likewise: what requests may come to with
+ * the shares of all who may ask (control/asked.c), and what sources show. */
+#define PROBLEM_BUNDLES_MAX UINT32_C(40000000)
 
 /* Of all that is asked for together, so that there is a plan in time: each door
  * (control/asked.c, wire/pods/share.c) shares them among those who ask there. */

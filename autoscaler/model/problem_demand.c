@@ -11,10 +11,6 @@
 #include "problem_build.h"
 #include "radix.h"
 
-/* Counted, all together: what requests may come to with the shares of all who may ask
- * (control/asked.h), and what sources show. */
-#define MAX_BUNDLES UINT32_C(40000000)
-
 enum status builder_check_demands(const struct builder *m, struct err *err)
 {
     const struct snapshot *f = m->snapshot;
@@ -44,10 +40,10 @@ enum status builder_check_demands(const struct builder *m, struct err *err)
             total += b->count;
         }
     }
-    if (total > MAX_BUNDLES)
+    if (total > PROBLEM_BUNDLES_MAX)
         return err_set(err, ST_INVALID,
                        "%llu bundles in all: at most %u can be planned for",
-                       (unsigned long long)total, MAX_BUNDLES);
+                       (unsigned long long)total, PROBLEM_BUNDLES_MAX);
     return ST_OK;
 }
 
@@ -211,7 +207,8 @@ static uint32_t bundles_merge(struct builder *m, struct pb_bundle *v,
     }
     for (uint32_t i = 0; i < n; i++)
         if (kept > 0 && compare_bundles(&v[kept - 1], &sorted[i], alts) == 0)
-            v[kept - 1].count += sorted[i].count; /* all <= MAX_BUNDLES */
+            v[kept - 1].count +=
+                sorted[i].count; /* all <= PROBLEM_BUNDLES_MAX */
         else
             v[kept++] = sorted[i];
     return kept;

@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from lib import ROOT, TESTS, plugin, until
+from lib import ROOT, TESTS, is_alive, plugin, until
 from lib.seeds import seed
 
 BUILD = pathlib.Path(os.environ.get("DAVIT_BUILD", ROOT / "build/release"))
@@ -52,13 +52,6 @@ def end(record):
                 os.kill(pid, signal.SIGKILL)
         return not pids
     until(dead, why="it does not die")
-
-
-def living(pid):
-    try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 class Box:
@@ -136,7 +129,7 @@ def test_launch_list_terminate(box):
     assert h.terminate([up[1]["id"]]) == {up[1]["id"]: "OK"}
     assert h.list() == []
     assert not any(marked(k) for k in marks)
-    assert not any(living(p) for p in bare)
+    assert not any(is_alive(p) for p in bare)
     assert not any(t.exists() for t in temps)
     assert [p.name for p in (box.tmp / "state/c1").iterdir()] == ["lock"]
 

@@ -368,6 +368,47 @@ def test_a_right_with_many_stars(daemon_of, tmp_path):
     assert ask(d, "star", "DELETE", "/v1/request_resources/" + "-" * 128)[0] == 403
 
 
+def evicted(d):
+    return int(re.search(rb'davit_http_ended_total.why="crowded". (\d+)', ask(d, "ops", "GET", "/metrics")[1])[1])
+
+
+def test_one_caller_cuts_no_uploads_of_others_at_his_address(two):
+    """Behind one address, as a proxy's or a NAT's, who fills all seats makes room for himself by his own."""
+    d = two
+    body = json.dumps({"owner": "good-1", "bundles": [{"CPU": 1}]}).encode()
+    head = b"POST /v1/request_resources HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n"
+    held, stop = [], threading.Event()
+
+    def flood():
+        while not stop.is_set():
+            with contextlib.suppress(OSError):
+                c = socket.create_connection(("127.0.0.1", d.port))
+                c.sendall(head % (d.tokens["mal"].encode(), 100) + b"{")
+                held.append(c)
+                if len(held) > 1500:
+                    held.pop(0).close()
+
+    with contextlib.closing(socket.create_connection(("127.0.0.1", d.port), 120)) as up:
+        up.sendall(head % (d.tokens["good"].encode(), len(body)))
+        threads = [threading.Thread(target=flood, daemon=True) for _ in range(4)]
+        for t in threads:
+            t.start()
+        try:
+            until(lambda: evicted(d) > 0)
+            for i in range(5):
+                up.sendall(body[i:i + 1])
+                seen = evicted(d)
+                until(lambda: evicted(d) > seen + 300)
+            up.sendall(body[5:])
+            assert b" 202 " in up.recv(1000)
+        finally:
+            stop.set()
+            for t in threads:
+                t.join(120)
+            for c in held:
+                c.close()
+
+
 def test_strangers_cut_no_known_callers_upload(two):
     """Whoever has shown who he is keeps his connection while strangers, of many addresses, fill the port."""
     d = two
@@ -385,9 +426,6 @@ def test_strangers_cut_no_known_callers_upload(two):
                 if len(held) > 1500:
                     held.pop(0).close()
 
-    def evicted():
-        return int(re.search(rb'davit_http_ended_total.why="crowded". (\d+)', ask(d, "ops", "GET", "/metrics")[1])[1])
-
     with contextlib.closing(socket.create_connection(("127.0.0.1", d.port), 120)) as up:
         up.sendall(b"POST /v1/request_resources HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n"
                    % (d.tokens["good"].encode(), len(body)))
@@ -395,11 +433,11 @@ def test_strangers_cut_no_known_callers_upload(two):
         for t in threads:
             t.start()
         try:
-            until(lambda: evicted() > 0)
+            until(lambda: evicted(d) > 0)
             for i in range(5):
                 up.sendall(body[i:i + 1])
-                seen = evicted()
-                until(lambda: evicted() > seen + 300)
+                seen = evicted(d)
+                until(lambda: evicted(d) > seen + 300)
             up.sendall(body[5:])
             assert b" 202 " in up.recv(1000)
         finally:

@@ -6,6 +6,8 @@ its file.
 import json
 import sqlite3
 
+import pytest
+
 from lib import PATIENCE, simcloud
 from lib.daemon import Daemon
 from test_loop import T4, cloud, faults
@@ -317,6 +319,28 @@ def test_a_typo_ends_nothing(tmp_path):
         d.until(lambda: len(cloud(d)) == 3)
         d.stays(lambda: len(living(d)) == 3, 2)
         assert living(d) < before
+
+
+@pytest.mark.parametrize("less, ends", [("{a: {node_types: [t4], quota: {gpus: 2}}}", 5), ("{b: {node_types: [t4]}}", 7)])
+def test_a_lowered_quota_ends_nothing(tmp_path, less, ends):
+    """What nothing needs any more, only because the file says so, is held as what the file ends."""
+    full = "queues: {a: {node_types: [t4], quota: {gpus: 8}}}\n"
+    with Daemon(tmp_path, many(8) + full) as d:
+        d.post({"owner": "o", "queue": "a", "bundles": [{"GPU": 1, "count": 7}]})
+        d.until(lambda: d.ready("t4") == 7)
+        before = living(d)
+        d.write(many(9) + full.replace("8", "7"))  # it takes nothing from anybody
+        d.until(lambda: d.status()["types"][0]["max"] == 9)
+        d.write(many(9) + f"queues: {less}\n")
+        held = d.until(lambda: d.status()["config"] if d.status()["config"]["held"] else None)
+        assert f"would end {ends} machines" in held["problem"] and f"{ends} of them after idle_timeout" in held["problem"], held
+        d.stays(lambda: living(d) == before, 3)
+        d.write(many(8) + full)
+        d.until(lambda: not d.status()["config"]["held"])
+        d.write(many(9) + f"queues: {less}\n")
+        d.until(lambda: d.status()["config"]["held"])
+        d.cli("approve", "config", "--yes")
+        d.until(lambda: len(living(d)) == 7 - ends)
 
 
 def test_the_brake_holds_what_a_start_would_end(tmp_path):

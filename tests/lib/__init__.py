@@ -34,6 +34,14 @@ def until(what, seconds=PATIENCE, why="it did not happen", every=0.02):
         time.sleep(every)
 
 
+def is_alive(pid):
+    """Neither gone nor waiting to be reaped; it may go between two looks."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 def ends_with_us(argv, signal="KILL"):
     """The program gets this signal when the test run ends, however that ends.  Not by a preexec_fn: with one Python forks
     a copy of itself, in which threads of gRPC (Ray's) come to an abort now and then before the program begins."""

@@ -29,7 +29,7 @@ import tempfile
 import textwrap
 import uuid
 
-from lib import PATIENCE, ends_with_us, until
+from lib import PATIENCE, ends_with_us, is_alive, until
 
 MARK = "DAVIT_RAYCLUSTER"
 # Of a head whose autoscaler has the fake provider: ray/cluster_utils.py
@@ -125,7 +125,7 @@ def sweep():
     """Directories of clusters whose program was killed before its stop()."""
     for path in pathlib.Path(tempfile.gettempdir()).glob("dray-*-*"):
         pid = path.name.split("-")[1]
-        if pid.isdigit() and not _alive(int(pid)):
+        if pid.isdigit() and not is_alive(int(pid)):
             shutil.rmtree(path, ignore_errors=True)
 
 
@@ -375,7 +375,7 @@ class RayCluster:
             except ProcessLookupError:
                 pass
         self.head.wait(20)
-        _end(lambda: [p for p in mine if _alive(p)], 5)
+        _end(lambda: [p for p in mine if is_alive(p)], 5)
         self.head = None
 
     def restart_head(self):
@@ -449,7 +449,7 @@ class RayCluster:
         except subprocess.TimeoutExpired:
             worker.process.kill()
             worker.process.wait()
-        _end(lambda: [p for p in mine if _alive(p)], 2)
+        _end(lambda: [p for p in mine if is_alive(p)], 2)
         shutil.rmtree(worker.tmp, ignore_errors=True)
 
     def kill_raylet(self, name, sig=signal.SIGKILL):
@@ -603,14 +603,6 @@ class RayCluster:
             out.append(p)
             todo += children.get(p, [])
         return out
-
-
-def _alive(pid):
-    try:
-        state = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except OSError:
-        return False
-    return state != "Z"
 
 
 def _comm(pid):

@@ -183,11 +183,88 @@ static void a_restart_forgets_nobody(void **state)
     audit_close(a);
 }
 
+static void wait_written(uint64_t lines)
+{
+    char text[2000];
+    FILE *f;
+
+    for (uint64_t n = 0; n < lines;) {
+        f = fopen(path, "r");
+        n = 0;
+        while (f && fgets(text, sizeof text, f))
+            n++;
+        if (f)
+            fclose(f);
+    }
+}
+
+/* What the disk did not take is counted, and told where it lacks. */
+static void what_lacks_is_told(void **state)
+{
+    struct rlimit was, none;
+    struct audit *a = opened();
+    char text[200] = "";
+    FILE *f;
+
+    (void)state;
+    signal(SIGXFSZ, SIG_IGN);
+    add(a, "before");
+    wait_written(1);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+    none = was;
+    none.rlim_cur = 10;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    for (int i = 0; i < 3; i++)
+        add(a, "lost");
+    while (audit_dropped(a) < 3) {
+    }
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+    assert_string_not_equal(audit_problem(a, text, sizeof text), "");
+    add(a, "after");
+    wait_written(3);
+    while (*audit_problem(a, text, sizeof text)) {
+    }
+    assert_int_equal(audit_dropped(a), 3);
+    audit_close(a);
+    f = fopen(path, "r");
+    assert_non_null(f);
+    assert_non_null(fgets(text, sizeof text, f));
+    assert_non_null(fgets(text, sizeof text, f));
+    assert_string_equal(text, "{\"lost\":3}\n");
+    fclose(f);
+    a = opened();
+    assert_int_equal(lines_of(a, ""), 2);
+    audit_close(a);
+}
+
+/* Moved away: his are the lines of before. */
+static void a_moved_file(void **state)
+{
+    struct audit *a = opened();
+    char away[sizeof path + 8];
+
+    (void)state;
+    snprintf(away, sizeof away, "%s.away", path);
+    add(a, "before");
+    wait_written(1);
+    assert_int_equal(rename(path, away), 0);
+    add(a, "after");
+    wait_written(1);
+    audit_close(a);
+    a = opened();
+    assert_int_equal(lines_of(a, "before"), 0);
+    assert_int_equal(lines_of(a, "after"), 1);
+    audit_close(a);
+    unlink(away);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_torn_line, setup, teardown),
         cmocka_unit_test_setup_teardown(a_short_write, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_lacks_is_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_moved_file, setup, teardown),
         cmocka_unit_test_setup_teardown(a_restart_forgets_nobody, setup,
                                         teardown),
     };

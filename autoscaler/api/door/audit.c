@@ -9,6 +9,7 @@
 #include <jansson.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +56,9 @@ struct audit {
     /* its thread's: */
     int fd; /* -1: no file */
     off_t size;
-    bool torn; /* it may end within a line */
+    bool torn;          /* it may end within a line */
+    uint32_t untold;    /* lines that it did not take, and does not tell of */
+    atomic_ullong lost; /* such lines so far; any thread */
     /* under the lock: */
     int64_t next_id;
     struct entry ring[RING]; /* the newest last */
@@ -126,25 +129,63 @@ static void problem_set(struct audit *a, const char *fmt, ...)
         log_error("%s", text);
 }
 
+/* Somebody may have moved it away: his are the lines of before, not those of now. */
+static bool is_at_its_path(const struct audit *a)
+{
+    struct stat ours, there;
+
+    return fstat(a->fd, &ours) == 0 && lstat(a->path, &there) == 0 &&
+           ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
+}
+
+/* As it should be for the next line. */
+static void file_ready(struct audit *a)
+{
+    if (a->fd >= 0 && a->size > ROTATE)
+        rotate(a);
+    if (a->fd >= 0 && !is_at_its_path(a)) {
+        close(a->fd);
+        a->fd = -1;
+    }
+    if (a->fd < 0)
+        file_open(a, NULL);
+    else if (a->torn)
+        tail_end(a);
+}
+
+static bool put(struct audit *a, const char *line, size_t n)
+{
+    a->torn = !outfile_put(a->fd, line, n);
+    a->size += a->torn ? 0 : (off_t)n;
+    return !a->torn;
+}
+
+/* A line of the file for those that it did not take. */
+static bool losses_put(struct audit *a)
+{
+    char line[40];
+
+    snprintf(line, sizeof line, "{\"lost\":%u}\n", a->untold);
+    if (a->untold && !put(a, line, strlen(line)))
+        return false;
+    a->untold = 0;
+    return true;
+}
+
 /* May block, as disks do: on the outbox' thread. */
 static void file_write(void *arg, const char *line, size_t n)
 {
     struct audit *a = arg;
 
-    if (a->size > ROTATE)
-        rotate(a);
-    if (a->fd < 0)
-        file_open(a, NULL);
-    else if (a->torn)
-        tail_end(a);
-    if (a->fd < 0 || a->torn || !outfile_put(a->fd, line, n)) {
-        a->torn = a->fd >= 0;
+    file_ready(a);
+    if (a->fd < 0 || a->torn || !losses_put(a) || !put(a, line, n)) {
+        a->untold++;
+        atomic_fetch_add(&a->lost, 1);
         problem_set(a, "api.audit: cannot write %.200s: %s", a->path,
                     strerror(errno));
         return;
     }
     problem_set(a, "%s", "");
-    a->size += (off_t)n;
 }
 
 /* ---- the ring */
@@ -391,7 +432,7 @@ uint32_t audit_read(struct audit *a, int64_t after, uint32_t max,
 
 uint64_t audit_dropped(struct audit *a)
 {
-    return a->box ? outbox_state(a->box).dropped : 0;
+    return a->box ? outbox_state(a->box).dropped + atomic_load(&a->lost) : 0;
 }
 
 const char *audit_problem(struct audit *a, char *buf, size_t n)

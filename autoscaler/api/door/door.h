@@ -63,8 +63,9 @@ enum seat_phase {
 /* NULL: libmicrohttpd has none for it (then nothing below does anything). */
 struct seat *seat_of(struct MHD_Connection *connection);
 void seat_enter(struct seat *s, enum seat_phase phase);
-/* Has its caller shown who he is?  Strangers' seats go first. */
-void seat_prove(struct seat *s, bool proven);
+/* Its caller has shown who he is, as caller_share() says it; NULL: he has not.  A
+ * stranger's seat goes first, and of one address that of who has most there. */
+void seat_prove(struct seat *s, const char *who);
 struct peer *seat_peer(struct seat *s); /* lives as long as the seat */
 enum door_port seat_port(const struct seat *s);
 /* Which user of this machine has the other end?  See local.h; asked once. */

@@ -36,7 +36,8 @@ struct seat {
     enum seat_phase phase;
     int64_t since_ms;  /* mono, when the phase began */
     bool ended;        /* shut down; libmicrohttpd closes it */
-    bool proven;       /* its caller has shown who he is */
+    bool proven;       /* its caller has shown who he is, */
+    uint64_t who;      /* a hash of that; 0: a stranger */
     bool asked, known; /* seat_user(): of the thread that serves it */
     uid_t user;
     uint64_t spared; /* the round in which it was not to go */

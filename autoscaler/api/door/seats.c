@@ -12,6 +12,7 @@
 
 #include "../../base/alloc.h"
 #include "../../base/clock.h"
+#include "../../base/hash.h"
 #include "inside.h"
 #include "local.h"
 
@@ -39,6 +40,30 @@ static int burden(const struct seat *s, int64_t now_ms)
                                                                 : 3;
 
     return limit[s->phase] ? 2 * how + !s->proven : 0;
+}
+
+/* How a client's seats lie among those who call from its address, strangers as one:
+ * whoever has more than an equal part of them makes room, however far his requests
+ * are.  Callers are told apart by eight bits of their hash, which is keyed: some share
+ * a part. */
+enum { CROWDS = 256, OVER = 100 };
+struct crowds {
+    uint32_t n[CROWDS], part;
+};
+
+static void crowds_count(struct crowds *c, const struct door *d,
+                         const struct peer *p, enum door_port port)
+{
+    uint32_t n = 0, callers = 0;
+
+    *c = (struct crowds){.part = UINT32_MAX};
+    for (const struct seat *s = d->seats; p && s; s = s->next)
+        if (s->peer == p && s->port == port && !s->ended) {
+            callers += c->n[s->who % CROWDS]++ == 0;
+            n++;
+        }
+    if (callers > 1)
+        c->part = n / callers;
 }
 
 /* With a reset: what a slow reader has not taken must not stay in the kernel.
@@ -78,7 +103,7 @@ static struct peer *greediest(struct door *d, enum door_port port)
 /* Of the client's, or with NULL of all, the one that may go best, but not the
  * newcomer; NULL: none may. */
 static struct seat *weakest(struct door *d, const struct peer *p,
-                            const struct seat *newcomer)
+                            const struct crowds *c, const struct seat *newcomer)
 {
     int64_t now = clock_mono_ms();
     struct seat *best = NULL;
@@ -87,6 +112,8 @@ static struct seat *weakest(struct door *d, const struct peer *p,
     for (struct seat *s = d->seats; s; s = s->next) {
         int b = burden(s, now);
 
+        if (b && c->n[s->who % CROWDS] > c->part)
+            b += OVER;
         if ((p && s->peer != p) || s->port != newcomer->port || s->ended ||
             s == newcomer || s->spared == d->round || b == 0 || b < most ||
             (b == most && s->since_ms >= best->since_ms))
@@ -111,10 +138,12 @@ static struct seat *victim(struct door *d, const struct peer *p,
                            const struct seat *newcomer)
 {
     struct seat *first = NULL;
+    struct crowds crowds;
 
+    crowds_count(&crowds, d, p, newcomer->port);
     d->round++;
     for (int tries = 0; tries < 8; tries++) {
-        struct seat *s = weakest(d, p, newcomer);
+        struct seat *s = weakest(d, p, &crowds, newcomer);
 
         if (!s || !has_input(s))
             return s ? s : first;
@@ -226,12 +255,15 @@ void seat_enter(struct seat *s, enum seat_phase phase)
     pthread_mutex_unlock(&s->door->lock);
 }
 
-void seat_prove(struct seat *s, bool proven)
+void seat_prove(struct seat *s, const char *who)
 {
+    uint64_t h = who ? hash_text(HASH_SEED, who) : 0;
+
     if (!s)
         return;
     pthread_mutex_lock(&s->door->lock);
-    s->proven = proven;
+    s->proven = who;
+    s->who = h;
     pthread_mutex_unlock(&s->door->lock);
 }
 

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from eks_rig import AK, SK, Drive, environment
-from lib import until
+from lib import is_alive, until
 
 GPU = "  gpu: {provider: eks, pool: %s, resources: {CPU: 4, GPU: 1}, max: 9}"
 
@@ -129,7 +129,7 @@ def test_credential_process_that_hangs(drive, tmp_path):
     r = drive(", profile: gpu").call("list", ms=1500)
     assert r["status"] == "RETRY" and "in time" in r["text"] and r["took_ms"] < 15000, r
     pid = int((tmp_path / "pid").read_text())
-    until(lambda: not os.path.exists(f"/proc/{pid}") or "Z" in open(f"/proc/{pid}/stat").read().split()[2])
+    until(lambda: not is_alive(pid))
 
 
 SSO = {"session": ("[profile gpu]\nsso_session = my-sso\nsso_account_id = 123456789012\nsso_role_name = Scaler+1\nregion = us-east-1\n"
