@@ -106,7 +106,8 @@ first-node:  ## a stop-watch from a bare Debian 12 to the first node, three time
 
 .PHONY: demo demo-ray
 demo:  ## installs what is missing, builds, and shows Davit at work on a simulated cloud
-	@tests/setup.sh build && $(BUILD) build/release/davit build/release/plugins/davit-sim.so && tests/demo/demo.sh
+	@tests/setup.sh build && v=$$([ -x build/release/davit ] && echo release || echo demo) && \
+		$(BUILD) VARIANT=$$v build/$$v/davit build/$$v/plugins/davit-sim.so && DAVIT_BUILD=build/$$v tests/demo/demo.sh
 
 .PHONY: pictures
 pictures:  ## docs/page.png and docs/top.png, which README shows

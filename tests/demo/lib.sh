@@ -1,7 +1,7 @@
 # Shared by the demos: a daemon in a directory of its own, and how to tell.
 # shellcheck shell=bash
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-davit=$root/build/release/davit
+davit=$root/${DAVIT_BUILD:-build/release}/davit
 work=$(mktemp -d "${TMPDIR:-/tmp}/davit-demo-XXXXXX")
 daemon=
 bold= dim= off=

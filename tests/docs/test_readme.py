@@ -1,5 +1,7 @@
 """README answers what a stranger asks first."""
+import os
 import re
+import subprocess
 
 from lib import ROOT
 
@@ -33,6 +35,27 @@ def test_how_it_compares():
         assert peer in table, peer
     for column in ("it acts", "it buys", "before a node goes", "it has, and Davit lacks"):
         assert f"| {column} |" in table, column
+
+
+def session(text):
+    """What it says, without what differs each time: times, ids, ports, and which states of machines somebody happened to see."""
+    lines = []
+    for line in text.splitlines():
+        if re.match(r"  \d\d:\d\d:\d\d  ", line) or re.search(r"-\d (starting|ready, made)", line):
+            continue
+        for what, word in ((r"\d\d:\d\d:\d\d", "TIME"), (r"(?<=-)[0-9a-f]{8}(?=-\d)", "ID"), (r"(?<=127\.0\.0\.1:)\d+", "PORT"),
+                           (r"/tmp/\S*/", ""), (r"\S+/davit-demo-\w+/", ""), (r"\b(\d+m)?\d+(\.\d+)? ?s\b", "SPAN"), (r"\s+", " ")):
+            line = re.sub(what, word, line)
+        lines.append(line.strip())
+    return lines
+
+
+def test_the_recorded_demo_is_what_it_prints():
+    """docs/demo.txt, which README shows, against `make demo` of today."""
+    p = subprocess.run([ROOT / "tests/demo/demo.sh"], capture_output=True, text=True, timeout=300,
+                       env={k: v for k, v in os.environ.items() if k != "COLUMNS"})
+    assert p.returncode == 0, p.stdout + p.stderr
+    assert session(p.stdout.strip()) == session((ROOT / "docs/demo.txt").read_text().strip())
 
 
 def test_pictures_are_there():
