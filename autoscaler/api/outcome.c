@@ -9,40 +9,9 @@
 #include "../base/suggest.h"
 #include "view.h"
 
-static void requests_index(struct view *v)
-{
-    if (v->requests.size)
-        return;
-    hash_init(&v->requests, &v->kept, v->s->n_demands + 1);
-    for (uint32_t d = 0; d < v->s->n_demands; d++)
-        if (v->s->demands[d].source == SOURCE_REQUEST)
-            hash_add_index(&v->requests,
-                           hash_name(view_str(v, v->s->demands[d].owner)), d);
-}
-
-/* Which demands are the owner's request. */
-static bool *mine_of(struct view *v, const char *owner)
-{
-    bool *mine;
-    uint32_t d;
-
-    requests_index(v);
-    mine = ARENA_ARRAY(&v->arena, bool, v->s->n_demands);
-    for (uint32_t at = 0; (d = hash_next_index(&v->requests, hash_name(owner),
-                                               &at)) != HASH_NONE;)
-        mine[d] = strcmp(view_str(v, v->s->demands[d].owner), owner) == 0;
-    return mine;
-}
-
-/* Does one of these placements hold a bundle of a demand that is marked? */
-static bool holds_any(const struct view *v, uint32_t first, uint32_t n,
-                      const bool *mine)
-{
-    for (uint32_t i = 0; i < n; i++)
-        if (mine[v->s->bundles[v->plan->placements[first + i].bundle].demand])
-            return true;
-    return false;
-}
+struct at { /* in an owner's bundles: of which of the demands, the how manieth */
+    uint32_t demand, bundle;
+};
 
 /* Milliseconds until a node on its way is usually ready; -1 not known, also of one
  * that takes longer than usual. */
@@ -66,29 +35,24 @@ void outcome_of(struct view *v, const char *owner, struct outcome *ret)
 {
     const struct plan *p = v->plan;
     struct outcome x = {0};
-    bool *mine = mine_of(v, owner), known = true, ready = true;
+    const struct mine m = view_mine(v, owner);
+    bool known = true, ready = true;
 
-    for (uint32_t d = 0; d < v->s->n_demands; d++)
-        if (mine[d]) {
-            x.found = true;
-            tally_demand(&x.sum, v, d);
-        }
-    for (uint32_t i = 0; x.found && i < v->s->n_nodes; i++) {
-        const struct plan_node *n = &p->nodes[i];
+    x.found = m.n_demands > 0;
+    for (uint32_t i = 0; i < m.n_demands; i++)
+        tally_demand(&x.sum, v, m.demands[i]);
+    for (uint32_t i = 0; i < m.n_nodes; i++) {
+        enum machine_state state = v->s->nodes[m.nodes[i]].state;
 
-        if (v->s->nodes[i].state == STATE_READY ||
-            v->s->nodes[i].state == STATE_DRAINING ||
-            !holds_any(v, n->first_placement, n->n_placements, mine))
+        if (state == STATE_READY || state == STATE_DRAINING)
             continue;
         ready = false;
-        wait_for(&x, &known, time_left(v, i, &x.late));
+        wait_for(&x, &known, time_left(v, m.nodes[i], &x.late));
     }
-    for (uint32_t i = 0; x.found && i < p->n_launches; i++) {
-        const struct plan_launch *l = &p->launches[i];
+    for (uint32_t i = 0; i < m.n_launches; i++) {
+        const struct plan_launch *l = &p->launches[m.launches[i]];
         const struct pb_type *t = view_offer_type(v, l->offer);
 
-        if (!holds_any(v, l->first_placement, l->n_placements, mine))
-            continue;
         x.n_launches += l->count;
         x.cost_micros_hour += pb_offer_bill(&v->s->offers[l->offer]) *
                               (int64_t)l->count;
@@ -101,21 +65,32 @@ void outcome_of(struct view *v, const char *owner, struct outcome *ret)
     *ret = x;
 }
 
+/* Of how many launches to show, and which the k-th of them is; m NULL: of all. */
+static uint32_t launches_of(const struct view *v, const struct mine *m)
+{
+    return m ? m->n_launches : v->plan->n_launches;
+}
+
+static uint32_t launch_at(const struct mine *m, uint32_t k)
+{
+    return m ? m->launches[k] : k;
+}
+
 /* Nodes of one offer, for one demand, for one reason: the planner may list them
  * apart because they hold different bundles, people need not see that. */
 static uint32_t same_launches(const struct view *v, uint32_t launch,
-                              const bool *mine)
+                              const struct mine *m)
 {
     const struct plan_launch *l = &v->plan->launches[launch];
     uint32_t n = 0;
 
-    for (uint32_t i = 0; i < v->plan->n_launches; i++) {
+    for (uint32_t k = 0; k < launches_of(v, m); k++) {
+        uint32_t i = launch_at(m, k);
         const struct plan_launch *x = &v->plan->launches[i];
 
         if (x->offer != l->offer || x->why != l->why ||
             x->demand != l->demand ||
-            view_improving(v, i) != view_improving(v, launch) ||
-            (mine && !holds_any(v, x->first_placement, x->n_placements, mine)))
+            view_improving(v, i) != view_improving(v, launch))
             continue;
         if (i < launch)
             return 0; /* counted with an earlier one */
@@ -125,17 +100,15 @@ static uint32_t same_launches(const struct view *v, uint32_t launch,
 }
 
 /* "2 x t4, 1 x cpu" */
-static const char *launches_text(struct view *v, const bool *mine)
+static const char *launches_text(struct view *v, const struct mine *m)
 {
     struct buf b;
 
     buf_init(&b, 2048);
-    for (uint32_t i = 0; i < v->plan->n_launches; i++) {
-        const struct plan_launch *l = &v->plan->launches[i];
-        const struct pb_type *t = view_offer_type(v, l->offer);
-        uint32_t n = holds_any(v, l->first_placement, l->n_placements, mine)
-                         ? same_launches(v, i, mine)
-                         : 0;
+    for (uint32_t k = 0; k < m->n_launches; k++) {
+        uint32_t i = m->launches[k], n = same_launches(v, i, m);
+        const struct pb_type *t = view_offer_type(v,
+                                                  v->plan->launches[i].offer);
 
         if (n)
             buf_printf(&b, "%s%u x %s", b.n ? ", " : "", n,
@@ -150,77 +123,86 @@ enum {
 };
 
 /* " since 14:20:01 UTC": the bundle that waits longest; "". */
-static const char *since_text(struct view *v, const bool *mine, bool infeasible)
+static const char *since_text(struct view *v, const struct mine *m,
+                              bool infeasible)
 {
     int64_t first = INT64_MAX;
 
-    for (uint32_t i = 0; i < v->s->n_bundles; i++) {
-        const struct pb_demand *d = &v->s->demands[v->s->bundles[i].demand];
+    for (uint32_t k = 0; k < m->n_demands && !infeasible; k++) {
+        const struct pb_demand *d = &v->s->demands[m->demands[k]];
+        uint32_t end = d->first_bundle + d->n_bundles;
 
-        if (mine[v->s->bundles[i].demand] && !infeasible &&
-            v->plan->bundles[i].waiting && d->since_ms > 0 &&
-            d->since_ms < first)
-            first = d->since_ms;
+        for (uint32_t i = d->first_bundle; i < end; i++)
+            if (v->plan->bundles[i].waiting && d->since_ms > 0 &&
+                d->since_ms < first)
+                first = d->since_ms;
     }
     return first < v->s->now_ms - SINCE_MS
                ? arena_printf(&v->arena, " since %s", view_time(v, first))
                : "";
 }
 
+/* The next row from *at on of a bundle that is not placed: of these demands, in the
+ * order of rows; NONE: no more. */
+static uint32_t unplaced_next(const struct view *v, const struct mine *m,
+                              bool infeasible, struct at *at)
+{
+    for (; at->demand < m->n_demands; at->demand++, at->bundle = 0) {
+        const struct pb_demand *d = &v->s->demands[m->demands[at->demand]];
+
+        while (at->bundle < d->n_bundles) {
+            uint32_t i = d->first_bundle + at->bundle++;
+            const struct plan_bundle *p = &v->plan->bundles[i];
+
+            if (infeasible ? p->infeasible : p->waiting)
+                return i;
+        }
+    }
+    return NONE;
+}
+
 /* ", 3 of 9 waiting (1 GPU): t4 is at its max of 2" */
-static void unplaced_text(struct buf *b, struct view *v, const bool *mine,
+static void unplaced_text(struct buf *b, struct view *v, const struct mine *m,
                           uint64_t n, uint64_t all, bool infeasible)
 {
-    uint32_t first = NONE, kinds = 0;
+    struct at at = {0, 0};
+    uint32_t first;
+    bool more;
 
     if (n == 0)
         return;
-    for (uint32_t i = 0; i < v->s->n_bundles; i++) {
-        const struct plan_bundle *p = &v->plan->bundles[i];
-
-        if (!mine[v->s->bundles[i].demand] ||
-            (infeasible ? p->infeasible : p->waiting) == 0)
-            continue;
-        kinds++;
-        if (first == NONE)
-            first = i;
-    }
+    first = unplaced_next(v, m, infeasible, &at);
+    more = first != NONE && unplaced_next(v, m, infeasible, &at) != NONE;
     buf_printf(b, "%s%llu of %llu %s%s", b->n ? ", " : "",
                (unsigned long long)n, (unsigned long long)all,
                infeasible ? "can never be placed" : "waiting",
-               since_text(v, mine, infeasible));
+               since_text(v, m, infeasible));
     if (first != NONE)
-        buf_printf(b, "%s (%s)%s%s", kinds > 1 ? ", the first" : "",
+        buf_printf(b, "%s (%s)%s%s", more ? ", the first" : "",
                    view_need_text(v, first, NONE),
                    infeasible ? ": nearest " : "",
                    infeasible ? view_nearest_text(v, first)
                               : view_wait_text(v, first));
 }
 
-static bool any_improving(const struct view *v, const bool *mine)
+static bool any_improving(const struct view *v, const struct mine *m)
 {
-    for (uint32_t i = 0; i < v->plan->n_launches; i++) {
-        const struct plan_launch *l = &v->plan->launches[i];
-
-        if (view_improving(v, i) &&
-            holds_any(v, l->first_placement, l->n_placements, mine))
+    for (uint32_t k = 0; k < m->n_launches; k++)
+        if (view_improving(v, m->launches[k]))
             return true;
-    }
     return false;
 }
 
 /* Does a list of theirs, or the head, tell of nodes that hold this one's bundles?  If it
  * cannot be read, what is said is of its last answer. */
-static const char *known_text(struct view *v, const bool *mine)
+static const char *known_text(struct view *v, const struct mine *m)
 {
     const struct status_page *p = v->page;
 
-    for (uint32_t i = 0; p && i < v->s->n_nodes; i++) {
-        const struct snap_node *n = &v->snapshot->nodes[v->s->nodes[i].from];
-        const struct plan_node *q = &v->plan->nodes[i];
+    for (uint32_t i = 0; p && i < m->n_nodes; i++) {
+        const struct snap_node *n =
+            &v->snapshot->nodes[v->s->nodes[m->nodes[i]].from];
 
-        if (!holds_any(v, q->first_placement, q->n_placements, mine))
-            continue;
         if (n->ray_id && *n->ray_id && !p->ray_ok)
             return arena_printf(&v->arena,
                                 ", by what the Ray head told at %s: it cannot "
@@ -254,7 +236,7 @@ static const char *known_text(struct view *v, const bool *mine)
 const char *outcome_text(struct view *v, const char *owner,
                          const struct outcome *x)
 {
-    bool *mine = mine_of(v, owner);
+    const struct mine m = view_mine(v, owner);
     unsigned long long all = x->sum.bundles;
     struct buf b;
 
@@ -266,7 +248,7 @@ const char *outcome_text(struct view *v, const char *owner,
             all == 1
                 ? "the bundle has its"
                 : arena_printf(&v->arena, "all %llu bundles have their", all),
-            known_text(v, mine), view_displaces_text(v, mine));
+            known_text(v, &m), view_displaces_text(v, &m));
     buf_init(&b, 8192);
     if (x->sum.placed)
         buf_printf(
@@ -278,17 +260,17 @@ const char *outcome_text(struct view *v, const char *owner,
                    "%s%llu of %llu bundles on %u new node%s (%s) for %s $/h",
                    b.n ? ", " : "", (unsigned long long)x->sum.launched, all,
                    x->n_launches, x->n_launches == 1 ? "" : "s",
-                   launches_text(v, mine), view_money(v, x->cost_micros_hour));
-    if (any_improving(v, mine))
+                   launches_text(v, &m), view_money(v, x->cost_micros_hour));
+    if (any_improving(v, &m))
         buf_printf(&b, ", %s until %s at most", reason_text(REASON_IMPROVING),
                    view_time(v, v->page->thinking_until_ms));
     if (x->eta_ms >= 0)
         buf_printf(&b, ", usually ready in about %s", view_span(v, x->eta_ms));
     else if (x->late)
         buf_str(&b, ", some of them later than usual");
-    unplaced_text(&b, v, mine, x->sum.waiting, all, false);
-    unplaced_text(&b, v, mine, x->sum.infeasible, all, true);
-    buf_str(&b, view_displaces_text(v, mine));
+    unplaced_text(&b, v, &m, x->sum.waiting, all, false);
+    unplaced_text(&b, v, &m, x->sum.infeasible, all, true);
+    buf_str(&b, view_displaces_text(v, &m));
     return view_take(v, &b);
 }
 
@@ -326,17 +308,13 @@ static void write_launch(struct out *o, struct view *v, uint32_t launch,
     out_close(o);
 }
 
-/* mine NULL: all. */
-static void write_launches(struct out *o, struct view *v, const bool *mine)
+/* m NULL: all. */
+static void write_launches(struct out *o, struct view *v, const struct mine *m)
 {
     out_array(o, "launches");
-    for (uint32_t i = 0; i < v->plan->n_launches; i++) {
-        const struct plan_launch *l = &v->plan->launches[i];
-        uint32_t n;
+    for (uint32_t k = 0; k < launches_of(v, m); k++) {
+        uint32_t i = launch_at(m, k), n = same_launches(v, i, m);
 
-        if (mine && !holds_any(v, l->first_placement, l->n_placements, mine))
-            continue;
-        n = same_launches(v, i, mine);
         if (n)
             write_launch(o, v, i, n);
     }
@@ -350,20 +328,18 @@ void view_launches(struct out *o, struct view *v)
 
 #define LISTED_MAX 100 /* unplaced bundles of a reply */
 
-static void write_unplaced(struct out *o, struct view *v, const bool *mine,
+static void write_unplaced(struct out *o, struct view *v, const struct mine *m,
                            const char *key, bool infeasible)
 {
-    uint32_t listed = 0;
+    struct at at = {0, 0};
+    uint32_t listed = 0, i;
 
     out_array(o, key);
-    for (uint32_t b = 0; b < v->s->n_bundles && listed < LISTED_MAX; b++) {
-        const struct plan_bundle *p = &v->plan->bundles[b];
-
-        if (!mine[v->s->bundles[b].demand] ||
-            (infeasible ? p->infeasible == 0
-                        : p->waiting == 0 || p->infeasible > 0))
+    while (listed < LISTED_MAX &&
+           (i = unplaced_next(v, m, infeasible, &at)) != NONE) {
+        if (!infeasible && v->plan->bundles[i].infeasible)
             continue;
-        view_unplaced(o, v, b, 16);
+        view_unplaced(o, v, i, 16);
         listed++;
     }
     out_close(o);
@@ -399,7 +375,7 @@ void outcome_write(struct out *o, const char *key, struct view *v,
                    int64_t expires_ms)
 {
     bool cleared = fate != REQUEST_STANDS;
-    bool *mine = mine_of(v, owner);
+    const struct mine m = view_mine(v, owner);
     struct outcome x;
 
     outcome_of(v, owner, &x);
@@ -414,13 +390,13 @@ void outcome_write(struct out *o, const char *key, struct view *v,
     out_uint(o, "placed", x.sum.placed);
     out_uint(o, "launched", x.sum.launched);
     out_uint(o, "waiting", x.sum.waiting);
-    write_unplaced(o, v, mine, "infeasible", true);
-    write_unplaced(o, v, mine, "waiting_for", false);
-    write_launches(o, v, mine);
+    write_unplaced(o, v, &m, "infeasible", true);
+    write_unplaced(o, v, &m, "waiting_for", false);
+    write_launches(o, v, &m);
     out_micros(o, "cost_per_hour", x.cost_micros_hour);
     out_micros(o, "adds_per_hour",
-               x.cost_micros_hour + view_displaces_cost(v, mine));
-    view_displaces(o, v, mine);
+               x.cost_micros_hour + view_displaces_cost(v, &m));
+    view_displaces(o, v, &m);
     out_seconds_or_null(o, "eta_s", x.eta_ms);
     out_time(o, "expires_at", expires_ms);
     if (cleared)

@@ -24,10 +24,11 @@ struct view {
                                      * everything; NULL: all is shown */
     const char *more[12];           /* problems of the server itself */
     uint32_t n_more;
-    bool broken;          /* one of them keeps it from being ready */
-    struct hash requests; /* outcome.c: demands by their owner; empty: not made */
+    bool broken;                 /* one of them keeps it from being ready */
+    struct plan_index *index;    /* why/mine.c; NULL: not made yet */
+    struct displaced *displaced; /* why/displaced.c, likewise */
     struct arena arena; /* scratch of the view; rewound between rows of a list */
-    struct arena kept;  /* what is made once: staying, requests */
+    struct arena kept;  /* what is made once: staying, index, displaced */
 };
 
 void view_open(struct view *v, const struct status_page *page);
@@ -36,6 +37,14 @@ void view_open_plan(struct view *v, const struct snapshot *snapshot,
 void view_done(struct view *v);
 /* The buffer's text, which lives as long as the view; the buffer is done. */
 const char *view_take(struct view *v, struct buf *b);
+
+/* What of the plan is one owner's request; in the scratch.  Rows ascend. */
+struct mine {
+    const bool *is; /* by demand */
+    const uint32_t *demands, *nodes, *launches;
+    uint32_t n_demands, n_nodes, n_launches;
+};
+struct mine view_mine(struct view *v, const char *owner); /* why/mine.c */
 
 /* ---- lookups */
 const char *view_str(const struct view *v, uint32_t id);
@@ -98,11 +107,11 @@ void view_types(struct out *o, struct view *v);
 
 /* ---- why/displaced.c: whose place was taken */
 /* What an owner's bundles took from others by this plan, and what that costs. */
-int64_t view_displaces_cost(struct view *v, const bool *mine);
-void view_displaces(struct out *o, struct view *v, const bool *mine);
+int64_t view_displaces_cost(struct view *v, const struct mine *mine);
+void view_displaces(struct out *o, struct view *v, const struct mine *mine);
 /* "; it takes the place of alice: 1 x v100 for it, the bill rises by 11.44 $/h",
  * or "". */
-const char *view_displaces_text(struct view *v, const bool *mine);
+const char *view_displaces_text(struct view *v, const struct mine *mine);
 /* Sentences on who displaced the owner, or was displaced by it. */
 void view_displaced_lines(struct out *o, struct view *v, const char *owner);
 

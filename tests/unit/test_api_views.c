@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -303,6 +304,54 @@ static void satisfied_and_coming(void **state)
     ints(r, "eta_s", 60); /* boots in 90 s, since 30 s */
     has(text_at(r, "text"), "on their way");
     json_decref(r);
+}
+
+static void do_requests(struct out *o, struct view *v, const void *arg)
+{
+    (void)arg;
+    request_list_write(o, v);
+}
+
+/* CPU ms of the least of three lists of so many requests. */
+static double list_ms(uint32_t n)
+{
+    struct snapshot *f = fresh();
+    struct status_request *v = ARENA_ARRAY(&page->arena, struct status_request,
+                                           n);
+    struct snap_demand *d = ARENA_ARRAY(&page->arena, struct snap_demand, n);
+    double least = 1e9;
+
+    world_ask(&page->arena, f, "o", "{\"bundles\":[{\"CPU\":1}]}");
+    for (uint32_t i = 0; i < n; i++) {
+        d[i] = f->demands[0];
+        d[i].owner = arena_printf(&page->arena, "o-%u", i);
+        v[i] = (struct status_request){.owner = d[i].owner, .body = "{}"};
+    }
+    f->demands = d;
+    f->n_demands = n;
+    world_plan(page);
+    page->requests = v;
+    page->n_requests = n;
+    for (int k = 0; k < 3; k++) {
+        clock_t began = clock();
+        json_t *r = render(do_requests, NULL);
+        double ms = (double)(clock() - began) * 1e3 / CLOCKS_PER_SEC;
+
+        assert_int_equal(json_array_size(at(r, "requests")), n);
+        json_decref(r);
+        least = ms < least ? ms : least;
+    }
+    return least;
+}
+
+/* Eight times as many cost eight times as much, and not 64 times. */
+static void a_list_costs_what_it_is_long(void **state)
+{
+    double few = list_ms(2000), many = list_ms(16000);
+
+    (void)state;
+    print_message("2,000 requests %.0f ms, 16,000 %.0f ms\n", few, many);
+    assert_true(many < 16 * (few > 10 ? few : 10));
 }
 
 static void launches_are_told(void **state)
@@ -827,6 +876,7 @@ int main(void)
         cmocka_unit_test(status_counts),
         cmocka_unit_test(status_tells_problems),
         cmocka_unit_test(satisfied_and_coming),
+        cmocka_unit_test(a_list_costs_what_it_is_long),
         cmocka_unit_test(launches_are_told),
         cmocka_unit_test(infeasible_names_the_nearest),
         cmocka_unit_test(a_gang_that_fits_nowhere),

@@ -19,19 +19,22 @@ static const char *owner_of(const struct view *v, uint32_t bundle)
 enum { LISTED_MAX = 100, NAMED_MAX = 8 };
 
 /* Only what these took. */
-static struct displaced taken_by(struct view *v, const bool *mine)
+static struct displaced taken_by(struct view *v, const struct mine *mine)
 {
-    struct displaced d = displaced_of(v->s, v->plan, &v->arena);
-    uint32_t n = 0;
+    struct displaced d = {NULL, 0};
 
-    for (uint32_t i = 0; i < d.n; i++)
-        if (mine[v->s->bundles[d.v[i].by].demand])
-            d.v[n++] = d.v[i];
-    d.n = n;
+    if (!v->displaced) {
+        v->displaced = ARENA_NEW(&v->kept, struct displaced);
+        *v->displaced = displaced_of(v->s, v->plan, &v->kept);
+    }
+    d.v = ARENA_ARRAY(&v->arena, struct displacement, v->displaced->n);
+    for (uint32_t i = 0; i < v->displaced->n; i++)
+        if (mine->is[v->s->bundles[v->displaced->v[i].by].demand])
+            d.v[d.n++] = v->displaced->v[i];
     return d;
 }
 
-int64_t view_displaces_cost(struct view *v, const bool *mine)
+int64_t view_displaces_cost(struct view *v, const struct mine *mine)
 {
     struct displaced d = taken_by(v, mine);
     int64_t sum = 0;
@@ -41,7 +44,7 @@ int64_t view_displaces_cost(struct view *v, const bool *mine)
     return sum;
 }
 
-void view_displaces(struct out *o, struct view *v, const bool *mine)
+void view_displaces(struct out *o, struct view *v, const struct mine *mine)
 {
     struct displaced d = taken_by(v, mine);
 
@@ -95,7 +98,7 @@ static void names_add(struct buf *b, struct view *v, const struct displaced *d)
         buf_str(b, " and others");
 }
 
-const char *view_displaces_text(struct view *v, const bool *mine)
+const char *view_displaces_text(struct view *v, const struct mine *mine)
 {
     struct displaced d = taken_by(v, mine);
     int64_t sum = 0;
