@@ -77,6 +77,7 @@ static struct davit_provider k8s = {
     .offers = k8s_offers,
     .settle_ms = k8s_settle_ms,
     .places = places,
+    .find = k8s_find,
     .launch_most = LAUNCH_MAX};
 
 const struct davit_provider *davit_provider_v1(void)

@@ -212,6 +212,10 @@ int k8s_terminate(void *self, struct davit_call *call, const char *const *ids,
 int k8s_offers(void *self, struct davit_call *call, struct davit_sink *sink,
                davit_put_offer *put, struct davit_error *e);
 
+int k8s_find(void *self, struct davit_call *call, const char *const *ids,
+             size_t n_ids, struct davit_sink *sink, davit_put_done *done,
+             struct davit_error *e);
+
 /* At its minReplicas, and Davit's own minimum is lower: KubeRay makes a pod anew
  * that is named to be deleted, so none is.  live: units that stay. */
 bool group_at_min(struct k8s *k, const struct group *g, uint32_t live);

@@ -5,7 +5,7 @@
  * state file, which a person or a test may edit while the daemon runs:
  *   {"stockout": ["t4", "k80@us-b"], "quota": {"machines": 3, "T4": 1},
  *    "down": true, "auth": true, "throttle": true, "lost_reply": 1, "fail": 2,
- *    "kill": ["sim-3f2a-7"], "maintenance": ["t4"]}
+ *    "kill": ["sim-3f2a-7"], "hidden": ["sim-3f2a-8"], "maintenance": ["t4"]}
  */
 #include <stdio.h>
 #include <string.h>
@@ -84,9 +84,9 @@ static int admit_rate(struct op *op)
 /* A person edits it: what is not understood is an error, never a guess. */
 static int faults_check(struct op *op)
 {
-    static const char *const keys[] = {"stockout", "quota",    "down",
-                                       "auth",     "throttle", "lost_reply",
-                                       "fail",     "kill",     "maintenance"};
+    static const char *const keys[] = {"stockout", "quota",      "down", "auth",
+                                       "throttle", "lost_reply", "fail", "kill",
+                                       "hidden",   "maintenance"};
     json_t *f = faults(op), *v;
     const char *key;
     if (!f)
@@ -99,6 +99,7 @@ static int faults_check(struct op *op)
         while (i < sizeof keys / sizeof *keys && strcmp(keys[i], key) != 0)
             i++;
         bool list = strcmp(key, "stockout") == 0 || strcmp(key, "kill") == 0 ||
+                    strcmp(key, "hidden") == 0 ||
                     strcmp(key, "maintenance") == 0;
         bool map = strcmp(key, "quota") == 0;
         bool ops = strcmp(key, "auth") == 0 || strcmp(key, "down") == 0;
@@ -109,8 +110,8 @@ static int faults_check(struct op *op)
             continue;
         return kit_error(
             op->error, DAVIT_BROKEN, "faults",
-            "%.80s: faults.%.40s is unknown or of a wrong kind: stockout, kill "
-            "and maintenance are lists, quota is a map, down and auth are true "
+            "%.80s: faults.%.40s is unknown or of a wrong kind: stockout, kill, "
+            "hidden and maintenance are lists, quota is a map, down and auth are true "
             "or lists of operations, throttle, lost_reply, fail are numbers",
             op->sim->path, key);
     }
@@ -323,6 +324,17 @@ int64_t rules_boot_ms(const struct sim *s, const struct sim_type *t,
 {
     uint64_t span = (uint64_t)(t->boot_max_ms - t->boot_min_ms) + 1;
     return t->boot_min_ms + (int64_t)(chance(s, nth, 3) % span);
+}
+
+bool rules_hidden(const struct op *op, const char *id)
+{
+    const json_t *hidden = json_object_get(faults(op), "hidden"), *v;
+    size_t i;
+
+    json_array_foreach(hidden, i, v)
+        if (json_is_string(v) && strcmp(json_string_value(v), id) == 0)
+            return true;
+    return false;
 }
 
 void rules_kill(struct op *op)

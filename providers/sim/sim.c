@@ -133,11 +133,35 @@ static int sim_list(void *self, struct davit_call *call,
     json_array_foreach(
         st == DAVIT_OK ? json_object_get(op.root, "machines") : NULL, i, m)
         if (machine_ours(op.sim, m) &&
+            !rules_hidden(&op, field_text(m, "id")) &&
             (op.now_ms < field_int(m, "created_ms") || /* a clock set back */
              op.now_ms >= field_int(m, "created_ms") + op.sim->list_lag_ms))
             machine_put(&op, m, sink, put);
     if (st == DAVIT_OK)
         daemons_meet(&op);
+    store_done(&op);
+    return st;
+}
+
+static int machine_find(const struct op *op, const char *id)
+{
+    size_t i;
+    json_t *m;
+    json_array_foreach(json_object_get(op->root, "machines"), i, m)
+        if (machine_ours(op->sim, m) && strcmp(field_text(m, "id"), id) == 0 &&
+            machine_life(m, op->now_ms) != LIFE_GONE)
+            return DAVIT_OK;
+    return DAVIT_NOT_FOUND;
+}
+
+static int sim_find(void *self, struct davit_call *call, const char *const *ids,
+                    size_t n_ids, struct davit_sink *sink, davit_put_done *done,
+                    struct davit_error *e)
+{
+    struct op op;
+    int st = begin(&op, "find", self, call, e, false);
+    for (size_t i = 0; st == DAVIT_OK && i < n_ids; i++)
+        done(sink, ids[i], machine_find(&op, ids[i]));
     store_done(&op);
     return st;
 }
@@ -461,6 +485,7 @@ static struct davit_provider table = {.size = sizeof table,
                                       .offers = sim_offers,
                                       .settle_ms = sim_settle_ms,
                                       .places = places,
+                                      .find = sim_find,
                                       .launch_most = LAUNCH_MAX};
 
 const struct davit_provider *davit_provider_v1(void)

@@ -116,6 +116,8 @@ uint32_t rules_room(struct op *op, const struct sim_type *t, uint32_t want,
                     char *ret_why, size_t size);
 bool rules_boot_fails(struct op *op, uint32_t nth);
 bool rules_reply_lost(struct op *op, uint32_t nth_launch);
+/* faults.hidden: lists lack it, though it is there. */
+bool rules_hidden(const struct op *op, const char *id);
 /* faults.kill: machines that vanish, as a preempted or broken one does. */
 void rules_kill(struct op *op);
 int64_t rules_boot_ms(const struct sim *s, const struct sim_type *t,

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from lib import DAVIT
+from lib import DAVIT, simcloud, wave
 from lib.clocks import HOUR, Clocks, aids  # noqa: F401 (aids is a fixture)
 from lib.daemon import Daemon
 from test_after_faults import fill_up, room
@@ -63,6 +63,17 @@ def test_a_clock_that_was_set_while_the_daemon_was_down_ends_nothing(aids, tmp_p
         # and one that vanishes is missed, however old our records look
         faults(d, kill=[first])
         d.until(lambda: d.events("node.lost") or d.events("node.gone"))
+
+
+def test_a_spot_wave(tmp_path):
+    """lib/wave.py has the story."""
+    text = config().replace("idle_timeout: 2s", "idle_timeout: 1h").replace("price: 0.7, max: 4", "price: 0.7, market: spot, max: 12")
+
+    def take(ids):
+        with simcloud.changed(d.dir / "cloud.json") as c:
+            c["machines"] = [m for m in c["machines"] if m["id"] not in ids]
+    with Daemon(tmp_path, text) as d:
+        wave.story(d, "t4", {"GPU": 1, "accelerator_type": "T4"}, lambda: list(cloud(d)), lambda ids: faults(d, hidden=ids), take)
 
 
 STUCK = """

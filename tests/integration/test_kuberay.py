@@ -8,8 +8,9 @@ import urllib.request
 
 import pytest
 
-from lib import DAVIT, PATIENCE, ROOT, free_port, kube_fake, until
+from lib import DAVIT, PATIENCE, ROOT, free_port, kube_fake, until, wave
 from lib.clocks import Clocks
+from lib.daemon import Daemon
 from lib.drive import Drive
 
 BUILD = ROOT / "build" / "release"
@@ -91,6 +92,89 @@ def test_contract(tmp_path):
                          capture_output=True, text=True, env={"no_proxy": "127.0.0.1", "PATH": "/usr/bin:/bin"}, timeout=300)
     assert out.returncode == 0, out.stdout + out.stderr
     assert " laws kept, 0 broken, 0 skipped" in out.stdout
+
+
+# ---- what a list lacks
+
+def test_a_pod_is_asked_for_by_its_name(tmp_path):
+    with rig(tmp_path) as r:
+        r.launch(3)
+        a, b, c = r.running(3)
+        r.set(hidden=[a], operator=False)
+        with r.world.lock:
+            del r.world.pods[b]
+        promise = "promised.davit-00.0"
+        assert r.call("find", ids=[a, b, c, promise])["done"] == {a: "OK", b: "NOT_FOUND", c: "OK", promise: "NOT_FOUND"}
+        r.set(fail=404)  # of the path, of a proxy: no word on a pod
+        assert set(r.call("find", ids=[a, b, promise])["done"].values()) == {"RETRY"}
+
+
+def test_a_promised_replica_is_there_while_a_list_has_it(tmp_path):
+    with rig(tmp_path) as r:
+        r.set(operator=False)
+        r.launch(2)
+        r.until(lambda: len(r.list()) == 2)
+        ids = sorted(m["id"] for m in r.list())
+        assert ids == ["promised.davit-00.0", "promised.davit-00.1"]
+        assert r.call("find", ids=ids)["done"] == dict.fromkeys(ids, "OK")
+        r.set(operator=True)
+        r.running(2)
+        assert r.call("find", ids=ids)["done"] == dict.fromkeys(ids, "NOT_FOUND")
+
+
+WAVE = """cluster: raycluster
+api: {{listen: "127.0.0.1:{{port}}"}}
+state: "{{dir}}/davit.db"
+limits: {{max_nodes: 20, idle_timeout: 1h}}
+providers: {{k8s: {{endpoint: '{url}', namespace: default, token_file: {token}}}}}
+node_types:
+  gpu: {{provider: k8s, pool: gpu, resources: {{CPU: 4, GPU: 1}}}}
+"""
+
+
+@pytest.fixture
+def waved(tmp_path):
+    """A daemon with ten pods that nobody but the API server tells of."""
+    world = kube_fake.World()
+    server = kube_fake.serve(world)
+    (tmp_path / "token").write_text("first")
+    text = WAVE.format(url=f"http://127.0.0.1:{server.server_address[1]}", token=tmp_path / "token")
+    try:
+        with Daemon(tmp_path, text, env={"no_proxy": "127.0.0.1", "DAVIT_PLUGIN_DIR": str(BUILD / "plugins")}) as d:
+            d.world = world
+            d.post({"owner": "w", "bundles": [{"GPU": 1}] * 10})
+            d.until(lambda: d.ready("gpu") == 10)
+            wave.age(d, 15 * 60, lambda ahead: None)
+            yield d
+    finally:
+        server.shutdown()
+
+
+def test_a_list_that_lacks_many_ends_nothing(waved):
+    """Six of ten pods are missing from its lists, and are there: nothing is ended, nothing bought, and it is over with the list."""
+    d, before = waved, sorted(waved.world.pods)
+    d.world.set["hidden"] = before[:6]
+    wave.looked(d, lambda: d.events("list.checked"), "the API server was not asked for them by their names")
+    for _ in range(40):
+        wave.looked(d, lambda: True, "")
+    assert "list_short" in wave.stopped(d)
+    d.world.set["hidden"] = []
+    wave.looked(d, lambda: len(d.nodes()) == 10 and "list_short" not in wave.stopped(d), "what was taken for promised is forgotten")
+    assert sorted(d.world.pods) == before and d.ready("gpu") == 10 and len(d.events("launch")) == 1
+
+
+def test_a_wave_is_believed(waved):
+    """Six of ten pods are gone at once, and KubeRay makes six in their place: none of them is a surplus beside six that are missing."""
+    d, before = waved, sorted(waved.world.pods)
+    with d.world.lock:
+        for name in before[:6]:
+            del d.world.pods[name]
+    wave.looked(d, lambda: d.events("list.checked"), "the API server was not asked for them by their names")
+    wave.looked(d, lambda: len(d.events("node.lost")) >= 6 and d.ready("gpu") == 10 == len(d.nodes()), "they are not replaced")
+    took = max(wave.at(e) for e in d.events("node.lost")) - wave.at(d.events("list.checked")[0])
+    assert took.total_seconds() < 5
+    assert "list_short" not in wave.stopped(d) and set(before[6:]) < set(d.world.pods) and len(d.world.pods) == 10
+    assert d.world.cluster["spec"]["workerGroupSpecs"][0]["replicas"] == 10 and len(d.events("launch")) == 1
 
 
 # ---- growing

@@ -4,7 +4,7 @@ real one cannot be made to do at will: refuse, lose replies, be written by anoth
 
 The real API server is used in tests/k8s.  POST /_test {...} sets: fail (HTTP status of every answer), fail_verb (only
 for it), conflicts (so many PATCHes find the object changed), drop (so many replies are lost after the deed), operator
-(false: it sleeps), quota (so many pods may exist), and merges "cluster" into the object.  GET /_test tells what was sent.
+(false: it sleeps), hidden (pods that lists lack, but not one that is asked for by its name), quota (so many pods may exist), and merges "cluster" into the object.  GET /_test tells what was sent.
 """
 
 import copy
@@ -39,7 +39,7 @@ class World:
         self.labels = multi_host_labels
         self.pods = {}
         self.sent = []
-        self.set = {"fail": 0, "fail_verb": "", "conflicts": 0, "drop": 0, "operator": True, "quota": 10**9,
+        self.set = {"fail": 0, "fail_verb": "", "conflicts": 0, "drop": 0, "operator": True, "hidden": [], "quota": 10**9,
                     "pod_status": None, "message": ""}
         self.cluster = {
             "apiVersion": "ray.io/v1", "kind": "RayCluster",
@@ -211,7 +211,9 @@ def handler(world):
                 return fail, status(fail, REASONS.get(fail, ""), world.set["message"] or "made up for a test")
             if url.path.endswith("/pods"):
                 q = parse_qs(url.query)
-                names = sorted(world.pods)
+                one = q.get("fieldSelector", [""])[0].removeprefix("metadata.name=")
+                hidden = [] if one else world.set["hidden"]
+                names = [n for n in sorted(world.pods) if one in ("", n) and n not in hidden]
                 start = int(q.get("continue", ["0"])[0])
                 end = start + int(q.get("limit", ["500"])[0])
                 return 200, {"metadata": {"continue": str(end) if end < len(names) else ""},

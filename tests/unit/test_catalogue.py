@@ -114,6 +114,18 @@ def test_a_bigger_machine_of_a_family_is_not_cheaper(machines):
                     assert a["price"] <= b["price"], (small, big)
 
 
+def test_a_region_is_dearer_by_one_factor_for_a_family(machines):
+    """A figure that slipped by a digit, a column or a size: EC2 prices the sizes of a family alike, within what it rounds."""
+    factors = {}
+    for name, m in machines.items():
+        if m["cloud"] == "aws":
+            for region, there in m.get("prices", {}).items():
+                factors.setdefault((family(name, m), region), {})[name] = there / m["price"]
+    assert {f for f, _ in factors} == {"g4dn", "g5", "g6", "g6e"}
+    for (_, region), by_name in factors.items():
+        assert max(by_name.values()) / min(by_name.values()) < 1.002, (region, by_name)
+
+
 def test_accelerators(catalogue):
     aliases = []
     for name, a in catalogue["accelerators"].items():

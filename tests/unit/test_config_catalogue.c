@@ -93,18 +93,18 @@ static void test_unknown(void **state)
     static const struct {
         const char *name, *text;
     } want[] = {
-        {"p2.xlarg", "\"p2.xlarg\" is not in the catalogue of 561 machine "
+        {"p2.xlarg", "\"p2.xlarg\" is not in the catalogue of 567 machine "
                      "types; did you mean \"p2.xlarge\"?"},
         {"Standard_NC4as_T4v3", "\"Standard_NC4as_T4v3\" is not in the "
-                                "catalogue of 561 machine types; did you mean "
+                                "catalogue of 567 machine types; did you mean "
                                 "\"Standard_NC4as_T4_v3\"?"},
-        {"n1-standart-8+t4", "\"n1-standart-8\" is not in the catalogue of 561 "
+        {"n1-standart-8+t4", "\"n1-standart-8\" is not in the catalogue of 567 "
                              "machine types; did you mean \"n1-standard-8\"?"},
         {"completely else",
          "\"completely else\" is not in the catalogue of "
-         "561 machine types; say its resources, or add it to a file named by "
+         "567 machine types; say its resources, or add it to a file named by "
          "catalogue"},
-        {"", "\"\" is not in the catalogue of 561 machine types; say its "
+        {"", "\"\" is not in the catalogue of 567 machine types; say its "
              "resources, or add it to a file named by catalogue"},
         {"n1-standard-8+t4x3", "nvidia-tesla-t4 can be attached 1, 2 or 4 "
                                "times, got 3"},
