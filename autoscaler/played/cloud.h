@@ -114,13 +114,15 @@ void cloud_watch(struct cloud *c, const struct cloud_watch *w);
 /* ---- weather: as long as it lasts */
 
 struct cloud_weather {
-    bool down;             /* every call fails at once (RETRY) */
-    bool auth;             /* ... with AUTH */
-    bool auth_ends;        /* terminate alone answers AUTH */
-    bool auth_launches;    /* likewise launch */
-    bool broken;           /* ... with BROKEN */
-    bool lists_fail;       /* list alone fails */
-    uint32_t throttled;    /* answers THROTTLED */
+    bool down;          /* every call fails at once (RETRY) */
+    bool auth;          /* ... with AUTH */
+    bool auth_ends;     /* terminate alone answers AUTH */
+    bool auth_launches; /* likewise launch */
+    bool deaf_launches; /* launch alone does not come in, and fails (RETRY) */
+    bool mute_launches; /* launch alone is not answered (RETRY), with effect */
+    bool broken;        /* ... with BROKEN */
+    bool lists_fail;    /* list alone fails */
+    uint32_t throttled; /* answers THROTTLED */
     uint32_t lost_request; /* RETRY, and no effect */
     uint32_t lost_reply;   /* RETRY, with effect */
     uint32_t late_effect;  /* RETRY; the effect comes up to a minute later */

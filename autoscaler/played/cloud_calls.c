@@ -339,7 +339,7 @@ static int do_launch(void *self, struct davit_call *call,
         return status;
     if (c->meets->auth_launches)
         return call_fails(c, e, DAVIT_AUTH, "no right to launch machines");
-    if (luck == LUCK_UNSEEN)
+    if (luck == LUCK_UNSEEN || c->meets->deaf_launches)
         return call_no_reply(c, e);
     a = launch_asked(h, l);
     if (luck == LUCK_GOOD && c->meets->made_late_ms) {
@@ -353,7 +353,7 @@ static int do_launch(void *self, struct davit_call *call,
         asked_later(a, LATE_MS, launch_comes_late);
     else
         asked_free(a);
-    if (call_is_silent(luck))
+    if (call_is_silent(luck) || c->meets->mute_launches)
         return call_no_reply(c, e);
     r = request_find(c, l->request_id);
     /* With an error comes all that exists: provider.h. */

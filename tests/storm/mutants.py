@@ -43,6 +43,8 @@ MUTANTS = [
     (6, "an_end_is_for_ever", C + "sources/joins.c", "m->maybe.ended_ms && !m->maybe.told)", "m->maybe.ended_ms)"),
     (1, "told_when_it_is_taken", C + "sources/read.c", "return posted && posted < now ? posted : now;", "return posted && posted > now ? posted : now;"),
     (1, "an_old_death_is_the_new_ones", C + "sources/claims.c", "h->ops->by_address && n->status != SOURCE_DEAD)", "h->ops->by_address && n)"),
+    (6, "settled_forgets_drains", C + "settled.c", "        now->settled = true;", "        now->settled = false;"),
+    (7, "landed_waits_for_a_plan", C + "control.c", "    else if (c->landed && c->ledger.journal_ok)\n", "    else if (c->landed && !c->plan_due_ms)\n"),
     (2, "asked_when_it_is_taken", C + "requests.c", "cmd->asked_ms ? cmd->asked_ms : now_ms", "cmd->asked_ms > now_ms ? cmd->asked_ms : now_ms"),
     (1, "head_forgotten_at_a_start", C + "ledger.c", "    value_open(l, HEAD_KEY,", "    if (!l->path)\n        value_open(l, HEAD_KEY,"),
     (6, "another_head_for_ever", C + "sources/claims.c", "any = n->status != SOURCE_DEAD &&", "any = n->status == SOURCE_DEAD &&"),
@@ -155,8 +157,10 @@ MUTANTS = [
     (2, "promised_before_it_is_written", C + "commands.c", "return c->ledger->committing && ledger_unsaved(c->ledger, cmd->batch) &&", "return c->ledger->committing && ledger_unsaved(c->ledger, cmd->batch) && !cmd->kind &&\n           *cmd->owner == '\\0' &&"),
     (7, "stop_unseen", C + "publish.c", ".ready = provider_is_read(s),", ".ready = s->listed_ms > 0,"),
 ]
-# Rows of a table that a unit test has one by one.
-BY_UNIT = {name: "test_control_settle" for name in ("asked_is_forgotten", "no_settle_time", "never_listed_is_lost")}
+# Rows of a table that a unit test has one by one; what only an answer that is under way as its cluster changes would show;
+# a plan that is compared with another one.
+BY_UNIT = {"absent_is_drained": "test_control_sources", "settled_forgets_drains": "test_plan_memory",
+           **{name: "test_control_settle" for name in ("asked_is_forgotten", "no_settle_time", "never_listed_is_lost")}}
 # A wedge shows as a world that does not settle, a forgotten machine as one that
 # is bought again, or over a limit.
 # Law 0: the program must not crash; only a rare way (control/rare.h) fills a batch of ends.

@@ -22,6 +22,8 @@
     X(auth) \
     X(auth_ends) \
     X(auth_launches) \
+    X(deaf_launches) \
+    X(mute_launches) \
     X(made_late_ms) \
     X(broken) \
     X(lists_fail) \

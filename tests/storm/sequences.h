@@ -96,6 +96,7 @@ bool is_stopped(struct world *w, const char *kind);
     X(44, log_stalls_for_long) \
     X(44, sync_stalls_for_long) \
     X(44, answer_after_a_sync_tells_its_plan) \
+    X(44, leaves_when_it_is_on_disk) \
     X(44, every_sync_is_slow) \
     X(44, taken_back_as_the_disk_is_slow) \
     X(45, closing_takes_long) \
@@ -172,9 +173,12 @@ bool is_stopped(struct world *w, const char *kind);
     X(65, refused_and_kept) \
     X(65, clock_forward_under_a_ttl) \
     X(65, found_machine_costs) \
+    X(65, found_machine_is_of_its_type) \
     X(65, estimated_price_counts) \
     X(65, renamed_as_it_ends) \
-    X(65, anothers_that_fails)
+    X(65, anothers_that_fails) \
+    X(65, anothers_that_is_drained) \
+    X(65, unanswered_and_not_listed_yet)
 
 #define SEQUENCE_OF_(n, f) const char *f(void);
 EDITED(SEQUENCE_OF_)

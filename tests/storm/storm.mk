@@ -35,7 +35,7 @@ storm-seeds: $(B)/storm
 storm-nth: $(B)/storm  ## every outside call of twenty scenarios fails once in each of sixteen ways
 	@$(B)/storm --nth 1
 
-storm-mutants:  ## is the observer awake: 97 mutants of the loop, at least three a law, that storms must show
+storm-mutants:  ## is the observer awake: 99 mutants of the loop, at least three a law, that storms must show
 	@python3 tests/storm/mutants.py
 
 storm-dimensions:  ## is it the dimension that finds the day: worlds with it show a mutant, the same without it do not

@@ -83,6 +83,26 @@ const char *found_machine_costs(void)
                          : wrong("%u machines of 1 $/h for 2 $/h", alive(w));
 }
 
+/* 65.  A machine that a person made is one of its type, and counts towards its max. */
+const char *found_machine_is_of_its_type(void)
+{
+    struct world *w = calm(
+        CLUSTER
+        "limits: {max_nodes: 6, idle_timeout: 10m}\n" ONE_CLOUD T4("a", "2"),
+        false, 1);
+    struct cloud *c;
+
+    world_ask(w, 0, GPUS(1));
+    world_run(w, 5 * MINUTE);
+    if (!world_machine(w, 0, &c))
+        return "no machine came: the test tests nothing";
+    cloud_add(c, world_machine(w, 0, &c), NULL);
+    world_run(w, 5 * MINUTE);
+    world_ask(w, 0, GPUS(4));
+    world_run(w, 3 * MINUTE); /* less than its idle timeout */
+    return alive(w) == 2 ? NULL : wrong("%u machines of 2", alive(w));
+}
+
 /* 65.  A price that nobody told is estimated, and counts: a T4 is worth a dollar or so. */
 const char *estimated_price_counts(void)
 {
@@ -114,8 +134,11 @@ const char *renamed_as_it_ends(void)
     daemon_reload(first(w), CLUSTER
                   "limits: {max_nodes: 6, idle_timeout: 10m}\n"
                   "providers: {b: {plugin: played, cloud: a}}\n" T4("b", "6"));
+    world_person(w, COMMAND_APPLY); /* "a" is dropped, and has a machine */
     world_run(w, 30 * SECOND);
     weather(w, 0, (struct cloud_weather){0});
+    if (alive(w) != 1)
+        return "its end has come: the test tests nothing";
     world_run(w, 20 * MINUTE);
     return alive(w) ? "the machine is there twenty minutes later" : NULL;
 }
@@ -142,4 +165,69 @@ const char *anothers_that_fails(void)
     cloud_say(w->clouds[0], CLOUD_SAYS_FAILED, 40);
     world_run(w, HOUR);
     return w->ended ? "another daemon's machine was ended" : NULL;
+}
+
+#define BESIDE(least) \
+    "cluster: played\nstate: /b/davit.db\n" HEAD \
+    "limits: {max_nodes: 6, idle_timeout: 1m}\n" ONE_CLOUD \
+    "node_types:\n  t4: {provider: a, resources: {CPU: 8, GPU: 1}, " \
+    "accelerator_type: T4, price: 1, min: " least ", max: 6}\n"
+
+/* 65.  Another daemon drains its machine, and ends before it could end it.  The raylet
+ * goes: the machine is not ours to end, though nothing runs there. */
+const char *anothers_that_is_drained(void)
+{
+    struct world *w = calm(
+        CLUSTER HEAD
+        "limits: {max_nodes: 6, idle_timeout: 10m}\n" ONE_CLOUD T4("a", "6"),
+        true, 1);
+    struct daemon *other = &w->daemons[1];
+    struct head_node n = {0};
+    struct cloud *c;
+
+    daemon_reload(other, BESIDE("1"));
+    if (!daemon_start(other))
+        return "the other one does not start";
+    world_run(w, 5 * MINUTE);
+    weather(w, 0, (struct cloud_weather){.auth_ends = true});
+    daemon_reload(other, BESIDE("0"));
+    world_run(w, 10 * MINUTE);
+    if (!world_machine(w, 0, &c) ||
+        !head_node_of(w->head, world_machine(w, 0, &c)->id, &n) || n.alive)
+        return "its node was not drained: the test tests nothing";
+    daemon_stop(other);
+    weather(w, 0, (struct cloud_weather){0});
+    world_run(w, 2 * HOUR);
+    return w->ended ? "another daemon's machine was ended" : NULL;
+}
+
+static const char two_clouds[] = CLUSTER
+    "limits: {max_nodes: 6, idle_timeout: 1h}\n"
+    "providers: {a: {plugin: played, cloud: a}, b: {plugin: played, cloud: b}}\n"
+    "node_types:\n"
+    "  t4: {provider: a, resources: {CPU: 8, GPU: 1}, price: 1, max: 2}\n"
+    "  t4b: {provider: b, resources: {CPU: 8, GPU: 1}, price: 2, max: 2}\n";
+
+/* 65.  A launch that takes effect with the last of its tries, whose answer is lost as were
+ * those before: lists have its machine twenty seconds later, and until one could have it
+ * nothing is bought elsewhere. */
+const char *unanswered_and_not_listed_yet(void)
+{
+    struct world *w = calm(two_clouds, false, 2);
+    uint32_t before = cloud_changes(w->clouds[0]);
+
+    weather(w, 0, (struct cloud_weather){.deaf_launches = true});
+    world_ask(w, 0, GPUS(1));
+    for (int i = 0; i < 5 * 600 && cloud_changes(w->clouds[0]) < before + 5;
+         i++)
+        world_run(w, 100);
+    weather(w, 0,
+            (struct cloud_weather){.mute_launches = true,
+                                   .list_lag_ms = 20 * SECOND});
+    for (int i = 0; i < 5 * 600 && !alive(w); i++)
+        world_run(w, 100);
+    weather(w, 0, (struct cloud_weather){.list_lag_ms = 20 * SECOND});
+    world_run(w, 10 * MINUTE);
+    return w->launched == 1 ? NULL
+                            : wrong("%u machines were bought", w->launched);
 }

@@ -172,6 +172,28 @@ const char *answer_after_a_sync_tells_its_plan(void)
                        w->told);
 }
 
+/* 44.  A sync takes 50 ms, and nothing else happens: what was planned before it leaves when
+ * it is on disk, and waits for no plan. */
+const char *leaves_when_it_is_on_disk(void)
+{
+    struct world *w = calm(CLUSTER ONE_CLOUD T4("a", "4"), false, 1);
+    int64_t at;
+    struct cloud *c;
+
+    world_run(w, 5 * SECOND); /* no list is under way */
+    at = world_now(w);
+    w->stall_ms = 50;
+    w->stall_sync = 1;
+    world_ask(w, 0, GPUS(2));
+    world_run(w, SECOND); /* in one: who looks makes a step */
+    if (!world_machine(w, 0, &c))
+        return "nothing left within a second";
+    at = world_machine(w, 0, &c)->launched_ms - at;
+    return at >= w->stall_ms && at < w->stall_ms + 30
+               ? NULL
+               : wrong("it left after %lld ms", (long long)at);
+}
+
 /* 44.  No sync of the disk takes less than a second, many half a minute: what is planned
  * meanwhile is planned of what is known then, and all comes in its turn. */
 const char *every_sync_is_slow(void)

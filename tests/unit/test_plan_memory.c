@@ -2,11 +2,12 @@
  * test_plan_memory.c - a plan made with the planner's memory is the same, byte for
  * byte, as one from scratch: in random worlds where one thing changes at a time
  * (a bundle more or less, a demand, a node, a price, a limit), and with memories
- * of other worlds.
+ * of other worlds.  Nor is one for which consolidation is known to find nothing.
  *
  * PLAN_SEED=n: other worlds.
  */
 #include "../../autoscaler/codec/codec.h"
+#include "../../autoscaler/control/settled.h"
 #include "../../autoscaler/model/amount.h"
 #include "../../autoscaler/plan/memory.h"
 #include "../../autoscaler/plan/planner.h"
@@ -270,6 +271,55 @@ static char *plan_text(json_t *world, uint64_t budget, struct memory *memory)
     return buf_take(&text);
 }
 
+/* The plan, not how much work it was. */
+static char *text_of(const struct problem *now, struct plan *plan)
+{
+    struct buf text;
+
+    plan->work = 0;
+    buf_init(&text, (size_t)1 << 28);
+    assert_true(codec_plan_print(now, plan, &text));
+    return buf_take(&text);
+}
+
+/* Where nothing can be saved, the plan without another look is the same.  True: there
+ * nodes go on draining, and something that waits is placed. */
+static bool settled_is_same(json_t *world, uint32_t *ret_settled)
+{
+    struct arena arena = {0};
+    struct memory memory = {0};
+    struct settled k = {0};
+    struct snapshot *snapshot;
+    struct problem *now;
+    struct plan first, again;
+    struct err err;
+    bool drains = false;
+
+    if (codec_snapshot_read(world, &arena, &snapshot, &err) != ST_OK ||
+        problem_make(snapshot, &arena, &now, &err) != ST_OK)
+        fail_msg("%s", err.text);
+    assert_false(settled_plan(&k, &memory, now, 0, &arena, &first));
+    if (settled_plan(&k, &memory, now, 0, &arena, &again)) {
+        char *a = text_of(now, &first), *b = text_of(now, &again);
+
+        if (strcmp(a, b) != 0) {
+            json_dump_file(world, "settled_differs.json", JSON_INDENT(1));
+            fail_msg("another plan than with consolidation, which found "
+                     "nothing: see settled_differs.json");
+        }
+        free(a);
+        free(b);
+        ++*ret_settled;
+        for (uint32_t i = 0; i < now->n_nodes; i++)
+            drains = drains || (now->nodes[i].state == STATE_DRAINING &&
+                                again.nodes[i].action == NODE_KEEP);
+        drains = drains && again.n_placements > 0;
+    }
+    memory_done(&memory);
+    arena_done(&arena);
+    return drains;
+}
+
 static void compare(json_t *world, uint64_t budget, struct memory *memory,
                     const char *where)
 {
@@ -320,6 +370,51 @@ static void test_same_as_from_scratch(void **state)
                   (unsigned long long)known, (unsigned long long)asked);
     assert_true(known > 0 && known < asked);
     memory_done(&others);
+}
+
+/* A few nodes that are there, some of which drain, and a request that some of them
+ * are enough for. */
+static json_t *a_world_at_rest(void)
+{
+    json_t *types = json_array(), *nodes = json_array();
+    json_t *demands = json_array(), *bundles = json_array();
+
+    for (uint32_t i = 0; i < 3; i++)
+        json_array_append_new(types, a_type(i));
+    for (uint32_t i = 2 + below(6); i > 0; i--) {
+        json_t *node = a_node(types, i);
+
+        if (below(3) == 0)
+            json_object_set_new(node, "state", json_string("draining"));
+        json_array_append_new(nodes, node);
+    }
+    json_array_append_new(
+        bundles, json_pack("{s:{s:i},s:i}", "resources", "CPU", 1 + below(8),
+                           "count", 1 + below(6)));
+    if (below(4) == 0)
+        json_array_append_new(demands, a_demand(3));
+    return json_pack("{s:I,s:{s:s},s:o,s:o,s:o,s:[{s:s,s:o}]}", "now_ms", NOW,
+                     "limits", "consolidate", below(2) ? "on" : "empty",
+                     "node_types", types, "nodes", nodes, "demands", demands,
+                     "requests", "owner", "somebody", "bundles", bundles);
+}
+
+static void test_settled_is_the_same(void **state)
+{
+    uint32_t settled = 0, draining = 0, n = 100 * WORLDS;
+
+    (void)state;
+    seed_begin(21);
+    for (uint32_t w = 0; w < n; w++) {
+        json_t *world = a_world_at_rest();
+
+        draining += settled_is_same(world, &settled);
+        json_decref(world);
+    }
+    print_message("%u of %u worlds were settled, %u with what drains beside "
+                  "what waits\n",
+                  settled, n, draining);
+    assert_true(settled > n / 10 && draining > 0);
 }
 
 /* Nothing is asked twice: a plan for the same again is all memory. */
@@ -507,6 +602,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_as_from_scratch),
         cmocka_unit_test(test_nothing_changed),
+        cmocka_unit_test(test_settled_is_the_same),
         cmocka_unit_test(test_base_is_known),
         cmocka_unit_test(test_to_and_fro),
         cmocka_unit_test(test_forgets),
