@@ -219,6 +219,28 @@ static void kinds_are_shared(void **state)
     assert_string_equal(view->notes[0].code, "TooManyPods");
 }
 
+/* There is room for a thousand notes: each namespace has some of it. */
+static void notes_are_shared(void **state)
+{
+    char name[16];
+
+    (void)state;
+    for (uint32_t i = 0; i < 1500; i++) {
+        snprintf(name, sizeof name, "evil-%u", i);
+        pending("a-evil", name, "x", "");
+    }
+    for (uint32_t i = 0; i < 30; i++) {
+        snprintf(name, sizeof name, "good-%u", i);
+        pending(i % 2 ? "b-team" : "z-team", name, "x", "");
+    }
+    look();
+    assert_int_equal(view->n_notes, 1000);
+    for (uint32_t i = 0; i < 30; i++) {
+        snprintf(name, sizeof name, "good-%u", i);
+        assert_string_not_equal(told(name), "");
+    }
+}
+
 static uint64_t next_random(uint64_t *x)
 {
     *x ^= *x << 13;
@@ -277,6 +299,7 @@ int main(void)
         TEST(columns_are_shared),
         TEST(probes_are_shared),
         TEST(kinds_are_shared),
+        TEST(notes_are_shared),
         cmocka_unit_test_teardown(the_good_one_is_always_served, stop),
     };
 

@@ -17,17 +17,57 @@ enum {
     SETTLE_MS = 1000, /* a group of unknown size: its youngest pod is older */
 };
 
+static struct note_share *noted_of(struct builder *m, const char *space)
+{
+    for (uint32_t i = 0; i < m->noted.n; i++)
+        if (strcmp(m->noted.v[i].space, space) == 0)
+            return &m->noted.v[i];
+    VEC_PUSH(m->arena, &m->noted,
+             ((struct note_share){arena_strdup(m->arena, space), 0}));
+    return &m->noted.v[m->noted.n - 1];
+}
+
+/* The place of a note in a full list: the last one of the namespace with the most of
+ * them.  False: that is this one's own. */
+static bool note_place(struct builder *m, const struct note_share *mine,
+                       uint32_t *ret)
+{
+    struct note_share *most = m->noted.v;
+    uint32_t i = m->notes.n - 1;
+
+    for (uint32_t k = 1; k < m->noted.n; k++)
+        if (m->noted.v[k].n > most->n)
+            most = &m->noted.v[k];
+    if (most->n <= mine->n + 1)
+        return false;
+    while (strcmp(m->notes.v[i].space, most->space) != 0)
+        i--;
+    most->n--;
+    *ret = i;
+    return true;
+}
+
 void pods_note(struct builder *m, const struct pod *p, const char *code,
                const char *text)
 {
-    if (m->notes.n == PODS_MAX_NOTES)
+    struct note_share *mine = noted_of(m, p->space);
+    bool full = m->notes.n == PODS_MAX_NOTES;
+    struct source_note note;
+    uint32_t place;
+
+    if (full && !note_place(m, mine, &place))
         return;
-    VEC_PUSH(
-        m->arena, &m->notes,
-        ((struct source_note){
-            "Pod", arena_strdup(m->arena, p->space),
-            arena_strdup(m->arena, p->name), arena_strdup(m->arena, p->item.id),
-            arena_strdup(m->arena, code), arena_strdup(m->arena, text)}));
+    note = (struct source_note){"Pod",
+                                mine->space,
+                                arena_strdup(m->arena, p->name),
+                                arena_strdup(m->arena, p->item.id),
+                                arena_strdup(m->arena, code),
+                                arena_strdup(m->arena, text)};
+    mine->n++;
+    if (full)
+        m->notes.v[place] = note;
+    else
+        VEC_PUSH(m->arena, &m->notes, note);
 }
 
 /* Most of them are none, which is one text. */

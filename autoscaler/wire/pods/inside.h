@@ -416,6 +416,11 @@ struct view_node {
 
 struct machine;
 struct queue_use;
+struct note_share {
+    const char *space;
+    uint32_t n; /* of the notes */
+};
+
 struct builder {
     const struct pods_view_in *in;
     struct arena *arena;
@@ -436,6 +441,7 @@ struct builder {
     VEC(const struct topo_group *const *) groups;
     VEC(struct queue_use *) queues;
     VEC(struct source_note) notes;
+    VEC(struct note_share) noted; /* of each namespace */
     VEC(struct snap_demand) demands;
     VEC(struct pods_refs) refs;
     uint32_t n_elsewhere, n_garbled, n_crowded;
@@ -550,6 +556,7 @@ uint32_t queue_room(struct builder *m, const struct pod_group *g,
 /* ---- demand.c: pending pods to demands */
 /* v: pods in POD_DEMAND and what else is of a gang, in any order */
 void pods_demands(struct builder *m, struct pod **v, uint32_t n);
+/* There is room for PODS_MAX_NOTES; the namespace that has most gives way. */
 void pods_note(struct builder *m, const struct pod *p, const char *code,
                const char *text);
 
