@@ -79,6 +79,7 @@ class Host:
 class Metadata(http.server.BaseHTTPRequestHandler):
     hosts = {}    # address -> id, of Compute Engine ZONE/NAME
     token = None  # of a service account; None: there is none
+    taken = None  # id of a machine that Azure takes back
 
     def do_PUT(self):
         self.say("TOKEN" if self.path == "/latest/api/token" else None)
@@ -111,7 +112,9 @@ class Metadata(http.server.BaseHTTPRequestHandler):
             return self.say(None, 400)
         if path == "/metadata/identity/oauth2/token" and self.token:
             return self.say(json.dumps({"access_token": type(self).token(), "expires_in": "3599", "token_type": "Bearer"}))
-        self.say({"/metadata/instance/compute/name": machine,
+        event = {"EventId": "A1", "EventType": "Preempt", "ResourceType": "VirtualMachine", "Resources": [self.taken], "EventStatus": "Scheduled"}
+        self.say({"/metadata/scheduledevents": json.dumps({"DocumentIncarnation": 1, "Events": [event] if self.taken else []}),
+                  "/metadata/instance/compute/name": machine,
                   "/metadata/instance/network/interface/0/ipv4/ipAddress/0/privateIpAddress": address}.get(path))
 
     def say(self, text, status=404):

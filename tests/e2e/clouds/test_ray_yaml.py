@@ -3,6 +3,7 @@
 own that runs the very user data that was sent, and joins as a real raylet.
 """
 import base64
+import contextlib
 import pathlib
 import select
 import signal
@@ -155,7 +156,7 @@ davit: {providers: {azurevm: {endpoint: "%s"}}}
 """
 
 ACTORS = """
-import ray, sys
+import ray, ray.autoscaler.sdk, sys
 ray.init(address="auto", log_to_driver=False)
 @ray.remote(num_gpus=int(sys.argv[1]), accelerator_type=sys.argv[2])
 class A:
@@ -164,7 +165,12 @@ class A:
         return os.environ["RAY_CLOUD_INSTANCE_ID"]
 a = [A.remote() for _ in range(2)]
 print("AT", *ray.get([x.where.remote() for x in a]), flush=True)
+if kept := int(sys.argv[3]):
+    ray.autoscaler.sdk.request_resources(bundles=[{"GPU": 1}] * kept)
+    print("KEPT", flush=True)
 sys.stdin.readline()
+if kept:
+    ray.autoscaler.sdk.request_resources(bundles=[])
 """
 
 
@@ -323,9 +329,19 @@ class Azure:
         self.server.__exit__()
 
 
-@pytest.mark.parametrize("cloud", [Aws, Gcp, Azure, G2, A3, Block, Odcr])
-def test_two_actors(tmp_path, cloud):
-    cloud = cloud(tmp_path)
+def said(actors, word, seconds=120):
+    """The line of theirs that begins with it: Ray itself says something where a machine takes long to come."""
+    end, line = time.monotonic() + seconds, ""
+    while not line.startswith(word) and select.select([actors.stdout], [], [], max(0, end - time.monotonic()))[0]:
+        line = actors.stdout.readline().decode()
+        if not line:
+            return "they ended"
+    return line
+
+
+@contextlib.contextmanager
+def placed(tmp_path, cloud, kept=0):
+    """A head, the hosts of a cloud, a daemon, and two actors on two machines: actors, ids.  kept: GPUs that Ray is asked to keep."""
     (tmp_path / "cluster.yaml").write_text(cloud.yaml)
     (tmp_path / "mounted/.git").mkdir(parents=True)
     (tmp_path / "mounted/deep").mkdir()
@@ -337,18 +353,14 @@ def test_two_actors(tmp_path, cloud):
             d = subprocess.Popen([BUILD / "davit", "run", "--config", "cluster.yaml"],
                                  cwd=tmp_path, env=cloud.environment, stdout=log, stderr=log)
             try:
-                actors = subprocess.Popen([f"{ray_path}/python", "-c", ACTORS, *cloud.actor], env=ray.environment(), stdin=subprocess.PIPE,
-                                          stdout=subprocess.PIPE, text=True)
-                line = actors.stdout.readline() if select.select([actors.stdout], [], [], 120)[0] else "nothing"
+                actors = subprocess.Popen([f"{ray_path}/python", "-c", ACTORS, *cloud.actor, str(kept)], env=ray.environment(), stdin=subprocess.PIPE,
+                                          stdout=subprocess.PIPE, bufsize=0)
+                line = said(actors, "AT ")
                 assert line.startswith("AT "), (line, (tmp_path / "hosts.log").read_text()[-4000:], (tmp_path / "davit.log").read_text()[-3000:])
                 bill = cloud.billed()
                 assert set(line.split()[1:]) == set(bill) and len(bill) == 2, \
                     ("each actor is on a machine of its own, by its cloud's id", (tmp_path / "davit.log").read_text()[-6000:])
-                assert cloud.types() == {cloud.type}
-                actors.communicate("\n", timeout=60)
-                until(lambda: not cloud.billed(), seconds=90, why="the machines are still billed")
-                assert cloud.ended() == set(bill)
-                assert cloud.bought() == 2
+                yield actors, sorted(bill)
             finally:
                 actors.kill()
                 d.send_signal(signal.SIGTERM)
@@ -357,3 +369,33 @@ def test_two_actors(tmp_path, cloud):
         assert cloud.rejected() == []
     finally:
         cloud.stop()
+
+
+@pytest.mark.parametrize("cloud", [Aws, Gcp, Azure, G2, A3, Block, Odcr])
+def test_two_actors(tmp_path, cloud):
+    cloud = cloud(tmp_path)
+    with placed(tmp_path, cloud) as (actors, bill):
+        assert cloud.types() == {cloud.type}
+        actors.communicate(b"\n", timeout=60)
+        until(lambda: not cloud.billed(), seconds=90, why="the machines are still billed")
+        assert cloud.ended() == set(bill)
+        assert cloud.bought() == 2
+
+
+def test_a_machine_that_azure_takes_back_is_replaced_before_it_goes(tmp_path):
+    """A Preempt in the machine's own metadata: its start script drains its Ray node, and the head tells Davit."""
+    cloud = Azure(tmp_path)
+    with placed(tmp_path, cloud, kept=2) as (actors, bill):
+        try:
+            assert said(actors, "KEPT") == "KEPT\n"
+            hosts.Metadata.taken = bill[0]
+            until(lambda: cloud.bought() == 3, why="no other one is bought")
+            assert bill[0] in cloud.billed()
+            with cloud.cloud.lock:
+                cloud.cloud.evict(bill[0])
+            until(lambda: len(set(cloud.billed()) - {bill[0]}) == 2, why="the other one does not come")
+            actors.communicate(b"\n", timeout=60)
+            until(lambda: not cloud.billed(), why="the machines are still billed")
+            assert cloud.bought() == 3
+        finally:
+            hosts.Metadata.taken = None
