@@ -48,7 +48,7 @@ def e2e_of(cloud):
 
 
 NETNS = ["tests/netns.sh"]
-PODS = [f"tests/k8s/test_{name}.py" for name in ("both", "doctor", "drain", "events", "leaving", "pods", "watch")]
+PODS = [f"tests/k8s/test_{name}.py" for name in ("both", "deceived", "doctor", "drain", "events", "leaving", "pods", "watch")]
 WRITTEN = "tests/k8s/random/test_written.py"
 # nice: it only computes, and others look at clocks.
 SUITES = {

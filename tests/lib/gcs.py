@@ -69,9 +69,10 @@ class Gcs:
             self.groups = list(groups)
             self.changed()
 
-    def join(self, name, kind, total, idle=True, head=False):
+    def join(self, name, kind, total, idle=True, head=False, life=""):
+        """life: which raylet of that name it is, as each has an id of its own."""
         with self.lock:
-            n = pb.NodeState(node_id=hashlib.sha1(name.encode()).digest() + bytes(8), instance_id=name,
+            n = pb.NodeState(node_id=hashlib.sha1((name + life).encode()).digest() + bytes(8), instance_id=name,
                              ray_node_type_name=kind, node_ip_address="127.0.0.1", status=pb.NodeStatus.RUNNING)
             n.total_resources.update(total)
             n.available_resources.update(total)

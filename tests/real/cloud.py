@@ -17,6 +17,7 @@ import time
 
 BOOT = (0.1, 0.8)
 END = (0.05, 1.5)    # billed so long after it was asked to end
+HOSTS = 8            # names that are given again
 LAG = 1.0           # a list shows a launch, and forgets an end, so late at most; the daemon's settle is longer
 # By weight: after a stockout or a quota an offer rests for a minute, and less is bought.
 FAULTS = {"before": 3, "lost": 4, "hang": 3, "die before": 1, "die after": 1, "stockout": 1, "quota": 0.3, "throttled": 2, "part": 2,
@@ -46,6 +47,7 @@ class Cloud:
         self.path, self.chance, self.judge, self.options = path, chance, judge, options
         self.lock = threading.RLock()
         self.machines, self.requests = {}, {}
+        self.past = []              # machines whose id is another's now
         self.faults = collections.Counter()
         self.strength, self.outages, self.calls = 0.0, {}, collections.Counter()
         self.refuses_ends = False
@@ -142,9 +144,23 @@ class Cloud:
                 if fault == "part" and n > 1:
                     n, end = n - 1, {"status": "STOCKOUT", "text": "all but one"}
                     self.fault("part")
-                self.requests[rid] = [self.make(f"{rid}.{i}", rid, provider, r) for i in range(n)]
+                self.requests[rid] = [self.make(self.id_for(f"{rid}.{i}"), rid, provider, r) for i in range(n)]
                 self.judge.launched(self.requests[rid])
             return [{"machine": self.line(m)} for m in self.requests[rid] if m.alive()], end
+
+    def id_for(self, mid):
+        """Of a cloud whose ids are host names, one whose machine has gone: it is given again."""
+        if not self.options.get("hosts"):
+            return mid
+        for host in (f"host-{i}" for i in range(HOSTS)):
+            m = self.machines.get(host)
+            if not m or (not m.alive() and host not in self.options["head"].alive()):
+                if m:
+                    self.fault("id given again")
+                    self.past.append(m)
+                    self.options["head"].forget(host)
+                return host
+        return mid
 
     def make(self, mid, rid, provider, r):
         m = self.machines[mid] = Machine(self, mid, rid, provider, r["type"], r["zone"])

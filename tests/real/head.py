@@ -9,6 +9,8 @@ import time
 
 from lib.gcs import Gcs, pb
 
+OTHER = pb.ClusterResourceState(cluster_session_name="another")
+
 UNITS = {"gpu": {"CPU": 1, "GPU": 1}, "cpu": {"CPU": 4}}
 ASKS = {"gpu": {"GPU": 1}, "cpu": {"CPU": 4}}
 
@@ -25,7 +27,7 @@ class Head(Gcs):
         self.waiting, self.running, self.done, self.lost = [], {}, 0, 0
         self.joined = {}                # name: when, monotonic
         self.views = collections.deque(maxlen=1000)     # when the daemon was told how things are
-        self.fault = None               # "silent", "broken", "lost drains"
+        self.fault = None               # "silent", "broken", "lost drains", "another": another head answers
         self.preempted = set()          # agreed to go, when their work is done
 
     def kind_of(self, name):
@@ -47,7 +49,7 @@ class Head(Gcs):
             for m in self.cloud.machines.values():
                 if m.alive() and m.joins and m.phase is None and now >= m.up and m.id not in self.nodes:
                     self.joined[m.id] = now
-                    self.join(m.id, m.kind, {**UNITS[self.kind_of(m.id)], **({} if m.whole else {"GPU": 0})})
+                    self.join(m.id, m.kind, {**UNITS[self.kind_of(m.id)], **({} if m.whole else {"GPU": 0})}, life=m.request)
                 elif not m.alive() and m.id in self.alive() and now > m.ended + 0.3:
                     self.leave(m.id)
             for name, task in list(self.running.items()):
@@ -84,6 +86,14 @@ class Head(Gcs):
             self.lost += self.running.pop(name, None) is not None
             super().leave(name)
 
+    def forget(self, name):
+        """Another machine has its name from now on."""
+        with self.lock:
+            for known in (self.nodes, self.joined, self.drained_at):
+                known.pop(name, None)
+            self.preempted.discard(name)
+            self.changed()
+
     # ---- what Davit asks, on bad days too
 
     def trouble(self):
@@ -95,11 +105,17 @@ class Head(Gcs):
     def read(self, data):
         self.trouble()
         with self.lock:
+            if self.fault == "another":
+                self.version += 1
+                OTHER.cluster_resource_state_version = self.version
+                return pb.GetClusterResourceStateReply(cluster_resource_state=OTHER).SerializeToString()
             self.views.append(time.monotonic())
             return super().read(data)
 
     def drain(self, data):
         self.trouble()
+        if self.fault == "another":
+            return pb.DrainNodeReply(is_accepted=True).SerializeToString()  # of a node that it has not, as Ray's says
         r = pb.DrainNodeRequest.FromString(data)
         with self.lock:
             reply = super().drain(data)

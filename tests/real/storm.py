@@ -103,13 +103,14 @@ class Users(threading.Thread):
 
 
 class Storm:
-    def __init__(self, seed, directory):
+    def __init__(self, seed, directory, hosts=False):
+        """hosts: its cloud's ids are host names, which are given again."""
         self.seed, self.chance = seed, random.Random(seed)
         self.dir = pathlib.Path(directory)
         self.judge = judges.Judge()
         self.cloud = played_cloud.Cloud(str(self.dir / "cloud"), random.Random(seed + 1), self.judge,
-                                        {"providers": PROVIDERS, "prices": PRICES})
-        self.head = played_head.Head(self.cloud)
+                                        {"providers": PROVIDERS, "prices": PRICES, "hosts": hosts})
+        self.head = self.cloud.options["head"] = played_head.Head(self.cloud)
         self.judge.cloud, self.judge.head = self.cloud, self.head
         self.users, self.counts = Users(self), collections.Counter()
         self.limits, self.over, self.killed, self.until = CALM, False, False, []
@@ -406,7 +407,7 @@ class Storm:
         self.counts["calms"] = calms
 
     def report(self):
-        ms = self.cloud.machines.values()
+        ms = [*self.cloud.machines.values(), *self.cloud.past]
         hours = sum((m.ended or time.monotonic()) - m.born for m in ms) / 3600
         lines = [f"seed {self.seed}: {time.monotonic() - self.judge.began:.0f} s",
                  f"faults: {sum(self.cloud.faults.values())} (" + ", ".join(f"{k} {n}" for k, n in sorted(self.cloud.faults.items())) + ")",
