@@ -95,7 +95,7 @@ $(B)/%.o: %.c $(B)/flags | $(GEN_C)
 
 # The reference file as it came; one and three rounds, as in the tables of Python, Ruby and Rust.
 $(B)/autoscaler/base/siphash/siphash.o: CFLAGS += -DcROUNDS=1 -DdROUNDS=3 -Wno-conversion
-$(B)/autoscaler/config/catalogue.o: configs/catalogue.yaml
+$(B)/autoscaler/config/catalogue_read.o: configs/catalogue.yaml
 $(MHD_LIB):
 	@CFLAGS='-O2 -g $(HARDEN)' configs/libmicrohttpd.sh $(MHD_VERSION) $(MHD)
 $(filter $(B)/autoscaler/api/%,$(LIB_OBJS)): $(MHD_LIB)

@@ -64,6 +64,10 @@ static const char *other_word(const char *word)
         {"region", "location"},       {"instance_type", "machine"},
         {"machine_type", "machine"},  {"gpu_type", "accelerator_type"},
         {"max_workers", "max"},       {"min_workers", "min"},
+        {"max_size", "max"},          {"min_size", "min"},
+        {"maxSize", "max"},           {"minSize", "min"},
+        {"max_count", "max"},         {"min_count", "min"},
+        {"maxReplicas", "max"},       {"minReplicas", "min"},
         {"preemptible", "market"},    {"accelerator", "accelerator_type"},
         {"accelerators", "resources"}};
 

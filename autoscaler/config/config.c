@@ -55,6 +55,22 @@ static void defaults_set(struct config *c)
     c->think_ms = 500;
 }
 
+/* The values of our chart have the whole of a configuration under `config`, and what
+ * Helm needs beside it, which its schema judges. */
+static void values_take(struct arena *a, struct yaml_docs *docs)
+{
+    const struct ynode *root = docs->v[0];
+    const struct ynode *config = ynode_map(ynode_get(root, "config"));
+    struct ynode **v;
+
+    if (!config || ynode_get(root, "cluster") || !ynode_get(root, "image"))
+        return;
+    v = ARENA_ARRAY(a, struct ynode *, 1);
+    v[0] = ARENA_NEW(a, struct ynode);
+    *v[0] = *config;
+    *docs = (struct yaml_docs){v, 1};
+}
+
 static void dialect_read(struct raw *d, const struct yaml_docs *docs)
 {
     const struct ynode *root = docs->v[0];
@@ -107,6 +123,7 @@ static void generation_read(struct config *c, const struct origin *o,
                  "configuration looks like");
         return;
     }
+    values_take(a, &docs);
     if (o->n_sets)
         override_apply(a, &docs, o->sets, o->n_sets, diag);
     dialect_read(&d, &docs);

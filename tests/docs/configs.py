@@ -52,9 +52,11 @@ def check(block, folder, shell):
     if "..." in block.text:
         return "a configuration with ... cannot be checked: write it out, or fence it as text"
     parts = list(yaml.safe_load_all(block.text))
+    if block.file and len(parts) == 1 and {"image", "config"} <= set(parts[0]):  # values of the chart
+        parts = [parts[0]["config"]]
     if len(parts) != 1 or whole(parts[0]) is None:
         return "no configuration, and no part of one: say `<!-- docs: not run: WHY -->` above it, or fence it as text"
-    text = block.text if whole(parts[0]) == parts[0] or block.file else yaml.safe_dump(whole(parts[0]), sort_keys=False)
+    text = block.text if block.file or whole(parts[0]) == parts[0] else yaml.safe_dump(whole(parts[0]), sort_keys=False)
     path = folder / (block.file or f".block-{block.line}.yaml")
     if not block.file:
         path.write_text(text)

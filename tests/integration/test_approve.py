@@ -98,6 +98,16 @@ def test_a_dry_run_says_what_its_cloud_refused(tmp_path):
         assert "(STOCKOUT); the next try is at" in shown, shown
 
 
+def test_a_dry_run_says_what_the_plan_refused(tmp_path):
+    """Of an offer that would hold what waits: the plan's own reason, and not that what is there does it."""
+    with Daemon(tmp_path, many(8).replace("limits: {", "limits: {max_cost_per_hour: 1, ")) as d:
+        ask(d, 1)
+        d.until(lambda: d.ready("t4") == 1)
+        reply = json.loads(d.cli("request", "--owner", "other", "--dry-run", "--json", "GPU=1*2"))
+        row, = reply["candidates"]
+        assert reply["request"]["waiting"] == 2 and "would exceed limits.max_cost_per_hour" in row["why_not"], reply
+
+
 def test_a_dry_run_refuses_what_the_request_would_be_refused_for(tmp_path):
     """A queue that is not there, or not for that owner: the same words as without --dry-run."""
     with Daemon(tmp_path, many(2) + "queues: {q: {node_types: [t4], owners: [ci-*]}}\n") as d:

@@ -52,6 +52,19 @@ def test_commands():
         answered(run(other), words, word, other)
 
 
+def test_commands_of_other_programs():
+    """Each is answered with what does it here: commands that there are, and never with one that lets machines go."""
+    source = (ROOT / "autoscaler/cli/line/others.c").read_text()
+    words = " ".join(re.findall(r'^    \{" ([a-z -]+) "', source, re.M)).split()
+    assert len(words) > 50 and len(set(words)) == len(words) and not set(words) & set(commands())
+    for word in words:
+        text = run(word)
+        said = re.findall(r"`davit ([\w-]+)[^`]*`", text)
+        assert f'there is no command "{word}": ' in text and said, text
+        assert set(said) <= set(commands()) - {"release", "adopt", "apply", "forget", "approve"}, text
+    assert "did you mean" not in run("clear", "train") and "--owner NAME --clear" in run("delete", "train")
+
+
 def test_options_of_commands():
     for command in sorted(commands() - {"help"}):
         text = run(command, "--help", expect=0)

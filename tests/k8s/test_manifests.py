@@ -171,7 +171,7 @@ def test_callers_of_the_chart_are_known_by_rbac(space, tmp_path):
         rbac.append({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": namespace}})
     space.apply(*rbac)
     config = yaml.safe_load(next(o for o in objects if o["kind"] == "ConfigMap")["data"]["davit.yaml"])
-    assert config["api"]["listen"] == "0.0.0.0:8790" and config["api"]["kubernetes"] == {"audience": "davit", "cache": "30s", "namespace": "davit"}
+    assert config["api"]["listen"] == "0.0.0.0:8790" and config["api"]["kubernetes"] == {"audience": "davit", "cache": "2s", "namespace": "davit"}
     socket = tmp_path / "davit.sock"
     config["api"].update(listen="127.0.0.1:{port}", metrics=f"127.0.0.1:{free_port()}", socket=str(socket))
     folder, env = space.mount_for("davit", "davit")
@@ -193,7 +193,7 @@ def test_callers_of_the_chart_are_known_by_rbac(space, tmp_path):
             assert code("team-a", "trainer", "POST", "/v1/request_resources", want) in (200, 202)
             assert code("monitoring", "grafana", "POST", "/v1/request_resources", want) == 403
             assert code("team-b", "trainer", "POST", "/v1/request_resources", want) == 403
-            assert code("team-a", "trainer", "GET", "/v1/status") == 403
+            assert code("team-a", "trainer", "GET", "/v1/nodes") == 403
             assert code("monitoring", "grafana", "POST", "/v1/reload") == 403
             out = subprocess.run([DAVIT, "status"], env={**os.environ, "DAVIT_URL": f"unix:{socket}"}, capture_output=True, text=True)
             assert out.returncode == 0 and "callers" in out.stdout, "as `kubectl exec ... -- davit status` does: " + out.stderr

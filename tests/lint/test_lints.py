@@ -1,5 +1,6 @@
 """Each lint fails on what it is for: one violation of each kind, planted in a copy of the tree."""
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -275,3 +276,12 @@ def test_another_version_is_found(tmp_path, path):
     now = next(line.split()[2] for line in (tmp_path / "Makefile").read_text().splitlines() if line.startswith("VERSION := "))
     (tmp_path / path).write_text((tmp_path / path).read_text().replace(now, "9.9.9"))
     assert version.main(["", str(tmp_path)]) == 1
+
+
+def test_what_is_embedded_is_a_dependency():
+    """A source that embeds a file is compiled again when that file changes."""
+    makefile = (ROOT / "Makefile").read_text()
+    embeds = [p.relative_to(ROOT).with_suffix(".o") for p in (ROOT / "autoscaler").rglob("*.c") if ".incbin" in p.read_text()]
+    assert len(embeds) >= 3
+    for o in embeds:
+        assert re.search(rf"^\$\(B\)/{re.escape(str(o))}: \S", makefile, re.M), o

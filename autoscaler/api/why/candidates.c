@@ -103,6 +103,21 @@ static const char *obstacle(struct view *v, uint32_t offer)
     return NULL;
 }
 
+/* What the plan says of it to those of the owner's bundles that wait; NULL: nothing. */
+static const char *refused(struct view *v, uint32_t offer, const char *owner)
+{
+    for (uint32_t b = 0; b < v->s->n_bundles; b++) {
+        const struct plan_bundle *p = &v->plan->bundles[b];
+
+        if ((!p->waiting && !p->infeasible) || !is_owners(v, b, owner))
+            continue;
+        for (uint32_t i = 0; i < p->n_refusals; i++)
+            if (v->plan->refusals[p->first_refusal + i].offer == offer)
+                return view_obstacle_text(v, p->first_refusal + i);
+    }
+    return NULL;
+}
+
 static int wanted_first(const void *x, const void *y)
 {
     const struct candidate_row *a = x, *b = y;
@@ -137,6 +152,8 @@ static struct candidate_row row_of(struct view *v, uint32_t offer,
         return r;
     }
     in_the_way = obstacle(v, offer);
+    if (!in_the_way)
+        in_the_way = refused(v, offer, owner);
     r.why_not = in_the_way ? in_the_way : "";
     return r;
 }

@@ -49,9 +49,13 @@ static const struct cli_command *sub_find(const struct cli_command *c,
 
 static const struct cli_command *unknown(const char *word)
 {
-    const char *names[NAMES], *near;
+    const char *names[NAMES], *near, *here = cli_other_word(word);
     size_t n = 0;
 
+    if (here) {
+        fprintf(stderr, "davit: there is no command \"%s\": %s\n", word, here);
+        return NULL;
+    }
     for (const struct cli_entry *e = cli_entries; n < NAMES && e->command; e++)
         if (e->section)
             names[n++] = e->command->name;

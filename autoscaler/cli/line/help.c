@@ -200,7 +200,7 @@ void help_list(FILE *out)
 {
     const char *section = "";
 
-    fprintf(out, "davit - raises and lowers GPU machines\n\n"
+    fprintf(out, "davit - launches and ends GPU machines\n\n"
                  "usage: davit COMMAND [...]\n");
     for (const struct cli_entry *e = cli_entries; e->command; e++) {
         if (!e->section)

@@ -169,7 +169,7 @@ void man_list(FILE *out, const struct man_issue *issue)
 {
     const char *section = "";
 
-    roff_heading(out, "davit", "raises and lowers GPU machines", 1, issue);
+    roff_heading(out, "davit", "launches and ends GPU machines", 1, issue);
     fputs(".SH SYNOPSIS\n\\fBdavit\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR]...\n"
           ".br\n\\fBdavit help\\fR [\\fICOMMAND\\fR]\n"
           ".SH DESCRIPTION\n",

@@ -26,5 +26,8 @@ const struct cli_option *cli_option_letter(const struct cli_command *c,
 /* The command of these words ("journal", "check"), and in *used how many of them
  * name it; NULL after a message with the nearest name. */
 const struct cli_command *cli_find(int n, char **words, int *used);
+/* others.c: of a word that other programs have for a command, what does that here; NULL:
+ * it is none. */
+const char *cli_other_word(const char *word);
 
 #endif
