@@ -1,9 +1,9 @@
 /*
  * dialect.c - what the dialects of others share; see raw.h.
  *
- * What Kubernetes' and Ray's own readers accept is accepted here: keys that we
- * do not use are passed over in silence, a wrong type in one we use is a
- * mistake.
+ * What Kubernetes' and Ray's own readers accept is accepted here: keys of
+ * theirs that we do not use are passed over, one that is unknown is a warning
+ * (unknown.c), a wrong type in one we use is a mistake.
  */
 #include <string.h>
 
@@ -150,7 +150,7 @@ bool dialect_whole(struct raw *d, const struct ynode *v, const char *where,
     return true;
 }
 
-/* A misspelt resource, or part of a device: the API server refuses both. */
+/* False: the API server refuses it.  It takes any name of a vendor's. */
 static bool quantity_check(struct raw *d, const struct ynode *key,
                            const struct ynode *v, const char *where)
 {
@@ -158,11 +158,13 @@ static bool quantity_check(struct raw *d, const struct ynode *key,
     int64_t amount;
 
     if (right)
-        diag_add(d->r.diag, key,
-                 "unknown resource %s in %s; did you mean \"%s\"?",
-                 diag_quote(d->r.arena, name), where, right);
-    else if (strchr(name, '/') && v->kind == YNODE_TEXT &&
-             amount_parse(v->text, &amount) && amount % AMOUNT_ONE)
+        (strchr(name, '/') ? diag_warn : diag_add)(
+            d->r.diag, key, "unknown resource %s in %s; did you mean \"%s\"?",
+            diag_quote(d->r.arena, name), where, right);
+    if (right && !strchr(name, '/'))
+        return false;
+    if (strchr(name, '/') && v->kind == YNODE_TEXT &&
+        amount_parse(v->text, &amount) && amount % AMOUNT_ONE)
         diag_add(d->r.diag, v,
                  "%s.%s must be a whole number, as Kubernetes wants it of a "
                  "device, got %s",

@@ -77,11 +77,30 @@ bool kuberay_is(const struct ynode *root)
 
 /* ---- the cluster ---- */
 
+/* A mode of a later KubeRay is no reason to run nothing. */
+static void mode_read(struct reader *r, const struct ynode *v,
+                      const char *where, void *target)
+{
+    static const char *const modes[] = {"Default", "Aggressive",
+                                        "Conservative"};
+    struct config *c = target;
+
+    for (size_t i = 0; i < 3; i++)
+        if (strcmp(dialect_text(v), modes[i]) == 0) {
+            upscaling_read(r, v, where, target);
+            return;
+        }
+    c->limits.upscaling_speed = 0;
+    diag_warn(r->diag, v, "unknown %s %s, taken for Default%s", where,
+              ynode_shown(r->arena, v),
+              grammar_hint(r->arena, dialect_text(v), modes, 3));
+}
+
 static const struct key option_keys[] = {
     {"idleTimeoutSeconds", KEY_TIME,
      .offset = offsetof(struct config, limits.idle_timeout_ms),
      .max = INT64_C(30) * 86400000},
-    {"upscalingMode", KEY_CUSTOM, .read = upscaling_read},
+    {"upscalingMode", KEY_CUSTOM, .read = mode_read},
     KEYS_END,
 };
 
@@ -116,11 +135,11 @@ static void cluster_read(struct raw *d, const struct search *s)
         grammar_value(&d->r, &cluster, name, "metadata.name", &d->c->cluster);
     else
         d->c->cluster = "raycluster";
-    misspelt_keys(d, KEYS_KUBERAY_SPEC, s->spec, "spec");
+    unknown_keys(d, KEYS_KUBERAY_SPEC, s->spec, "spec");
     if (options)
         grammar_read_some(&d->r, option_keys, options, "autoscalerOptions",
                           d->c);
-    misspelt_keys(d, KEYS_KUBERAY_OPTIONS, options, "autoscalerOptions");
+    unknown_keys(d, KEYS_KUBERAY_OPTIONS, options, "autoscalerOptions");
     provider = dialect_provider(d, s->block, s->spec, "k8s");
     namespace_put(d, provider, ynode_get(meta, "namespace"));
     if (groups && groups->kind != YNODE_LIST && groups->kind != YNODE_NULL)

@@ -113,7 +113,7 @@ static void params_read(struct raw *d, struct raw_type *t,
 
     if (!grammar_map(&d->r, params, where, ""))
         return;
-    misspelt_keys(d, KEYS_KUBERAY_PARAMS, params, where);
+    unknown_keys(d, KEYS_KUBERAY_PARAMS, params, where);
     v = ynode_get(params, "resources");
     if (v && v->kind != YNODE_NULL)
         param_resources(d, t, v, where);
@@ -256,8 +256,8 @@ void kuberay_group_read(struct raw *d, const struct ynode *group, uint32_t ix,
     struct group g = {.max = UNLIMITED, .hosts = 1};
     struct raw_type *t;
 
-    misspelt_keys(d, KEYS_KUBERAY_GROUP, group,
-                  arena_printf(d->r.arena, "workerGroupSpecs[%u]", ix));
+    unknown_keys(d, KEYS_KUBERAY_GROUP, group,
+                 arena_printf(d->r.arena, "workerGroupSpecs[%u]", ix));
     if (!name) {
         diag_add(d->r.diag, group, "workerGroupSpecs[%u]: groupName is missing",
                  ix);

@@ -61,7 +61,7 @@ static void type_read(struct raw *d, const struct ynode *name,
         return;
     p.max = d->c->limits.max_nodes;
     grammar_read_some(&d->r, count_keys, map, t->where, &p);
-    misspelt_keys(d, KEYS_PODS_TYPE, map, t->where);
+    unknown_keys(d, KEYS_PODS_TYPE, map, t->where);
     v = ynode_get(map, "maxWorkers");
     if ((!v || v->kind == YNODE_NULL) && p.max == UNLIMITED)
         diag_add(d->r.diag, name,
@@ -123,7 +123,7 @@ void pods_read(struct raw *d, const struct ynode *spec,
     if (name)
         grammar_value(&d->r, &cluster, name, "metadata.name", &d->c->cluster);
     grammar_read_some(&d->r, file_keys, spec, "", d->c);
-    misspelt_keys(d, KEYS_PODS_FILE, spec, "");
+    unknown_keys(d, KEYS_PODS_FILE, spec, "");
     provider = dialect_provider(d, block, types, "k8s");
     if (types->kind == YNODE_MAP) {
         for (uint32_t i = 0; i < types->n; i++)

@@ -156,6 +156,11 @@ static bool pod_machine_find(struct raw *d, struct raw_type *t,
     return catalogue_find(cat, t->machine, d->r.arena, ret, &err) == ST_OK;
 }
 
+static const char *full_stop(const char *sentence)
+{
+    return sentence[strlen(sentence) - 1] == '?' ? "" : ".";
+}
+
 /* The catalogue's machine, or one without anything. */
 static struct cat_machine machine_find(struct raw *d, struct raw_type *t,
                                        const struct catalogue *cat)
@@ -180,13 +185,49 @@ static struct cat_machine machine_find(struct raw *d, struct raw_type *t,
         catalogue_find(cat, t->machine, d->r.arena, &m, &err) == ST_OK)
         return m;
     if (raw_given(t, "CPU") >= 0) /* a type of the user's own cloud */
+        diag_warn(
+            d->r.diag, at,
+            "%s.machine: %s%s Its resources are taken as given, its price "
+            "is unknown unless price says it",
+            t->where, err.text, full_stop(err.text));
+    else if (d->c->dialect == DIALECT_RAY)
         diag_warn(d->r.diag, at,
-                  "%s.machine: %s. Its resources are taken as given, its price "
-                  "is unknown unless price says it",
-                  t->where, err.text);
+                  "%s.machine: %s%s This node type is left out until its "
+                  "resources are given",
+                  t->where, err.text, full_stop(err.text));
     else
         diag_add(d->r.diag, at, "%s.machine: %s", t->where, err.text);
     return m;
+}
+
+/* A type of Ray's own file whose size nobody knows; the others are used. */
+static bool is_left_out(struct raw *d, const struct raw_type *t)
+{
+    if (d->c->dialect != DIALECT_RAY || *t->found.name ||
+        raw_given(t, "CPU") >= 0 || (!*t->machine && t->resources.n))
+        return false;
+    if (!*t->machine)
+        diag_warn(d->r.diag, t->key,
+                  "%s has neither resources nor a machine type in its "
+                  "node_config: it is left out",
+                  t->where);
+    return true;
+}
+
+/* What is in the catalogue, and what is left without it. */
+static void machines_find(struct raw *d, const struct catalogue *cat)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < d->types.n; i++) {
+        d->types.v[i]->found = machine_find(d, d->types.v[i], cat);
+        if (!is_left_out(d, d->types.v[i]))
+            d->types.v[n++] = d->types.v[i];
+    }
+    if (d->types.n && !n)
+        diag_warn(d->r.diag, NULL,
+                  "there is no node type that could be launched");
+    d->types.n = n;
 }
 
 /* Is it bought on demand, as far as the file says?  A pool, and a request of the
@@ -372,7 +413,6 @@ static void nothing_report(struct raw *d, const struct raw_type *t)
         [DIALECT_DAVIT] =
             "machine (a type of the catalogue such as n1-standard-8+t4) or "
             "resources (such as {CPU: 4, memory: 16Gi, GPU: 1})",
-        [DIALECT_RAY] = "resources, or a machine type in its node_config",
         [DIALECT_POD_TYPES] = "CPU, memory or rayResources",
     };
 
@@ -435,8 +475,7 @@ void raw_finish(struct raw *d)
         wanted = wanted || *d->types.v[i]->machine;
     if (wanted)
         cat = catalogue_open(d);
-    for (uint32_t i = 0; i < d->types.n; i++)
-        d->types.v[i]->found = machine_find(d, d->types.v[i], cat);
+    machines_find(d, cat);
     queues_finish(d);
     for (uint32_t i = 0; i < d->types.n; i++) {
         provider_settle(d, d->types.v[i], configured);

@@ -171,11 +171,14 @@ bool dialect_whole(struct raw *d, const struct ynode *v, const char *where,
                    int64_t *ret);
 void dialect_check(struct raw *d);
 
-/* ---- misspelt.c ---- */
+/* ---- unknown.c ---- */
 
 enum known_keys {
     KEYS_RAY_FILE,
     KEYS_RAY_TYPE,
+    KEYS_RAY_PROVIDER, /* of aws, gcp and azure */
+    KEYS_RAY_AUTH,
+    KEYS_RAY_DOCKER,
     KEYS_PODS_FILE,
     KEYS_PODS_TYPE,
     KEYS_KUBERAY_SPEC,
@@ -184,9 +187,9 @@ enum known_keys {
     KEYS_KUBERAY_PARAMS,
 };
 
-/* Reports the keys of a mapping that look like a known one but are none. */
-void misspelt_keys(struct raw *d, enum known_keys which,
-                   const struct ynode *map, const char *where);
+/* Warns of keys of a mapping that are none of theirs. */
+void unknown_keys(struct raw *d, enum known_keys which, const struct ynode *map,
+                  const char *where);
 
 /* ---- the dialects ---- */
 

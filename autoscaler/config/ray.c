@@ -165,7 +165,9 @@ static void type_read(struct raw *d, const struct ynode *root,
     t->max = d->c->limits.max_nodes;
     t->memory_percent = RAY_MEMORY_PERCENT;
     grammar_read_some(&d->r, type_keys, p->value, t->where, t);
-    misspelt_keys(d, KEYS_RAY_TYPE, p->value, t->where);
+    unknown_keys(d, KEYS_RAY_TYPE, p->value, t->where);
+    unknown_keys(d, KEYS_RAY_DOCKER, ynode_get(p->value, "docker"),
+                 grammar_where(&d->r, t->where, "docker"));
     machine_read(d, t, node);
     zones_read(d, t, node, ynode_get(root, "provider"));
     if (is_spot(node))
@@ -218,6 +220,37 @@ static const char *provider_name(const char *type)
     return *type ? type : "of an unknown type";
 }
 
+static void unknown_read(struct raw *d, const struct ynode *root)
+{
+    const struct ynode *provider = ynode_get(root, "provider");
+    const char *type = dialect_text(ynode_get(provider, "type"));
+
+    unknown_keys(d, KEYS_RAY_FILE, root, "");
+    unknown_keys(d, KEYS_RAY_AUTH, ynode_get(root, "auth"), "auth");
+    unknown_keys(d, KEYS_RAY_DOCKER, ynode_get(root, "docker"), "docker");
+    /* Others' are theirs alone: we do not know them. */
+    if (strcmp(type, "aws") == 0 || strcmp(type, "gcp") == 0 ||
+        strcmp(type, "azure") == 0)
+        unknown_keys(d, KEYS_RAY_PROVIDER, provider, "provider");
+}
+
+/* Ray's local provider: what it has is a list of machines that are there. */
+static bool is_list_of_machines(struct raw *d, const struct ynode *root)
+{
+    const struct ynode *types = ynode_get(root, "available_node_types");
+    const struct ynode *type = ynode_path(root, "provider", "type", NULL);
+
+    if (strcmp(dialect_text(type), "local") != 0 ||
+        (types && types->kind == YNODE_MAP && types->n))
+        return false;
+    diag_add(d->r.diag, type,
+             "Ray's provider local has a list of machines and no node types, "
+             "so there is nothing to launch; machines that a program of yours "
+             "switches on are node types of the provider exec, see "
+             "docs/guides/on-premise.md");
+    return true;
+}
+
 void ray_read(struct raw *d, const struct ynode *file)
 {
     const struct ynode *root = ray_defaults(d, file);
@@ -225,11 +258,13 @@ void ray_read(struct raw *d, const struct ynode *file)
     const struct ynode *type = ynode_path(root, "provider", "type", NULL);
     const char *provider;
 
+    if (is_list_of_machines(d, root))
+        return;
     d->c->limits.max_nodes = RAY_MAX_WORKERS;
     d->c->limits.idle_timeout_ms = RAY_IDLE_MINUTES * 60000;
     d->c->limits.upscaling_speed = AMOUNT_ONE;
     grammar_read_some(&d->r, ray_file_keys, root, "", d->c);
-    misspelt_keys(d, KEYS_RAY_FILE, root, "");
+    unknown_read(d, root);
     if (!*d->c->cluster)
         d->c->cluster = "default";
     if (!ynode_get(root, "max_workers"))

@@ -4,6 +4,7 @@ SAMPLES=write makes expect.json anew: read what it changes.
 """
 import json
 import os
+import pathlib
 import re
 import subprocess
 
@@ -52,6 +53,35 @@ def test_the_table_of_the_docs_has_their_numbers(expected):
     assert re.search(rf"^\| KubeRay: Ingress .* \| {sum(f.startswith('kuberay') for f in FILES) - of['kuberay']} \| refused", text, re.M)
     assert re.search(rf"^\| Kueue: RayCluster, .* \| {of['kueue']} \| used", text, re.M)
     assert not any("did you mean" in w for e in expected.values() for w in e["warns"]), "a key of theirs is taken for a mistake"
+
+
+def keys_of(schema, of=()):
+    """Keys that a JSON schema lists, by the path of their mapping; "*" is any name."""
+    yield of, sorted(schema.get("properties", {}))
+    for key, inner in [*schema.get("properties", {}).items(), *(("*", s) for s in schema.get("patternProperties", {}).values())]:
+        if of + (key,) in {("provider",), ("auth",), ("docker",), ("available_node_types",), ("available_node_types", "*"), ("available_node_types", "*", "docker")}:
+            yield from keys_of(inner, of + (key,))
+
+
+def test_each_key_of_rays_schema_is_known(tmp_path):
+    """Of the Ray that the tests have; one that it does not list is told with its line."""
+    import ray  # pylint: disable=import-outside-toplevel
+    schema = json.loads(pathlib.Path(ray.__file__).with_name("autoscaler").joinpath("ray-schema.json").read_text())
+    keys = dict(keys_of(schema))
+    assert all(k in keys["provider",] for k in ("region", "project_id")) and len(keys["available_node_types", "*"]) > 5
+    path, of_type, found = tmp_path / "cluster.yaml", dict.fromkeys(keys["available_node_types", "*"]), {}
+    of_type.update(resources={"CPU": 1}, node_config={"InstanceType": "m5.large"}, docker=dict.fromkeys(keys["available_node_types", "*", "docker"]))
+    for more in ({}, {"keyOfTomorrow": None}):
+        file = {**dict.fromkeys(keys[()]), **more, "cluster_name": "c", "max_workers": 1, "head_node_type": "h",
+                "auth": {**dict.fromkeys(keys["auth",]), **more}, "docker": {**dict.fromkeys(keys["docker",]), **more},
+                "provider": {**dict.fromkeys(keys["provider",]), **more, "type": "aws", "region": "r"},
+                "available_node_types": {"h": {"resources": {}, "node_config": {}}, "w": {**of_type, **more}}}
+        path.write_text(json.dumps(file, indent=1))
+        p = subprocess.run([DAVIT, "validate", path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=60)
+        found[bool(more)] = re.findall(r":(\d+):\d+: (unknown key .*)", p.stdout)
+    assert not found[False], found
+    lines = path.read_text().splitlines()
+    assert len(found[True]) == 5 and all("keyOfTomorrow" in lines[int(n) - 1] and "it is not used" in text for n, text in found[True]), found
 
 
 def test_each_option_of_ray_start_is_known(tmp_path):

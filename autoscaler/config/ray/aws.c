@@ -17,6 +17,12 @@ static const struct ray_undone undone[] = {
     {"provider", "security_group",
      "make the group, and name it by SecurityGroupIds in node_config"},
     {"provider", "cloudwatch", "nothing is set up in CloudWatch"},
+    {"provider", "key_pair", "name it by KeyName in node_config"},
+    {"provider", "aws_credentials",
+     "keep them out of the file: in the environment, in ~/.aws, or as a role of "
+     "this machine"},
+    {"provider", "use_internal_ips",
+     "name private subnets by SubnetIds in node_config"},
     {"", NULL, NULL},
 };
 

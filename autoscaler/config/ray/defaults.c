@@ -1,5 +1,5 @@
 /*
- * defaults.c - what Ray fills in where a cluster YAML names no node types: its
+ * defaults.c - what Ray fills in where a cluster YAML says nothing: its
  * ray/autoscaler/{aws,gcp,azure}/defaults.yaml (of 2.55), key by key of the whole
  * file (ray/autoscaler/_private/util.py, fillout_defaults).
  */
@@ -103,17 +103,25 @@ static void place(const struct ynode *n, const struct ynode *at)
     }
 }
 
+/* max_workers has a word of its own where the file has node types (ray.c). */
+static bool left_to(const struct ynode *root, const char *key)
+{
+    return ynode_get(root, key) || (strcmp(key, "max_workers") == 0 &&
+                                    ynode_get(root, "available_node_types"));
+}
+
 const struct ynode *ray_defaults(struct raw *d, const struct ynode *root)
 {
     const struct ynode *type = ynode_path(root, "provider", "type", NULL);
     const char *text = text_of(dialect_text(type)), *names = "";
+    bool typed = ynode_get(root, "available_node_types");
     const struct ynode *from;
     struct yaml_docs docs;
     struct ypair *pairs;
     struct ynode *ret;
 
-    if (!text || ynode_get(root, "available_node_types") ||
-        ynode_get(root, "head_node") || ynode_get(root, "worker_nodes") ||
+    if (!text || ynode_get(root, "head_node") ||
+        ynode_get(root, "worker_nodes") ||
         yaml_read(d->r.arena, text, strlen(text), d->r.diag, &docs) != ST_OK)
         return root;
     from = docs.v[0];
@@ -124,16 +132,18 @@ const struct ynode *ray_defaults(struct raw *d, const struct ynode *root)
     for (uint32_t i = 0; i < from->n; i++) {
         const char *key = from->pairs[i].key->text;
 
-        if (ynode_get(root, key))
+        if (left_to(root, key))
             continue;
         pairs[ret->n++] = from->pairs[i];
         names = arena_printf(d->r.arena, "%s%s%s", names, *names ? ", " : "",
                              key);
     }
     ret->pairs = pairs;
-    diag_warn(d->r.diag, type,
-              "the file has no available_node_types: as Ray does, its defaults "
-              "for %s are taken for %s",
-              dialect_text(type), names);
+    if (*names)
+        diag_warn(d->r.diag, type,
+                  "the file has no %s: as Ray does, its defaults for %s are "
+                  "taken%s%s",
+                  typed ? names : "available_node_types", dialect_text(type),
+                  typed ? "" : " for ", typed ? "" : names);
     return ret;
 }

@@ -26,7 +26,8 @@ static bool can(const struct ray_reading *r)
     diag_warn(r->d->r.diag, tpu,
               "%s is a TPU's: the provider gce launches Compute Engine "
               "instances only; this node type is left out",
-              ynode_shown(r->d->r.arena, tpu));
+              tpu->kind == YNODE_TEXT ? ynode_shown(r->d->r.arena, tpu)
+                                      : "acceleratorConfig");
     return false;
 }
 

@@ -1,11 +1,11 @@
 /*
- * misspelt.c - "did you mean" for the dialects of others; see raw.h.
+ * unknown.c - keys of others' files that we do not know; see raw.h.
  *
- * Their keys that we have no use for are passed over, so the misspelling of
- * one that we do use would be too: a min_worker or a rayResource that nobody
- * reads costs money, or the GPU.  A key that is nobody's and looks like one of
- * these is a warning, and no more: their formats grow without us, and what we
- * know of a file counts.  The lists hold whatever the dialects' own readers take.
+ * Their formats grow without us, so what we know of a file counts, and a key
+ * that is in no list is a warning with its line: what it asks for is not done,
+ * or it is the misspelling of one that is used, and a min_worker or a
+ * rayResource that nobody reads costs money, or the GPU.  The lists hold all
+ * keys of theirs, also those that change nothing of what is launched.
  */
 #include <string.h>
 
@@ -35,6 +35,25 @@ static const char *const *const lists[] = {
                            "idle_timeout_s", "priority", "resources", "labels",
                            "initialization_commands", "setup_commands",
                            "worker_setup_commands", "docker"),
+    [KEYS_RAY_PROVIDER] = LIST(
+        "type", "region", "availability_zone", "cache_stopped_nodes",
+        "security_group", "key_pair", "cloudwatch", "aws_credentials",
+        "project_id", "gcp_credentials", "location", "resource_group",
+        "subscription_id", "unique_id", "msi_name", "msi_resource_group",
+        "msi_identity_id", "msi_identity_principal_id", "subnet_id",
+        "subnet_mask", "tags", "use_internal_ips", "use_external_head_ip",
+        "module", "namespace", "autoscaler_service_account", "autoscaler_role",
+        "autoscaler_role_binding", "head_ip", "worker_ips",
+        "disable_node_updaters", "disable_launch_config_check",
+        "foreground_node_launch", "use_node_id_as_ip", "worker_liveness_check",
+        "worker_rpc_drain"),
+    [KEYS_RAY_AUTH] = LIST("ssh_user", "ssh_public_key", "ssh_private_key",
+                           "ssh_proxy_command", "ssh_proxy_use_node_id"),
+    [KEYS_RAY_DOCKER] = LIST("image", "container_name", "pull_before_run",
+                             "run_options", "head_image", "head_run_options",
+                             "worker_image", "worker_run_options",
+                             "disable_automatic_runtime_detection",
+                             "disable_shm_size_detection", "use_podman"),
     [KEYS_PODS_FILE] = LIST(
         "podTypes", "headPodType", "maxWorkers", "upscalingSpeed",
         "idleTimeoutMinutes", "davit", "image", "imagePullSecrets",
@@ -52,15 +71,16 @@ static const char *const *const lists[] = {
         "workerGroupSpecs", "headGroupSpec", "autoscalerOptions",
         "enableInTreeAutoscaling", "rayVersion", "suspend", "managedBy",
         "headServiceAnnotations", "gcsFaultToleranceOptions", "authOptions",
-        "tlsOptions", "upgradeStrategy", "networkPolicy", "podTypes",
-        "headPodType"),
+        "tlsOptions", "upgradeStrategy", "networkPolicy",
+        "historyServerOptions", "podTypes", "headPodType"),
     [KEYS_KUBERAY_GROUP] = LIST(
         "groupName", "replicas", "minReplicas", "maxReplicas", "numOfHosts",
         "idleTimeoutSeconds", "suspend", "rayStartParams", "template",
         "scaleStrategy", "resources", "labels", "priority"),
-    [KEYS_KUBERAY_OPTIONS] = LIST(
-        "idleTimeoutSeconds", "upscalingMode", "version", "resources", "image",
-        "imagePullPolicy", "securityContext", "env", "envFrom", "volumeMounts"),
+    [KEYS_KUBERAY_OPTIONS] = LIST("idleTimeoutSeconds", "upscalingMode",
+                                  "version", "resources", "image",
+                                  "imagePullPolicy", "securityContext", "env",
+                                  "envFrom", "volumeMounts", "command", "args"),
     [KEYS_KUBERAY_PARAMS] = LIST(
         "num-cpus", "num-gpus", "memory", "resources", "labels",
         "object-store-memory", "node-ip-address", "node-name", "address",
@@ -76,11 +96,11 @@ static const char *const *const lists[] = {
         "log-color", "num-neuron-cores", "tracing-startup-hook", "labels-file",
         "enable-resource-isolation", "system-reserved-cpu",
         "system-reserved-memory", "cgroup-path", "proxy-server-url",
-        "enable-object-reconstruction"),
+        "enable-object-reconstruction", "verbose"),
 };
 
-void misspelt_keys(struct raw *d, enum known_keys which,
-                   const struct ynode *map, const char *where)
+void unknown_keys(struct raw *d, enum known_keys which, const struct ynode *map,
+                  const char *where)
 {
     const char *const *words = lists[which];
     size_t n = 0;
@@ -98,5 +118,9 @@ void misspelt_keys(struct raw *d, enum known_keys which,
                       "unknown key %s%s%s; did you mean \"%s\"?",
                       diag_quote(d->r.arena, key->text), *where ? " in " : "",
                       where, near);
+        else if (!known)
+            diag_warn(d->r.diag, key, "unknown key %s%s%s: it is not used",
+                      diag_quote(d->r.arena, key->text), *where ? " in " : "",
+                      where);
     }
 }
