@@ -41,13 +41,36 @@ static const char *owner_of(struct view *v, const struct plan_refusal *r)
     return view_str(v, v->s->demands[v->s->bundles[r->bundle].demand].owner);
 }
 
+/* Why nobody knows the label of a new node of the type; NULL: it has none.
+ * name: the key, or a condition that begins with it. */
+static const char *label_unknown(struct view *v, const struct pb_type *t,
+                                 const char *name)
+{
+    const struct snap_type *s = &v->snapshot->types[t->from];
+    size_t n = strcspn(name, " ");
+
+    for (uint32_t i = 0; i < s->origins.n; i++) {
+        const char *what = s->origins.v[i].key;
+        if (strncmp(what, "label ", 6) == 0 && strlen(what) == 6 + n &&
+            strncmp(what + 6, name, n) == 0 &&
+            !pairs_value(&s->labels, what + 6))
+            return s->origins.v[i].value;
+    }
+    return NULL;
+}
+
 static const char *label_text(struct view *v, const struct plan_refusal *r)
 {
     const struct pb_offer *o = &v->s->offers[r->offer];
     const char *type = view_str(v, view_offer_type(v, r->offer)->name);
     const char *name = view_label_name(view_str(v, r->column));
     const char *has = view_label(v, o->first_label, o->n_labels, r->column);
+    const char *unknown = label_unknown(v, view_offer_type(v, r->offer), name);
 
+    if (!has && unknown)
+        return arena_printf(&v->arena, "%s of %s is %s",
+                            arena_strndup(&v->arena, name, strcspn(name, " ")),
+                            type, unknown);
     return has ? arena_printf(&v->arena, "%s has %s=%s, which is not asked for",
                               type, name, has)
                : arena_printf(&v->arena, "%s has no %s", type, name);

@@ -111,6 +111,14 @@ bool queue_allows(const struct snap_queue *q, const char *owner)
     return q->owners.n == 0;
 }
 
+const char *pairs_value(const struct pairs *p, const char *key)
+{
+    for (uint32_t i = 0; i < p->n; i++)
+        if (strcmp(p->v[i].key, key) == 0)
+            return p->v[i].value;
+    return NULL;
+}
+
 int64_t qtys_amount(const struct qtys *q, const char *name)
 {
     for (uint32_t i = 0; i < q->n; i++)

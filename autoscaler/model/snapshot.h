@@ -359,6 +359,8 @@ extern const struct snap_limits snap_limits_default; /* 60 s idle, conserve */
 
 /* 0 when there is none of it. */
 int64_t qtys_amount(const struct qtys *q, const char *name);
+/* NULL: there is no such key. */
+const char *pairs_value(const struct pairs *p, const char *key);
 /* CPU and memory: systems keep some for themselves, so a node has a little less
  * than its type says, and has them from its first moment. */
 bool resource_is_rounded(const char *name);

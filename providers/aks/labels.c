@@ -71,6 +71,8 @@ static void machine_put(struct kit_offer *o, const struct pool *p,
     put(o, "topology.kubernetes.io/region", location);
     put(o, "kubernetes.io/os", windows ? "windows" : "linux");
     put(o, AZURE "os-sku", kit_json_text(p->props, "osSKU"));
+    put(o, AZURE "node-image-version",
+        kit_json_text(p->props, "nodeImageVersion"));
     storage_put(o, kit_json_text(p->props, "osDiskType"));
     if (has_nvidia(size)) {
         put(o, "accelerator", "nvidia");

@@ -42,6 +42,20 @@ static void label_put(struct kit_offer *f, const char *key, const char *value)
         kit_fact_set(f, &f->labels, key, value);
 }
 
+/* A group with an AMI of its own has the AMI's id in the place of a release
+ * (docs.aws.amazon.com/eks/latest/APIReference/API_Nodegroup.html). */
+static void image_put(const json_t *ng, struct kit_offer *f)
+{
+    const json_t *template = json_object_get(ng, "launchTemplate");
+    const char *release = kit_json_text(ng, "releaseVersion");
+    if (strncmp(release, "ami-", 4) == 0)
+        label_put(f, "eks.amazonaws.com/nodegroup-image", release);
+    label_put(f, "eks.amazonaws.com/sourceLaunchTemplateId",
+              kit_json_text(template, "id"));
+    label_put(f, "eks.amazonaws.com/sourceLaunchTemplateVersion",
+              kit_json_text(template, "version"));
+}
+
 /* What EKS and AWS' cloud provider write on each node of a managed group; its AMI's
  * type tells the operating system and the architecture. */
 static int labels_of_eks(struct op *op, const struct eks_pool *p,
@@ -56,6 +70,7 @@ static int labels_of_eks(struct op *op, const struct eks_pool *p,
     label_put(f, "eks.amazonaws.com/nodegroup", p->name);
     label_put(f, "eks.amazonaws.com/capacityType",
               kit_json_text(ng, "capacityType"));
+    image_put(ng, f);
     label_put(f, "topology.kubernetes.io/region", region);
     if (json_array_size(machines) == 1)
         label_put(f, "node.kubernetes.io/instance-type",

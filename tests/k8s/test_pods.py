@@ -310,12 +310,16 @@ def test_a_taint_known_from_the_offer_only(plane, tmp_path):
 
 def test_labels_known_from_the_offer_only(plane, tmp_path):
     """The configuration is silent about the pool's labels and no node shows them: who asks for one is served, and for who asks
-    for another architecture nothing is bought."""
-    told = {"pool.example.com/name": "ml", "kubernetes.io/arch": "arm64"}
+    for another architecture nothing is bought.  A label that only a first node will tell is said to be unknown."""
+    pool, image = "kubernetes.azure.com/agentpool", "kubernetes.azure.com/node-image-version"
+    told = {"pool.example.com/name": "ml", "kubernetes.io/arch": "arm64", pool: "ml"}
     types = {"cpu": dict(TYPES["cpu"], options={"boot": "400ms", "labels": told})}
     with Pools(plane, tmp_path, types) as d:
         d.nodes_of.templates["cpu"].labels = told
-        create(plane, [manifests.pod("stranger", cpu="1", nodeSelector={"kubernetes.io/arch": "amd64"})])
+        create(plane, [manifests.pod("stranger", cpu="1", nodeSelector={"kubernetes.io/arch": "amd64"}),
+                       manifests.pod("early", cpu="1", nodeSelector={image: "1"})])
+        until(lambda: f"{image} of cpu is unknown until a node of the type lives" in json.dumps(d.get("/v1/why/kubernetes")[1]), SOON)
+        assert f"The label {image} of a new node is unknown until a node of the type lives." in d.cli("why", "cpu")
         until(lambda: any(e.get("reason") == "NotTriggerScaleUp" for e in plane.client.get("/api/v1/namespaces/default/events")["items"]), SOON)
         d.stays(lambda: d.machines() == {}, 3)
         create(plane, [manifests.pod("friend", cpu="1", nodeSelector={"pool.example.com/name": "ml"})])

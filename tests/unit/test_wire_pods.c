@@ -368,23 +368,23 @@ static void test_probes(void **state)
                   "exist in true}");
     const struct source_node *n1 = node_of(w.view, "n1");
     const struct source_node *n2 = node_of(w.view, "n2");
-    assert_string_equal(pods_value(&n1->labels, "gen > 2"), "true");
-    assert_string_equal(pods_value(&n1->labels, "nvidia.com/gpu.product in "
-                                                "(Tesla-T4)"),
+    assert_string_equal(pairs_value(&n1->labels, "gen > 2"), "true");
+    assert_string_equal(pairs_value(&n1->labels, "nvidia.com/gpu.product in "
+                                                 "(Tesla-T4)"),
                         "true");
-    assert_string_equal(pods_value(&n1->labels, "zz does not exist"), "true");
-    assert_string_equal(pods_value(&n1->labels, ACCEL_LABEL), "T4");
-    assert_null(pods_value(&n2->labels, "gen > 2"));
-    assert_null(pods_value(&n2->labels, "zz does not exist"));
+    assert_string_equal(pairs_value(&n1->labels, "zz does not exist"), "true");
+    assert_string_equal(pairs_value(&n1->labels, ACCEL_LABEL), "T4");
+    assert_null(pairs_value(&n2->labels, "gen > 2"));
+    assert_null(pairs_value(&n2->labels, "zz does not exist"));
     /* a type nobody has seen answers by its accelerator; gen is not known */
     pods_type_fit(w.view, NULL, 0, (struct pods_cloud){.labels = {0}},
                   &w.view->arena, &t);
-    assert_string_equal(pods_value(&t.labels, "nvidia.com/gpu.product in "
-                                              "(Tesla-T4)"),
+    assert_string_equal(pairs_value(&t.labels, "nvidia.com/gpu.product in "
+                                               "(Tesla-T4)"),
                         "true");
-    assert_null(pods_value(&t.labels, "gen > 2"));
-    assert_string_equal(pods_value(&t.labels, "node.kubernetes.io/instance-"
-                                              "type"),
+    assert_null(pairs_value(&t.labels, "gen > 2"));
+    assert_string_equal(pairs_value(&t.labels, "node.kubernetes.io/instance-"
+                                               "type"),
                         "n1-standard-8");
     assert_int_equal(pods_amount(&t.resources, "CPU"), 8 * AMOUNT_ONE);
     /* one that was seen answers by that */
@@ -392,13 +392,13 @@ static void test_probes(void **state)
     t.labels = (struct pairs){&label, 1};
     pods_type_fit(w.view, &n1, 1, (struct pods_cloud){.labels = {0}},
                   &w.view->arena, &t);
-    assert_string_equal(pods_value(&t.labels, "gen > 2"), "true");
+    assert_string_equal(pairs_value(&t.labels, "gen > 2"), "true");
     assert_int_equal(pods_amount(&t.resources, "GPU"), AMOUNT_ONE);
     t.resources = (struct qtys){own, 2};
     t.labels = (struct pairs){&label, 1};
     pods_type_fit(w.view, &n2, 1, (struct pods_cloud){.labels = {0}},
                   &w.view->arena, &t);
-    assert_null(pods_value(&t.labels, "nvidia.com/gpu.product in (Tesla-T4)"));
+    assert_null(pairs_value(&t.labels, "nvidia.com/gpu.product in (Tesla-T4)"));
     world_end(&w);
 }
 
@@ -691,11 +691,11 @@ static void test_nodes(void **state)
     assert_int_equal(n->n_vouched, 3);
     assert_int_equal(n->n_given, 1);
     assert_string_equal(n->mark, "ab12");
-    assert_null(pods_value(&n->labels, SOURCE_JOIN_LABEL));
+    assert_null(pairs_value(&n->labels, SOURCE_JOIN_LABEL));
     assert_string_equal(n->aliases.v[3], "m-1");
     assert_string_equal(n->aliases.v[4], "10.0.0.1");
-    assert_string_equal(pods_value(&n->labels, "ray.io/market-type"), "spot");
-    assert_string_equal(pods_value(&n->labels, GPU_LABEL), "amd.com.gpu");
+    assert_string_equal(pairs_value(&n->labels, "ray.io/market-type"), "spot");
+    assert_string_equal(pairs_value(&n->labels, GPU_LABEL), "amd.com.gpu");
     assert_true(amount(n->total, "GPU") == 2);
     assert_int_equal(u->status, SOURCE_DRAINING);
     assert_true(u->unschedulable);
@@ -898,7 +898,7 @@ static void test_rays(void **state)
     assert_true(amount(g->offers, "memory") == 4096);
     assert_true(amount(g->offers, "Fast") == 1.5);
     assert_true(amount(g->offers, "pods") == 0);
-    assert_string_equal(pods_value(&g->labels, ACCEL_LABEL), "L4");
+    assert_string_equal(pairs_value(&g->labels, ACCEL_LABEL), "L4");
     world_end(&w);
 }
 
@@ -974,9 +974,9 @@ static void test_types(void **state)
     pods_type_fit(w.view, &n, 1, (struct pods_cloud){.labels = {0}},
                   &w.view->arena, &t);
     assert_true(amount(t.resources, "CPU") == 2.6);
-    assert_string_equal(pods_value(&t.labels, "gpu"), "yes");
-    assert_null(pods_value(&t.labels, "kubernetes.io/hostname"));
-    assert_null(pods_value(&t.labels, ZONE));
+    assert_string_equal(pairs_value(&t.labels, "gpu"), "yes");
+    assert_null(pairs_value(&t.labels, "kubernetes.io/hostname"));
+    assert_null(pairs_value(&t.labels, ZONE));
     world_end(&w);
 }
 

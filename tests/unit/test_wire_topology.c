@@ -633,7 +633,7 @@ static void test_daemonsets_of_a_zone(void **state)
 
 static const char *value(const struct snap_type *t, const char *key)
 {
-    const char *v = pods_value(&t->labels, key);
+    const char *v = pairs_value(&t->labels, key);
 
     return v ? v : "";
 }
@@ -660,10 +660,10 @@ static void test_labels_in_their_order(void **state)
     assert_string_equal(value(x, ZONE), "");
     assert_string_equal(value(x, "topology.kubernetes.io/region"), "us-east-1");
     assert_string_equal(value(x, "kubernetes.io/hostname exists"), "true");
-    assert_string_equal(pods_value(&x->origins, "label team"), "its provider");
-    assert_string_equal(pods_value(&x->origins, "label disk"),
+    assert_string_equal(pairs_value(&x->origins, "label team"), "its provider");
+    assert_string_equal(pairs_value(&x->origins, "label disk"),
                         "the configuration");
-    assert_string_equal(pods_value(&x->origins, "label kubernetes.io/os"),
+    assert_string_equal(pairs_value(&x->origins, "label kubernetes.io/os"),
                         "a guess: what is usual");
     x = type(&t, "u", 4, 0.2, "z");
     x->machine = "my.big"; /* a name that tells nothing */
@@ -671,9 +671,48 @@ static void test_labels_in_their_order(void **state)
     pods_type_fit(w.view, NULL, 0, (struct pods_cloud){.labels = {0}},
                   &w.view->arena, x);
     assert_string_equal(value(x, "kubernetes.io/arch"), "arm64");
-    assert_string_equal(pods_value(&x->origins, "label kubernetes.io/arch"),
+    assert_string_equal(pairs_value(&x->origins, "label kubernetes.io/arch"),
                         "the catalogue");
     world_end(&w);
+}
+
+/* What the cloud does not tell of an image is said to be unknown until a node
+ * lives; what it tells goes before the node, which may have an older one. */
+static void test_labels_of_an_image(void **state)
+{
+#define POOL "kubernetes.azure.com/agentpool"
+#define IMAGE "kubernetes.azure.com/node-image-version"
+    struct pair cloud[] = {{POOL, "gpu"}, {IMAGE, "3"}};
+    const struct source_node *living;
+    struct snap_type *x;
+    WORLD;
+
+    x = type(&t, "t", 4, 0.2, "");
+    node(&w, "n", "4", "z", ", '" IMAGE "': '1', '" POOL "': 'gpu'", "");
+    view(&w);
+    living = node_of(w.view, "n");
+    for (uint32_t told = 1; told <= 2; told++)
+        for (uint32_t lives = 0; lives <= 1; lives++) {
+            const char *has = told == 2 ? "3" : lives ? "1" : "";
+
+            x->labels = (struct pairs){0};
+            pods_type_fit(w.view, &living, lives,
+                          (struct pods_cloud){.labels = {cloud, told}},
+                          &w.view->arena, x);
+            assert_string_equal(value(x, IMAGE), has);
+            assert_string_equal(pairs_value(&x->origins, "label " IMAGE),
+                                told == 2 ? "its provider"
+                                : lives
+                                    ? "living nodes of the type"
+                                    : "unknown until a node of the type lives");
+        }
+    x->labels = (struct pairs){0};
+    pods_type_fit(w.view, NULL, 0, (struct pods_cloud){.labels = {0}},
+                  &w.view->arena, x);
+    assert_null(pairs_value(&x->origins, "label " IMAGE));
+    world_end(&w);
+#undef POOL
+#undef IMAGE
 }
 
 static void test_architectures(void **state)
@@ -778,12 +817,12 @@ static void test_the_cloud_tells_what_a_kubelet_leaves(void **state)
     assert_true(amount(x->resources, "pods") == 29);
     assert_true(amount(x->resources, "ephemeral-storage") == 17.0 * (1 << 30));
     assert_true(amount(x->resources, "hugepages-2Mi") == 2147483648.0);
-    assert_string_equal(pods_value(&x->origins, "pods"), "its provider");
+    assert_string_equal(pairs_value(&x->origins, "pods"), "its provider");
     x = type(&t, "u", 4, 0.2, "z-a");
     pods_type_fit(w.view, NULL, 0, (struct pods_cloud){.labels = {0}},
                   &w.view->arena, x);
     assert_true(amount(x->resources, "pods") == 110);
-    assert_string_equal(pods_value(&x->origins, "pods"),
+    assert_string_equal(pairs_value(&x->origins, "pods"),
                         "a guess: what is usual");
     world_end(&w);
 }
@@ -951,6 +990,73 @@ static void test_volcanos_queues(void **state)
     }
 }
 
+#define CONDITION(type, status, at, message) \
+    "{'type': '" type "', 'status': '" status "', 'lastTransitionTime': " \
+    "'2026-11-20T10:00:" at \
+    "Z', 'reason': 'NotEnoughResources', 'message': '" message "'}"
+
+/* What Volcano says of a group is shown, unless it has said later that the group
+ * is scheduled. */
+static void test_volcanos_word(void **state)
+{
+    static const struct {
+        const char *min, *conditions, *demand, *note;
+    } cases[] = {
+        {"2", CONDITION("Unschedulable", "True", "05", "2/2 tasks in gang"),
+         "2/2 tasks in gang", NULL},
+        {"9", CONDITION("Unschedulable", "True", "05", "9/2 tasks in gang"),
+         NULL,
+         "its pod group ns/pg1 needs 9 pods together: 0 run and 2 wait; the "
+         "scheduler says: 9/2 tasks in gang"},
+        {"9", CONDITION("Unschedulable", "True", "05", ""), NULL,
+         "its pod group ns/pg1 needs 9 pods together: 0 run and 2 wait; the "
+         "scheduler says: NotEnoughResources"},
+        {"2",
+         CONDITION("Unschedulable", "True", "05", "of before") ", " CONDITION(
+             "Scheduled", "True", "06", "ready"),
+         "of one", NULL},
+        {"2",
+         CONDITION("Scheduled", "True", "05", "ready") ", " CONDITION(
+             "Unschedulable", "True", "06", "of now"),
+         "of now", NULL},
+        {"9", CONDITION("Unschedulable", "False", "05", "of before"), NULL,
+         "its pod group ns/pg1 needs 9 pods together: 0 run and 2 wait"},
+        {"2", "{'type': 'OfTomorrow', 'status': 'True'}, 5", "of one", NULL},
+    };
+
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        const struct source_view *v;
+        char text[800];
+        struct world w;
+
+        world_begin(&w);
+        snprintf(text, sizeof text,
+                 "{'metadata': {'name': 'pg1', 'namespace': 'ns'}, 'spec': "
+                 "{'minMember': %s}, 'status': {'phase': 'Pending', "
+                 "'conditions': [%s]}}",
+                 cases[c].min, cases[c].conditions);
+        into(&w.store.volcano, groups_put, text);
+        for (int i = 0; i < 2; i++)
+            put(&w, pods_put, false,
+                "{'metadata': {'name': 'w%d', 'uid': 'w%d', 'namespace': 'ns', "
+                "'annotations': {'scheduling.k8s.io/group-name': 'pg1'}}, "
+                "'spec': {'containers': [{'resources': {'requests': {'cpu': "
+                "'3'}}}]}, 'status': {'phase': 'Pending', 'conditions': "
+                "[{'type': 'PodScheduled', 'status': 'False', 'reason': "
+                "'Unschedulable', 'message': 'of one'}]}}",
+                i, i);
+        v = view(&w);
+        assert_int_equal(v->n_demands, cases[c].demand ? 1 : 0);
+        if (cases[c].demand)
+            assert_string_equal(v->demands[0].said, cases[c].demand);
+        assert_int_equal(v->n_notes, cases[c].note ? 1 : 0);
+        if (cases[c].note)
+            assert_string_equal(v->notes[0].text, cases[c].note);
+        world_end(&w);
+    }
+}
+
 static int64_t cpu_us(void)
 {
     struct timespec t;
@@ -1020,6 +1126,7 @@ int main(void)
         cmocka_unit_test(test_an_agents_host_port),
         cmocka_unit_test(test_daemonsets_of_a_zone),
         cmocka_unit_test(test_labels_in_their_order),
+        cmocka_unit_test(test_labels_of_an_image),
         cmocka_unit_test(test_architectures),
         cmocka_unit_test(test_taints_of_a_start),
         cmocka_unit_test(test_taints_of_a_types_start),
@@ -1029,6 +1136,7 @@ int main(void)
         cmocka_unit_test(test_resized),
         cmocka_unit_test(test_volcano),
         cmocka_unit_test(test_volcanos_queues),
+        cmocka_unit_test(test_volcanos_word),
         cmocka_unit_test(test_pass_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

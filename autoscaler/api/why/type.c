@@ -194,11 +194,13 @@ static void origin_lines(struct out *o, struct view *v, const struct pb_type *t)
     for (uint32_t i = 0; i < s->origins.n && i < ORIGINS_MAX; i++) {
         const char *what = s->origins.v[i].key, *from = s->origins.v[i].value;
         const char *key = strncmp(what, "label ", 6) == 0 ? what + 6 : NULL;
+        const char *value = key ? pairs_value(&s->labels, key) : NULL;
 
-        for (uint32_t k = 0; key && k < s->labels.n; k++)
-            if (strcmp(s->labels.v[k].key, key) == 0)
-                out_strf(o, NULL, "A new node has the label %s=%s, by %s.", key,
-                         s->labels.v[k].value, from);
+        if (value)
+            out_strf(o, NULL, "A new node has the label %s=%s, by %s.", key,
+                     value, from);
+        else if (key)
+            out_strf(o, NULL, "The label %s of a new node is %s.", key, from);
         if (!key)
             out_strf(o, NULL, "A new node has %s %s for pods, by %s.",
                      amount_pretty(what, qtys_amount(&s->resources, what),

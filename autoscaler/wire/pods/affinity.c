@@ -142,7 +142,7 @@ const struct affinity *affinity_carried(const struct pod_shape *s,
 static const char *value_of(const struct knode *k, const char *key)
 {
     const char *v = strcmp(key, ZONE) == 0 ? k->zone
-                                           : pods_value(&k->labels, key);
+                                           : pairs_value(&k->labels, key);
 
     return v && *v ? v : NULL;
 }

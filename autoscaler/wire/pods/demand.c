@@ -271,13 +271,25 @@ static void plain_add(struct builder *m, struct pod **v, uint32_t n, bool more)
 
 /* ---- gangs */
 
+struct gang {
+    const struct pod_group *group; /* NULL: there is none of it */
+    struct pod **v;                /* those that are demand first */
+    uint32_t bound, pending, annotated;
+    int64_t youngest;
+};
+
 /* left: of its pods, those that are in no count yet. */
-static void gang_waits(struct builder *m, struct pod **v, uint32_t left,
+static void gang_waits(struct builder *m, const struct gang *g, uint32_t left,
                        const char *text)
 {
+    const char *said = g->group ? g->group->said : NULL;
+
     waits_count(m, "PodGroup", left);
     m->n_elsewhere++;
-    pods_note(m, v[0], "PodGroup", text);
+    pods_note(
+        m, g->v[0], "PodGroup",
+        said ? arena_printf(m->arena, "%s; the scheduler says: %s", text, said)
+             : text);
 }
 
 static const char *no_room(struct builder *m, const struct pod_group *g)
@@ -288,16 +300,16 @@ static const char *no_room(struct builder *m, const struct pod_group *g)
                         g->queue);
 }
 
-struct gang {
-    struct pod **v; /* those that are demand first */
-    uint32_t bound, pending, annotated;
-    int64_t youngest;
-};
-
 /* v: all pods of one group, n of them, demand or not. */
-static struct gang gang_of(struct pod **v, uint32_t n)
+static struct gang gang_of(const struct pods_store *s, struct pod **v,
+                           uint32_t n)
 {
     struct gang g = {.v = v};
+
+    g.group = (const struct pod_group *)records_find(&s->groups, v[0]->gang);
+    if (!g.group)
+        g.group = (const struct pod_group *)records_find(&s->volcano,
+                                                         v[0]->gang);
 
     for (uint32_t i = 0; i < n; i++) {
         g.bound += v[i]->state == POD_BOUND;
@@ -317,18 +329,29 @@ static struct gang gang_of(struct pod **v, uint32_t n)
 }
 
 /* So many must run together; 0: they are still being made. */
-static uint32_t gang_least(struct builder *m, const struct gang *g,
-                           const struct pod_group *group, uint32_t n)
+static uint32_t gang_least(struct builder *m, const struct gang *g, uint32_t n)
 {
     int64_t age = m->in->now_wall_ms - g->youngest;
 
-    if (group || g->annotated)
-        return group ? group->min : g->annotated;
+    if (g->group || g->annotated)
+        return g->group ? g->group->min : g->annotated;
     if (g->youngest && age >= 0 && age < SETTLE_MS) {
         builder_due(m, SETTLE_MS - age);
         return 0;
     }
     return n;
+}
+
+/* What its scheduler says of the group goes before what it says of one pod. */
+static void gang_demand(struct builder *m, const struct gang *g, uint32_t need,
+                        const struct bundle_vec *b)
+{
+    uint32_t before = m->demands.n;
+
+    demand_add(m, g->v, need, SOURCE_GANG,
+               arena_printf(m->arena, "PodGroup/%s", g->v[0]->gang), b);
+    if (m->demands.n > before && g->group && g->group->said)
+        m->demands.v[before].said = arena_strdup(m->arena, g->group->said);
 }
 
 /* need: the first ones, together; the others up to room each by itself. */
@@ -348,50 +371,44 @@ static void gang_plan(struct builder *m, const struct gang *g, uint32_t need,
             continue;
         }
         if (bundles_add(m, v + i, k - i, &b) < k - i) {
-            gang_waits(m, v, room - (k - i),
+            gang_waits(m, g, room - (k - i),
                        "one of its pod group cannot be placed");
             return;
         }
         if (k >= need)
-            demand_add(m, v, need, SOURCE_GANG,
-                       arena_printf(m->arena, "PodGroup/%s", v[0]->gang), &b);
+            gang_demand(m, g, need, &b);
     }
 }
 
 static void gang_add(struct builder *m, struct pod **v, uint32_t n)
 {
-    const struct pods_store *s = m->in->store;
-    const struct pod_group *group = (const struct pod_group *)records_find(
-        &s->groups, v[0]->gang);
-    struct gang g = gang_of(v, n);
+    struct gang g = gang_of(m->in->store, v, n);
     uint32_t least, need, room;
 
-    if (!group)
-        group = (const struct pod_group *)records_find(&s->volcano, v[0]->gang);
     if (!g.pending)
         return;
-    least = gang_least(m, &g, group, n);
+    least = gang_least(m, &g, n);
     if (!least) {
         waits_count(m, "PodGroup", g.pending);
         return;
     }
     need = least > g.bound ? least - g.bound : 0;
     if (need > g.pending) {
-        gang_waits(m, v, g.pending,
+        gang_waits(m, &g, g.pending,
                    arena_printf(m->arena,
                                 "its pod group %s needs %u pods together: %u "
                                 "run and %u wait",
                                 v[0]->gang, least, g.bound, g.pending));
         return;
     }
-    if (queue_room(m, group, v, need, true) < need) {
-        gang_waits(m, v, g.pending, no_room(m, group));
+    if (queue_room(m, g.group, v, need, true) < need) {
+        gang_waits(m, &g, g.pending, no_room(m, g.group));
         return;
     }
-    room = need + queue_room(m, group, v + need, g.pending - need, false);
+    room = need + queue_room(m, g.group, v + need, g.pending - need, false);
     if (room < g.pending) {
         waits_count(m, "PodGroup", g.pending - room);
-        pods_note(m, v[room], "PodGroup", no_room(m, group));
+        pods_note(m, v[room], "PodGroup", no_room(m, g.group));
     }
     gang_plan(m, &g, need, room);
 }

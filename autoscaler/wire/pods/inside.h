@@ -25,6 +25,7 @@ enum {
     PODS_MAX_LIST = 512,  /* containers, terms, tolerations, labels */
     PODS_MAX_ALTS = 64,   /* nodeSelectorTerms that are looked at */
     PODS_MAX_NEEDS = 64,  /* resources of one pod or node */
+    PODS_MAX_SAID = 500,  /* bytes of a scheduler's sentence */
     HIDDEN_MAX = 16,
     PODS_SELF_MAX = 1 << 20, /* bytes of a shape's key */
 };
@@ -235,6 +236,7 @@ struct pod_group {
     struct object object; /* id: "space/name" */
     uint32_t min;
     const char *queue; /* Volcano's; NULL */
+    const char *said;  /* by its scheduler, why its pods wait; NULL */
 };
 struct pod_queue { /* Volcano's */
     struct object object;

@@ -194,7 +194,7 @@ static void names_read(struct knode *n, const json_t *o, const char *label)
 
     n->provider_id = n->address = "";
     VEC_PUSH(a, &v.all, n->item.id);
-    own = pods_value(&n->labels, label);
+    own = pairs_value(&n->labels, label);
     if (*provider) {
         const char *last = strrchr(provider, '/');
         n->provider_id = pods_clean(a, last ? last + 1 : provider);
@@ -246,7 +246,7 @@ static uint64_t hash_of(const json_t *o, const struct knode *n)
 
 static const char *label_of(const struct knode *n, const char *key)
 {
-    const char *v = pods_value(&n->labels, key);
+    const char *v = pairs_value(&n->labels, key);
 
     return v ? v : "";
 }

@@ -339,6 +339,37 @@ struct daemon *pods_daemon_read(const json_t *o)
     return d;
 }
 
+/* Volcano's conditions, one of each type: which is newer, "Unschedulable" or
+ * "Scheduled"?  NULL: its pods do not wait, or it does not say why. */
+static const char *group_said(const json_t *o, struct arena *a)
+{
+    const json_t *list = pods_at(o, "status", "conditions", NULL);
+    const json_t *last = NULL;
+    int64_t last_ms = INT64_MIN;
+    char text[PODS_MAX_SAID + 1];
+
+    for (size_t i = 0; i < json_array_size(list) && i < PODS_MAX_LIST; i++) {
+        const json_t *c = json_array_get(list, i);
+        const char *type = pods_text(c, "type", NULL);
+        int64_t ms = clock_from_iso(pods_text(c, "lastTransitionTime", NULL));
+
+        if (strcmp(pods_text(c, "status", NULL), "True") == 0 &&
+            (strcmp(type, "Unschedulable") == 0 ||
+             strcmp(type, "Scheduled") == 0) &&
+            ms >= last_ms) {
+            last = c;
+            last_ms = ms;
+        }
+    }
+    if (!last || strcmp(pods_text(last, "type", NULL), "Unschedulable") != 0)
+        return NULL;
+    snprintf(
+        text, sizeof text, "%s",
+        *message_of(last) ? message_of(last) : pods_text(last, "reason", NULL));
+    text_clean(text, strlen(text));
+    return *text ? arena_strdup(a, text) : NULL;
+}
+
 struct pod_group *pods_group_read(const json_t *o)
 {
     json_int_t min = json_integer_value(pods_at(o, "spec", "minMember", NULL));
@@ -350,5 +381,7 @@ struct pod_group *pods_group_read(const json_t *o)
         g->min = min > 0 && min <= 1000000 ? (uint32_t)min : 1;
     if (g && *queue)
         g->queue = pods_clean(a, queue);
+    if (g)
+        g->said = group_said(o, a);
     return g;
 }

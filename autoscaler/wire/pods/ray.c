@@ -119,7 +119,7 @@ static struct pairs labels_of(struct builder *m, const struct pod_shape *s,
 {
     uint32_t most = s->n_alts == 1 ? s->alts[0].n : 0, n = 0;
     struct pair *v = ARENA_ARRAY(m->arena, struct pair, most + 1);
-    const char *accel = on ? pods_value(&on->labels, ACCEL_LABEL) : NULL;
+    const char *accel = on ? pairs_value(&on->labels, ACCEL_LABEL) : NULL;
 
     for (uint32_t i = 0; i < most; i++) {
         const struct req *r = &s->alts[0].v[i];
@@ -161,7 +161,7 @@ const struct source_hosted *pods_rays(struct builder *m, uint32_t *ret_n)
         if (!p->ray || p->ending)
             continue;
         on = (const struct knode *)records_find(&s->nodes, p->node);
-        role = pods_value(&p->labels->pairs, "ray.io/node-type");
+        role = pairs_value(&p->labels->pairs, "ray.io/node-type");
         if (!role)
             continue;
         VEC_PUSH(
@@ -169,7 +169,7 @@ const struct source_hosted *pods_rays(struct builder *m, uint32_t *ret_n)
             ((struct source_hosted){
                 arena_strdup(m->arena, p->name),
                 arena_printf(m->arena, "%s/%s", p->space,
-                             pods_value(&p->labels->pairs, "ray.io/cluster")),
+                             pairs_value(&p->labels->pairs, "ray.io/cluster")),
                 strcmp(role, "worker") == 0,
                 arena_strdup(m->arena, on ? on->zone : ""),
                 pods_qtys_copy(m->arena, p->shape->offers),

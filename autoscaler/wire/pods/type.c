@@ -33,6 +33,7 @@ struct fit {
 #define OF_CATALOGUE "the catalogue"
 #define OF_MACHINE "the machine type's name"
 #define OF_USUAL "a guess: what is usual"
+#define OF_FIRST "unknown until a node of the type lives"
 
 static void origin(struct fit *f, const char *what, const char *from)
 {
@@ -87,7 +88,7 @@ static const char *label(const struct fit *f, const char *key)
 {
     struct pairs p = {f->labels.v, f->labels.n};
 
-    return pods_value(&p, key);
+    return pairs_value(&p, key);
 }
 
 /* ---- what the system keeps */
@@ -209,6 +210,33 @@ static bool is_probe(const struct fit *f, const char *key)
     return false;
 }
 
+/* Labels of a node's image, and one that such a node has besides.  An upgrade
+ * changes those of new nodes only, so here the cloud goes before living nodes. */
+static const struct {
+    const char *key, *of;
+} images[] = {
+    {"eks.amazonaws.com/nodegroup-image", "eks.amazonaws.com/nodegroup"},
+    {"kubernetes.azure.com/node-image-version",
+     "kubernetes.azure.com/agentpool"},
+};
+
+static bool is_of_image(const char *key)
+{
+    for (size_t i = 0; i < sizeof images / sizeof *images; i++)
+        if (strcmp(images[i].key, key) == 0)
+            return true;
+    return false;
+}
+
+/* What the cloud has not told and a first node will. */
+static void images_unknown(struct fit *f)
+{
+    for (size_t i = 0; i < sizeof images / sizeof *images; i++)
+        if (label(f, images[i].of) && !label(f, images[i].key))
+            origin(f, arena_printf(f->arena, "label %s", images[i].key),
+                   OF_FIRST);
+}
+
 static void learn_labels(struct fit *f)
 {
     const struct source_node *first = f->like[0];
@@ -218,13 +246,14 @@ static void learn_labels(struct fit *f)
         bool same = !of_one_node(p->key) && !is_probe(f, p->key) &&
                     strcmp(p->value, first->node_id) != 0;
         for (uint32_t i = 1; i < f->n_like && same; i++) {
-            const char *v = pods_value(&f->like[i]->labels, p->key);
+            const char *v = pairs_value(&f->like[i]->labels, p->key);
             same = v && strcmp(v, p->value) == 0;
         }
         for (uint32_t i = 0; i < first->aliases.n && same; i++)
             same = strcmp(first->aliases.v[i], p->value) != 0;
         if (same)
-            set_label(f, p->key, p->value, strcmp(p->key, ACCEL_LABEL) != 0,
+            set_label(f, p->key, p->value,
+                      strcmp(p->key, ACCEL_LABEL) != 0 && !is_of_image(p->key),
                       OF_NODES);
     }
 }
@@ -521,6 +550,7 @@ void pods_type_fit(const struct source_view *view,
     } else if (view->pods->reserve && !cloud.kept.n) {
         reserve(&f);
     }
+    images_unknown(&f);
     probes_answer(&f);
     daemons_take(&f);
     t->resources = (struct qtys){f.resources.v, f.resources.n};

@@ -246,9 +246,9 @@ static const struct qty *lacks(struct builder *m, const struct knode *k)
 /* Its labels say that it has an accelerator, and it offers none. */
 static bool label_lacks(const struct knode *k)
 {
-    const char *present = pods_value(&k->labels, "nvidia.com/gpu.present");
+    const char *present = pairs_value(&k->labels, "nvidia.com/gpu.present");
 
-    if (!pods_value(&k->labels, ACCEL_LABEL) &&
+    if (!pairs_value(&k->labels, ACCEL_LABEL) &&
         !(present && strcmp(present, "true") == 0))
         return false;
     for (uint32_t r = 0; r < k->total.n; r++)

@@ -27,8 +27,7 @@ enum {
     TRIED_MS = 15000, /* kube-scheduler's longest back-off is 10 s */
     EACH_MS = 20, /* it tries one pod after the other, each so long at least */
     PAUSE_MS = 10000, /* a longer pause is none of its pace */
-    SAID_MAX = 500,
-    OLD_MS = 120000, /* so long it may be behind */
+    OLD_MS = 120000,  /* so long it may be behind */
 };
 
 /* "0/12 nodes are available": it has not seen a thirteenth. */
@@ -48,7 +47,7 @@ void said_keep(struct pod_shape *s, const char *message, uint64_t version)
 {
     size_t n = strlen(message);
 
-    n = n < SAID_MAX ? n : SAID_MAX;
+    n = n < PODS_MAX_SAID ? n : PODS_MAX_SAID;
     if (!n ||
         (s->said && strlen(s->said) == n && memcmp(s->said, message, n) == 0))
         return;

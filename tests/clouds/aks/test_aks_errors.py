@@ -135,7 +135,7 @@ def test_offers_tell_labels(drive, cloud):
         "team": "ml", "storageprofile": "mine", aks + "storageprofile": "ephemeral", "node.kubernetes.io/instance-type": "Standard_NC4as_T4_v3",
         "topology.kubernetes.io/region": "westeurope", "kubernetes.io/os": "linux", aks + "os-sku": "Ubuntu", "accelerator": "nvidia",
         aks + "accelerator": "nvidia", "agentpool": "gpu", aks + "agentpool": "gpu", aks + "mode": "user", aks + "role": "agent",
-        aks + "cluster": "our-nodes-1-z"}
+        aks + "cluster": "our-nodes-1-z", aks + "node-image-version": "AKSUbuntu-2204-1"}
     cpu = got["cpu"]
     assert cpu["kubernetes.io/os"] == "windows" and cpu[aks + "mode"] == "system" and cpu[aks + "scalesetpriority"] == "spot"
     assert cpu[aks + "os-sku"] == "Windows2022" and "accelerator" not in cpu

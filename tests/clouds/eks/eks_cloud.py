@@ -106,7 +106,7 @@ class Cloud:
                 clusterName=cluster, nodegroupName=name, subnets=sub, nodeRole="arn:aws:iam::123456789012:role/node",
                 scalingConfig={"minSize": 0, "maxSize": p.get("max", 8), "desiredSize": 0},
                 instanceTypes=p.get("types") or [p.get("type", "g5.xlarge")], capacityType="SPOT" if p.get("spot") else "ON_DEMAND",
-                labels=p.get("labels", {"pool": name}), **({"amiType": p["ami"]} if "ami" in p else {}),
+                labels=p.get("labels", {"pool": name}), **({"amiType": p["ami"]} if "ami" in p else {}), **p.get("group", {}),
                 taints=[{"key": "nvidia.com/gpu", "value": "present", "effect": "NO_SCHEDULE"}])["nodegroup"]
             group = ng["resources"]["autoScalingGroups"][0]["name"]
             lt = f"lt-{name}-{group[-6:]}"

@@ -475,6 +475,20 @@ def test_offers_tell_labels(cloud, tmp_path):
     assert {x["eks.amazonaws.com/capacityType"] for x in got} == {"SPOT"}
 
 
+def test_offers_tell_the_image_of_a_group_with_its_own(cloud, tmp_path):
+    """Its AMI is where others have a release; of those nobody knows it before the first node."""
+    image, key = "ami-0123456789abcdef0", "eks.amazonaws.com/"
+    cloud.fresh(gpu={"group": {"amiType": "CUSTOM", "releaseVersion": image, "launchTemplate": {"id": "lt-0123456789abcdef0", "version": "3"}}})
+    with Drive(tmp_path, cloud, GPU % cloud.names["gpu"]) as d:
+        (o,) = d.call("offers")["offers"]
+    assert o["labels"][key + "nodegroup-image"] == image, o
+    assert (o["labels"][key + "sourceLaunchTemplateId"], o["labels"][key + "sourceLaunchTemplateVersion"]) == ("lt-0123456789abcdef0", "3")
+    cloud.fresh(gpu={"group": {"releaseVersion": "1.33.1-20260101"}})
+    with Drive(tmp_path, cloud, GPU % cloud.names["gpu"]) as d:
+        (o,) = d.call("offers")["offers"]
+    assert key + "nodegroup-image" not in o["labels"] and key + "sourceLaunchTemplateId" not in o["labels"]
+
+
 def test_offers_tell_what_a_kubelet_leaves(cloud, tmp_path):
     """Pods by interfaces and addresses; the group's tags go over it."""
     cloud.fresh(gpu={})

@@ -117,14 +117,6 @@ bool pods_pairs(const json_t *map, struct arena *a, struct req_vec *to)
     return true;
 }
 
-const char *pods_value(const struct pairs *labels, const char *key)
-{
-    for (uint32_t i = 0; i < labels->n; i++)
-        if (strcmp(labels->v[i].key, key) == 0)
-            return labels->v[i].value;
-    return NULL;
-}
-
 bool pods_listed(const struct names *v, const char *s)
 {
     for (uint32_t i = 0; i < v->n; i++)
@@ -143,7 +135,7 @@ bool pods_names_product(const char *key)
 /* A node whose product nobody has labelled yet, by its accelerator's type. */
 static bool product_serves(const struct req *r, const struct pairs *labels)
 {
-    const char *has = pods_value(labels, ACCEL_LABEL);
+    const char *has = pairs_value(labels, ACCEL_LABEL);
     bool in = false;
 
     for (uint32_t i = 0; has && i < r->values.n && !in; i++)
@@ -154,7 +146,7 @@ static bool product_serves(const struct req *r, const struct pairs *labels)
 
 bool pods_req_holds(const struct req *r, const struct pairs *labels)
 {
-    const char *v = pods_value(labels, r->key);
+    const char *v = pairs_value(labels, r->key);
     long long has, limit;
 
     if (!v && pods_names_product(r->key)) {
@@ -163,7 +155,7 @@ bool pods_req_holds(const struct req *r, const struct pairs *labels)
         if (r->op == REQ_NOT_IN)
             return !product_serves(r, labels);
         if (r->op == REQ_EXISTS || r->op == REQ_ABSENT)
-            return (pods_value(labels, ACCEL_LABEL) != NULL) ==
+            return (pairs_value(labels, ACCEL_LABEL) != NULL) ==
                    (r->op == REQ_EXISTS);
     }
     switch (r->op) {

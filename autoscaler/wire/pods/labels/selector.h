@@ -27,7 +27,6 @@ struct req_vec {
 bool pods_expressions(const json_t *list, struct arena *a, struct req_vec *to);
 /* nodeSelector, matchLabels: every pair must be there. */
 bool pods_pairs(const json_t *map, struct arena *a, struct req_vec *to);
-const char *pods_value(const struct pairs *labels, const char *key);
 const char *pods_key_now(const char *key); /* of one that had another name */
 bool pods_req_holds(const struct req *r, const struct pairs *labels);
 bool pods_reqs_hold(const struct reqs *r, const struct pairs *labels);

@@ -26,7 +26,7 @@ static const char *offer_value(const struct snap_type *t,
         return o->zone;
     if (*pods_market_value(key, o->spot))
         return pods_market_value(key, o->spot);
-    return pods_value(&t->labels, key);
+    return pairs_value(&t->labels, key);
 }
 
 static uint32_t value_add(struct topo_fit *f, uint32_t key, const char *v)
@@ -71,7 +71,7 @@ static void place_values(struct topo_fit *f, struct place *p,
     for (uint32_t i = 0; i < f->n_keys; i++) {
         const char *key = f->keys[i].key;
         const char *v = o ? offer_value(p->type, o, key)
-                          : pods_value(&p->labels, key);
+                          : pairs_value(&p->labels, key);
 
         if (!v && !o && strcmp(key, ZONE) == 0 && p->node->zone &&
             *p->node->zone)
@@ -150,7 +150,7 @@ static bool listed(const struct term *t, const char *v)
 static bool selected(const struct terms *s, const struct pairs *labels)
 {
     for (uint32_t i = 0; i < s->n; i++) {
-        const char *v = pods_value(labels, s->v[i].key);
+        const char *v = pairs_value(labels, s->v[i].key);
 
         if ((v && listed(&s->v[i], v)) != (s->v[i].op == TERM_IN))
             return false;
