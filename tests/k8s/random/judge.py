@@ -121,6 +121,11 @@ class Play:
             if order:
                 self.settle(want)
         until(lambda: len(self.loads()) == want, 30, "the pods are not there")
+        until(lambda: not self.untried(), 60, "the scheduler has not looked at all pods")
+
+    def untried(self):
+        """Those are no demand yet.  Davit would plan for the others without them, and buy differently than for all."""
+        return [p["metadata"]["name"] for p in self.unbound() if not any(c["type"] == "PodScheduled" for c in p["status"].get("conditions", []))]
 
     def ready(self, name):
         conditions = self.c.get(f"/api/v1/nodes/{name}")

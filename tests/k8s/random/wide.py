@@ -18,8 +18,9 @@ def expression(key, op, *values):
 
 
 def spreads(spec, app, key, **more):
-    spec["topologySpreadConstraints"].append({"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": "DoNotSchedule",
-                                              "labelSelector": {"matchLabels": {"app": app}}, **more})
+    one = {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {"matchLabels": {"app": app}}, **more}
+    if not any((s["topologyKey"], s["whenUnsatisfiable"]) == (key, one["whenUnsatisfiable"]) for s in spec["topologySpreadConstraints"]):
+        spec["topologySpreadConstraints"].append(one)
 
 
 def affinity(spec):

@@ -52,6 +52,12 @@ def spread(app, key, r, **more):
             "labelSelector": {"matchLabels": {"app": app}}, **more}
 
 
+def spread_add(spreads, one):
+    """The API server takes one constraint of a key and of what is done where it cannot be met."""
+    if not any((s["topologyKey"], s["whenUnsatisfiable"]) == (one["topologyKey"], one["whenUnsatisfiable"]) for s in spreads):
+        spreads.append(one)
+
+
 def node_affinity(key, op, values):
     return {REQUIRED: {"nodeSelectorTerms": [{"matchExpressions": [
         {"key": key, "operator": op, **({"values": values} if values else {})}]}]}}
@@ -82,13 +88,13 @@ def feature(spec, app, what, r):
     elif kind == "with":
         beside.append(term(app, keys[at]))
     elif kind == "spread":
-        spreads.append(spread(app, keys[at], r))
+        spread_add(spreads, spread(app, keys[at], r))
     elif what == "min_domains":
-        spreads.append(spread(app, r.choice([HOST, ZONE]), r, minDomains=r.choice([2, 3])))
+        spread_add(spreads, spread(app, r.choice([HOST, ZONE]), r, minDomains=r.choice([2, 3])))
     elif what == "policies":
         spec["nodeSelector"] = {"disk": "ssd"}
-        spreads.append(spread(app, r.choice([HOST, ZONE]), r, nodeAffinityPolicy=r.choice(["Ignore", "Honor"]),
-                              nodeTaintsPolicy=r.choice(["Ignore", "Honor"])))
+        spread_add(spreads, spread(app, r.choice([HOST, ZONE]), r, nodeAffinityPolicy=r.choice(["Ignore", "Honor"]),
+                                   nodeTaintsPolicy=r.choice(["Ignore", "Honor"])))
     elif what == "port":
         box["ports"] = [{"containerPort": 80, "hostPort": 8080}]
     elif what == "port_ip":
