@@ -93,6 +93,29 @@ static const struct pb_type *nearest(struct view *v, uint32_t bundle,
     return best;
 }
 
+/* What the plan has against this type for the bundle, where it is no gang; NULL. */
+static const char *refused(struct view *v, uint32_t bundle,
+                           const struct pb_type *t)
+{
+    const struct plan_bundle *p = &v->plan->bundles[bundle];
+    const char *name = view_str(v, t->name);
+
+    if (v->s->demands[v->s->bundles[bundle].demand].strategy != STRATEGY_NONE)
+        return NULL;
+    for (uint32_t i = 0; i < p->n_refusals; i++) {
+        const char *text;
+
+        if (view_offer_type(v, v->plan->refusals[p->first_refusal + i].offer) !=
+            t)
+            continue;
+        text = view_obstacle_text(v, p->first_refusal + i);
+        return strncmp(text, name, strlen(name)) == 0
+                   ? text
+                   : arena_printf(&v->arena, "%s: %s", name, text);
+    }
+    return NULL;
+}
+
 /* Each bundle of a gang has room there, all of them as asked for do not. */
 static const char *fits_alone(const struct view *v, uint32_t bundle)
 {
@@ -223,9 +246,11 @@ const char *view_misfit_text(struct view *v, uint32_t bundle,
             buf_printf(&b, "=%s", value);
         buf_str(&b, value_meant(v, term));
     }
+    text = b.n == 0 ? refused(v, bundle, t) : NULL;
     if (b.n == 0)
         buf_str(&b, fits_alone(v, bundle));
-    text = arena_printf(&v->arena, "%s%s", view_str(v, t->name), b.s);
+    if (!text)
+        text = arena_printf(&v->arena, "%s%s", view_str(v, t->name), b.s);
     buf_done(&b);
     return text;
 }

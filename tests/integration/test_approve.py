@@ -108,6 +108,14 @@ def test_a_dry_run_says_what_the_plan_refused(tmp_path):
         assert reply["request"]["waiting"] == 2 and "would exceed limits.max_cost_per_hour" in row["why_not"], reply
 
 
+def test_what_a_quota_of_nothing_refuses_is_said(tmp_path):
+    """Each type that fits is refused by the plan: its reason, and not that the type could hold it."""
+    with Daemon(tmp_path, many(2) + "queues: {q: {node_types: [t4], quota: {gpus: 0}}}\n") as d:
+        d.until(lambda: d.answers("/readyz"))
+        said = d.cli("request", "--queue", "q", "GPU=1", expect=1)
+        assert "can never be placed (1 GPU): nearest t4: the queue q is full: uses 0 of 0 GPU" in said, said
+
+
 def test_a_dry_run_refuses_what_the_request_would_be_refused_for(tmp_path):
     """A queue that is not there, or not for that owner: the same words as without --dry-run."""
     with Daemon(tmp_path, many(2) + "queues: {q: {node_types: [t4], owners: [ci-*]}}\n") as d:
