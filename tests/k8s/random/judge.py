@@ -266,13 +266,16 @@ class Play:
                 return False
         return True
 
-    def empty_node(self, node):
-        """A node that pods may use once its DaemonSets' pods are there, as of a kubelet that takes its time to be Ready."""
-        node["spec"]["unschedulable"] = True
-        self.c.post("/api/v1/nodes", node)
-        until(lambda: self.ready("empty"), 30, "the node is not ready")
-        until(lambda: self.followed(node), 30, "the DaemonSets' pods did not follow")
-        self.c.patch("/api/v1/nodes/empty", {"spec": {"unschedulable": None}})
+    def join(self, nodes):
+        """Nodes that pods may use once their DaemonSets' pods are there, as of a kubelet that takes its time to be Ready."""
+        for n in nodes:
+            n["spec"]["unschedulable"] = True
+            self.c.post("/api/v1/nodes", n)
+        for n in nodes:
+            until(lambda: self.ready(n["metadata"]["name"]), 30, "the node is not ready")
+            until(lambda: self.followed(n), 30, "the DaemonSets' pods did not follow")
+        for n in nodes:
+            self.c.patch(f"/api/v1/nodes/{n['metadata']['name']}", {"spec": {"unschedulable": None}})
 
     def impossible(self, d):
         """An empty node of each type and zone that may still be bought, one after the other."""
@@ -283,7 +286,7 @@ class Play:
         have = d.machines()
         for name, t in self.world["types"].items():
             for zone in (t["zones"] or [""]) if have[name] < t["max"] else []:
-                self.empty_node(worlds.machine("empty", zone, t))
+                self.join([worlds.machine("empty", zone, t)])
                 time.sleep(2.5)  # wait: it tries again at once, and after a second
                 got = [p["metadata"]["name"] for p in self.loads() if p["spec"].get("nodeName") == "empty"]
                 if got:
@@ -308,13 +311,15 @@ class Play:
         return [([kinds[i] for i in s], price) for price, s in sorted(sets)[:BRUTE]]
 
     def cost(self, bought):
-        """bought: types by machine.  By brute force: the same world with cheaper machines there from the beginning.  They do if they hold
-        as many of each load: pods of which not all find a place race, and who wins is nobody's plan."""
+        """bought: types by machine.  By brute force: the same world, which cheaper machines join when the scheduler has looked at all of it:
+        whom it bound before stays where he is.  They do if they hold as many of each load: pods of which not all find a place race, and
+        who wins is nobody's plan."""
         cost = sum(self.world["types"][t]["price"] for t in bought.values())
         bound = self.bound()
         for machines, price in self.cheaper(cost):
             self.clear()
-            self.begin([worlds.machine(f"m{i}", zone, t) for i, (_, zone, t) in enumerate(machines)])
+            self.begin()
+            self.join([worlds.machine(f"m{i}", zone, t) for i, (_, zone, t) in enumerate(machines)])
             try:
                 until(lambda: all(self.bound()[w] >= n for w, n in bound.items()), 5)  # wait: most do not hold them, which nothing says
             except AssertionError:
