@@ -61,8 +61,8 @@ static void by_prices(struct generate *g, uint64_t steps)
     if (steps > g->stop - generate_work(g))
         steps = g->stop - generate_work(g);
     from = assign_work(g->assign);
-    for (uint64_t part = steps / PARTS_FIRST; part < steps && !is_enough(g);
-         part *= 2)
+    for (uint64_t part = steps / PARTS_FIRST;
+         part && part < steps && !is_enough(g); part *= 2)
         assign_run(g->assign, from + part);
     if (!is_enough(g))
         assign_run(g->assign, from + steps);
