@@ -3,10 +3,13 @@
  */
 #include "env.h"
 
+#include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "../base/alloc.h"
 #include "../base/clock.h"
 #include "../base/log.h"
 
@@ -60,6 +63,25 @@ static enum log_level level_of(const char *kind)
     return LOG_INFO;
 }
 
+/* Whose command an event comes from, in the journal: {"by": "token/ci"}; "" nobody's. */
+static char *by_text(const char *caller)
+{
+    json_t *by = caller && *caller ? json_pack("{s:s}", "by", caller) : NULL;
+    char *text = by ? json_dumps(by, JSON_COMPACT) : NULL;
+
+    json_decref(by);
+    return text ? text : mem_strdup("");
+}
+
+static uint8_t cause_of(const char *data)
+{
+    json_t *by = *data ? json_loads(data, 0, NULL) : NULL;
+    uint8_t cause = event_cause(json_string_value(json_object_get(by, "by")));
+
+    json_decref(by);
+    return cause;
+}
+
 void emit_text(struct env *e, const char *kind, const char *subject,
                const char *reason, const char *text)
 {
@@ -68,12 +90,13 @@ void emit_text(struct env *e, const char *kind, const char *subject,
                        .subject = subject,
                        .reason = reason,
                        .text = text};
+    char *by = by_text(e->caller);
     struct journal_event row = {.at_ms = ev.at_ms,
                                 .kind = kind,
                                 .subject = subject,
                                 .reason = reason,
                                 .text = text,
-                                .data = ""};
+                                .data = by};
 
     log_line(level_of(kind), "%s %s: %s%s%s%s", kind, subject, text,
              *reason ? " [" : "", reason, *reason ? "]" : "");
@@ -82,6 +105,7 @@ void emit_text(struct env *e, const char *kind, const char *subject,
         e->on_event(e->arg, &ev);
     if (e->journal)
         journal_put_event(e->journal, &row, NULL);
+    free(by);
 }
 
 void emit(struct env *e, const char *kind, const char *subject,
@@ -96,8 +120,10 @@ void emit(struct env *e, const char *kind, const char *subject,
     emit_text(e, kind, subject, reason, text);
 }
 
-/* Listeners may ask for what happened before this start.  A full disk may have
- * lost some: the ring has no holes, so it begins behind the last of them. */
+/* Listeners may ask for what happened before this start: all that the journal has
+ * passes the ring, so that a restart forgets nobody's for one who had many.  A full
+ * disk may have lost some: the ring has no holes, so it begins behind the last of
+ * them. */
 void env_load_events(struct env *e)
 {
     int64_t next = journal_next_event(e->journal);
@@ -105,14 +131,18 @@ void env_load_events(struct env *e)
     struct arena arena = {0};
     uint32_t n = 0, first;
 
-    if (journal_load_events(e->journal, next - EVENT_RING, EVENT_RING, &arena,
-                            &v, &n, NULL) != ST_OK)
+    if (journal_load_events(e->journal, next - JOURNAL_EVENTS, JOURNAL_EVENTS,
+                            &arena, &v, &n, NULL) != ST_OK)
         n = 0;
     for (first = n; first > 0 && v[first - 1].id == next - (n - first) - 1;)
         first--;
     event_ring_init(&e->events, next - (n - first));
     for (uint32_t i = first; i < n; i++)
-        event_add(&e->events, v[i].at_ms, v[i].kind, v[i].subject, v[i].reason,
-                  v[i].text);
+        event_add_of(&e->events, cause_of(v[i].data),
+                     &(struct event){.at_ms = v[i].at_ms,
+                                     .kind = v[i].kind,
+                                     .subject = v[i].subject,
+                                     .reason = v[i].reason,
+                                     .text = v[i].text});
     arena_done(&arena);
 }

@@ -105,17 +105,6 @@ int64_t event_add_of(struct event_ring *r, uint8_t cause,
     return e.id;
 }
 
-int64_t event_add(struct event_ring *r, int64_t at_ms, const char *kind,
-                  const char *subject, const char *reason, const char *text)
-{
-    return event_add_of(r, 0,
-                        &(struct event){.at_ms = at_ms,
-                                        .kind = kind,
-                                        .subject = subject,
-                                        .reason = reason,
-                                        .text = text});
-}
-
 bool event_missed(struct event_ring *r, int64_t after)
 {
     bool missed;

@@ -35,10 +35,7 @@ struct event_ring {
 
 void event_ring_init(struct event_ring *r, int64_t next_id);
 void event_ring_done(struct event_ring *r);
-/* Copies; returns the id given to it. */
-int64_t event_add(struct event_ring *r, int64_t at_ms, const char *kind,
-                  const char *subject, const char *reason, const char *text);
-/* The same, of this cause: event_cause() of a caller. */
+/* Copies; returns the id given to it.  cause: event_cause() of a caller. */
 int64_t event_add_of(struct event_ring *r, uint8_t cause,
                      const struct event *what);
 uint8_t event_cause(const char *caller); /* "" or NULL: nobody */

@@ -458,7 +458,9 @@ void requests_expire(struct requests *r)
             i++;
             continue;
         }
+        r->env->caller = q->share;
         emit(r->env, "request.expired", q->owner, "", "its ttl is over");
+        r->env->caller = NULL;
         request_unwrite(r, q->owner);
         count(r, q, false);
         request_free(request_remove(r, i));

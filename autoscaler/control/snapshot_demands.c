@@ -173,6 +173,7 @@ static void requests_take(struct taking *t, struct demands *to)
         status_hold_shared(t->page, q->memory);
         t->requests[to->all.n] = q;
         VEC_PUSH(t->arena, &to->all, q->demand);
+        to->all.v[to->all.n - 1].asked_by = q->share;
     }
     t->n_requests = to->all.n;
 }

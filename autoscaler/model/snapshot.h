@@ -145,6 +145,9 @@ struct snap_demand {
     uint32_t n_bundles;
     const char *said; /* what its own scheduler says of it, for a person; NULL:
                        * nothing */
+    const char
+        *asked_by; /* a request: who asked, in whose share it counts, such as
+                           * "token/ci"; NULL: a demand source, or not known */
 };
 
 /* What the cloud lets one have of several offers together.  Those that give the

@@ -15,6 +15,14 @@ struct hand {       /* of one share: the next bundle to hand out */
     uint64_t kept;  /* of these: for nodes that had them */
 };
 
+/* What the node that is looked at has of a group; with another stamp it is another
+ * node's. */
+struct of_node {
+    uint32_t stamp;
+    uint32_t head; /* its first previous placement with something kept */
+    uint64_t room; /* places that are not kept yet */
+};
+
 struct hands {
     const struct candidate *d;
     struct shares shares;
@@ -23,40 +31,44 @@ struct hands {
         *keep; /* per previous placement of the problem: so many are kept; NULL:
                       * nothing is */
     uint32_t *first; /* per group: the first share that may have some left */
+    struct of_node *of_node; /* per group */
+    uint32_t stamp, node;    /* node: that is handed to; NONE */
+    uint32_t
+        *next; /* per previous placement: the node's next of its group; NONE */
 };
 
 /* ---- what is kept */
 
-static uint32_t placed(const struct candidate *d, const struct node_class *c,
-                       uint32_t group)
+static struct of_node *of_node(struct hands *x, uint32_t group)
 {
-    uint32_t n = 0;
+    struct of_node *o = &x->of_node[group];
 
-    for (uint32_t k = c->placed; k != NONE; k = d->placements.v[k].next)
-        n += d->placements.v[k].group == group ? d->placements.v[k].count : 0;
-    return n;
+    if (o->stamp != x->stamp)
+        *o = (struct of_node){.stamp = x->stamp, .head = NONE};
+    return o;
 }
 
 static void keep_node(struct hands *x, const struct node_class *c,
                       const struct pb_node *n)
 {
     const struct problem *s = x->d->t->s;
-    const uint32_t *group_of = x->d->t->group_of;
 
+    x->stamp++;
+    for (uint32_t k = c->placed; k != NONE; k = x->d->placements.v[k].next)
+        of_node(x, x->d->placements.v[k].group)->room +=
+            x->d->placements.v[k].count;
     for (uint32_t k = 0; k < n->n_previous; k++) {
         const struct pb_placement *h = &s->previous[n->first_previous + k];
         struct hand *hand = &x->v[x->shares.of[h->bundle]];
-        uint64_t room = placed(x->d, c, group_of[h->bundle]);
+        struct of_node *o = of_node(x, x->d->t->group_of[h->bundle]);
+        uint64_t room = o->room;
 
-        for (uint32_t j = 0; j < k; j++)
-            if (group_of[s->previous[n->first_previous + j].bundle] ==
-                group_of[h->bundle])
-                room -= x->keep[n->first_previous + j];
         if (room > h->count)
             room = h->count;
         if (room > hand->left - hand->kept)
             room = hand->left - hand->kept;
         x->keep[n->first_previous + k] = (uint32_t)room;
+        o->room -= room;
         hand->kept += room;
     }
 }
@@ -71,6 +83,8 @@ static void keep_all(struct hands *x)
         if (s->nodes[i].first_previous + s->nodes[i].n_previous > all)
             all = s->nodes[i].first_previous + s->nodes[i].n_previous;
     x->keep = ARENA_ARRAY(d->arena, uint32_t, all);
+    x->next = ARENA_ARRAY(d->arena, uint32_t, all);
+    x->of_node = ARENA_ARRAY(d->arena, struct of_node, d->t->n_groups);
     for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next) {
         const struct node_class *c = &d->classes.v[i];
 
@@ -84,6 +98,7 @@ struct hands *hands_make(const struct candidate *d)
     struct hands *x = ARENA_NEW(d->arena, struct hands);
 
     x->d = d;
+    x->node = NONE;
     shares_make(d->t, d->arena, &x->shares);
     x->v = ARENA_ARRAY(d->arena, struct hand, x->shares.n);
     for (uint32_t i = 0; i < x->shares.n; i++)
@@ -103,14 +118,16 @@ bool hands_by_node(const struct hands *x, const struct node_class *c)
 
 /* ---- handing out */
 
-/* The first share of the group that has some for anybody. */
-static uint32_t open_share(const struct hands *x, uint32_t group)
+/* The first share of the group that has some for anybody: who has none now has none
+ * later. */
+static uint32_t open_share(struct hands *x, uint32_t group)
 {
-    uint32_t i = x->first[group];
+    uint32_t *i = &x->first[group];
 
-    while (x->v[i].left == x->v[i].kept && i + 1 < x->shares.first[group + 1])
-        i++;
-    return i;
+    while (x->v[*i].left == x->v[*i].kept &&
+           *i + 1 < x->shares.first[group + 1])
+        ++*i;
+    return *i;
 }
 
 static uint32_t bundle_now(const struct hands *x, uint32_t share,
@@ -123,7 +140,7 @@ static uint32_t bundle_now(const struct hands *x, uint32_t share,
     return b;
 }
 
-uint32_t hands_alike(const struct hands *x, uint32_t group, uint32_t count,
+uint32_t hands_alike(struct hands *x, uint32_t group, uint32_t count,
                      uint32_t n)
 {
     uint32_t share = open_share(x, group), left;
@@ -136,22 +153,41 @@ uint32_t hands_alike(const struct hands *x, uint32_t group, uint32_t count,
     return n > 0 ? n : 1;
 }
 
-/* What is kept for the node of the group, NULL: nothing. */
-static uint32_t *kept_for(const struct hands *x, uint32_t group, uint32_t node,
-                          uint32_t *ret_share)
+/* Its previous placements, by group. */
+static void node_look(struct hands *x, uint32_t node)
 {
     const struct problem *s = x->d->t->s;
-    const struct pb_node *n = node == NONE ? NULL : &s->nodes[node];
+    const struct pb_node *n = &s->nodes[node];
 
-    for (uint32_t k = 0; x->keep && n && k < n->n_previous; k++) {
-        uint32_t at = n->first_previous + k, b = s->previous[at].bundle;
+    x->node = node;
+    x->stamp++;
+    for (uint32_t k = n->n_previous; k-- > 0;) {
+        uint32_t at = n->first_previous + k;
+        struct of_node *o = of_node(x,
+                                    x->d->t->group_of[s->previous[at].bundle]);
 
-        if (x->keep[at] == 0 || x->d->t->group_of[b] != group)
-            continue;
-        *ret_share = x->shares.of[b];
-        return &x->keep[at];
+        x->next[at] = o->head;
+        o->head = at;
     }
-    return NULL;
+}
+
+/* What is kept for the node of the group, NULL: nothing. */
+static uint32_t *kept_for(struct hands *x, uint32_t group, uint32_t node,
+                          uint32_t *ret_share)
+{
+    struct of_node *o;
+
+    if (!x->keep || node == NONE)
+        return NULL;
+    if (x->node != node)
+        node_look(x, node);
+    o = of_node(x, group);
+    while (o->head != NONE && x->keep[o->head] == 0)
+        o->head = x->next[o->head];
+    if (o->head == NONE)
+        return NULL;
+    *ret_share = x->shares.of[x->d->t->s->previous[o->head].bundle];
+    return &x->keep[o->head];
 }
 
 uint32_t hand_out(struct hands *x, uint32_t group, uint32_t node,
@@ -162,7 +198,7 @@ uint32_t hand_out(struct hands *x, uint32_t group, uint32_t node,
     uint64_t most;
 
     if (!keep)
-        share = x->first[group] = open_share(x, group);
+        share = open_share(x, group);
     hand = &x->v[share];
     most = keep ? *keep : hand->left - hand->kept;
     *ret_bundle = bundle_now(x, share, &left);

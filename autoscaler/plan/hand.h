@@ -17,7 +17,7 @@ struct hands *hands_make(const struct candidate *d);
 bool hands_by_node(const struct hands *x, const struct node_class *c);
 /* How many of n new nodes, with so many of the group each, get the very same bundle, at
  * least 1. */
-uint32_t hands_alike(const struct hands *x, uint32_t group, uint32_t count,
+uint32_t hands_alike(struct hands *x, uint32_t group, uint32_t count,
                      uint32_t n);
 /* Gives up to `count` of a bundle of the group to each of `nodes` nodes, and fewer only
  * when there is one node; how many.  node: which it is; NONE: no one, or a new one. */

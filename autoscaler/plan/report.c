@@ -18,6 +18,7 @@ struct report {
     struct plan_bundle *bundles;
     struct plan_node *nodes;
     const struct group **needed_by; /* per node */
+    uint32_t *seen_by; /* per group: the class, and 1, that was looked at last */
     VEC(struct plan_placement) placements;
     VEC(struct plan_launch) launches;
 };
@@ -55,13 +56,16 @@ static uint32_t alike(const struct report *r, const struct node_class *c,
 
 /* The same group may be held by a class in several goes: then bundles are
  * counted one node at a time. */
-static bool repeats(const struct report *r, const struct node_class *c)
+static bool repeats(const struct report *r, const struct node_class *c,
+                    uint32_t ix)
 {
-    for (uint32_t k = c->placed; k != NONE; k = r->d->placements.v[k].next)
-        for (uint32_t j = r->d->placements.v[k].next; j != NONE;
-             j = r->d->placements.v[j].next)
-            if (r->d->placements.v[k].group == r->d->placements.v[j].group)
-                return true;
+    for (uint32_t k = c->placed; k != NONE; k = r->d->placements.v[k].next) {
+        uint32_t *seen = &r->seen_by[r->d->placements.v[k].group];
+
+        if (*seen == ix + 1)
+            return true;
+        *seen = ix + 1;
+    }
     return false;
 }
 
@@ -122,7 +126,7 @@ static void class_report(struct report *r, uint32_t ix)
 {
     const struct node_class *c = &r->d->classes.v[ix];
     bool by_node = hands_by_node(r->hands, c);
-    bool single = by_node || (c->n > 1 && repeats(r, c));
+    bool single = by_node || (c->n > 1 && repeats(r, c, ix));
     uint32_t done = 0;
 
     while (done < c->n) {
@@ -227,6 +231,7 @@ void report_make(const struct candidate *d, const struct verdict *verdicts,
         .bundles = ARENA_ARRAY(d->arena, struct plan_bundle, s->n_bundles),
         .nodes = ARENA_ARRAY(d->arena, struct plan_node, s->n_nodes),
         .needed_by = ARENA_ARRAY(d->arena, const struct group *, s->n_nodes),
+        .seen_by = ARENA_ARRAY(d->arena, uint32_t, d->t->n_groups),
     };
 
     *ret = (struct plan){0};

@@ -368,6 +368,40 @@ def test_a_right_with_many_stars(daemon_of, tmp_path):
     assert ask(d, "star", "DELETE", "/v1/request_resources/" + "-" * 128)[0] == 403
 
 
+def test_why_ones_own_waits_is_told_beside_many_who_wait(two):
+    """There is room for 64 who wait: who has most of it gives way.  What became of others' requests is no end of his own news."""
+    d = two
+    for i in range(70):
+        assert ask(d, "mal", "POST", "/v1/request_resources", {"owner": f"mal-{i}", "bundles": [{"CPU": 5000}]})[0] in (200, 202)
+    assert ask(d, "good", "POST", "/v1/request_resources", {"owner": "good-1", "bundles": [{"CPU": 6000}]})[0] in (200, 202)
+
+    def told():
+        events = json.loads(ask(d, "good", "GET", "/v1/events?format=json&after=0")[1])["events"]
+        return {e["kind"] for e in events if e["subject"] == "good-1"} >= {"demand.infeasible"}
+    until(told)
+
+
+def test_one_callers_events_push_out_nobody_elses(two):
+    """Not those of his requests that end by their ttl, and not by a restart either."""
+    d = two
+    body = {"owner": "good-1", "bundles": [{"CPU": 4}]}
+    assert ask(d, "good", "POST", "/v1/request_resources", body)[0] in (200, 202)
+    assert ask(d, "good", "DELETE", "/v1/request_resources/good-1")[0] == 200
+
+    def kinds(who="good"):
+        events = json.loads(ask(d, who, "GET", "/v1/events?format=json&after=0")[1])["events"]
+        return {(e["kind"], e["subject"]) for e in events}
+    until(lambda: ("request.cleared", "good-1") in kinds() and any(k == "launch" for k, _ in kinds("ops")))
+    for i in range(1100):
+        assert ask(d, "mal", "POST", "/v1/request_resources", {"owner": f"mal-{i % 40}", "bundles": [{"CPU": 0.001 * (1 + i % 7)}], "ttl": "1s"})[0] in (200, 202)
+    until(lambda: ("request.expired", "mal-39") in kinds("mal"))
+    for _ in range(2):
+        assert kinds() >= {("request.set", "good-1"), ("request.cleared", "good-1")}
+        assert any(k == "launch" for k, _ in kinds("ops"))
+        d.stop()
+        d.start(wait="/readyz")
+
+
 def evicted(d):
     return int(re.search(rb'davit_http_ended_total.why="crowded". (\d+)', ask(d, "ops", "GET", "/metrics")[1])[1])
 

@@ -16,6 +16,19 @@
 #include "control/event.h"
 #include "seed.h"
 
+/* One that nobody's command caused. */
+static int64_t event_add(struct event_ring *r, int64_t at_ms, const char *kind,
+                         const char *subject, const char *reason,
+                         const char *text)
+{
+    return event_add_of(r, 0,
+                        &(struct event){.at_ms = at_ms,
+                                        .kind = kind,
+                                        .subject = subject,
+                                        .reason = reason,
+                                        .text = text});
+}
+
 static struct event_ring ring;
 
 static void starts_empty(void **state)

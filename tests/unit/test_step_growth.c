@@ -1,7 +1,8 @@
 /*
  * test_step_growth.c - what a step costs: in played time, a fleet four times as
  * large costs about four times as much of the real loop in whatever befalls it, and
- * not sixteen times; and a step that held the loop for long is counted.
+ * not sixteen times; so does demand that is cut eight times as small; and a step that
+ * held the loop for long is counted.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,18 +107,12 @@ static void answered(struct command *cmd)
     free(cmd);
 }
 
-/* n == 0: nothing is asked for any more. */
-static void ask(struct world *w, const char *owner, int n)
+static void ask_for(struct world *w, const char *owner, const char *text)
 {
     struct command *cmd = MEM_NEW(struct command);
     struct request_in r;
     json_t *body;
-    char text[128];
 
-    snprintf(text, sizeof text,
-             n ? "{\"bundles\": [{\"resources\": {\"GPU\": 1}, \"count\": %d}]}"
-               : "{\"bundles\": []}",
-             n);
     assert_int_equal(codec_parse(text, strlen(text), &body, NULL), ST_OK);
     assert_int_equal(
         request_read(body, owner, clock_steady_ms(), &cmd->arena, &r, NULL),
@@ -130,6 +125,18 @@ static void ask(struct world *w, const char *owner, int n)
     cmd->demand = r.demand;
     cmd->done = answered;
     mailbox_post(control_mailbox(w->control), &cmd->mail);
+}
+
+/* n == 0: nothing is asked for any more. */
+static void ask(struct world *w, const char *owner, int n)
+{
+    char text[128];
+
+    snprintf(text, sizeof text,
+             n ? "{\"bundles\": [{\"resources\": {\"GPU\": 1}, \"count\": %d}]}"
+               : "{\"bundles\": []}",
+             n);
+    ask_for(w, owner, text);
 }
 
 static void file_is(struct world *w, const char *text)
@@ -214,6 +221,65 @@ static void a_fleet_costs_what_it_is_large(void **state)
                  TIMES, most_times);
 }
 
+/* ---- demand that is cut small */
+
+/* One request of so many entries, two kinds in turn, all on one machine; or so many
+ * owners, each with one of them. */
+static double small_demand(int n, bool by_owner)
+{
+    struct world *w = &the_world;
+    struct buf body;
+    char owner[32], one[96];
+    double ms;
+
+    world_begin(w);
+    buf_init(&body, 4 << 20);
+    for (int i = 0; i < n; i++) {
+        snprintf(one, sizeof one, "{\"resources\": {\"CPU\": 0.000%d}}",
+                 1 + i % 2);
+        buf_printf(&body, "%s%s", i ? ", " : "", one);
+        if (!by_owner)
+            continue;
+        snprintf(owner, sizeof owner, "o-%d", i);
+        buf_clear(&body);
+        buf_printf(&body, "{\"bundles\": [%s]}", one);
+        ask_for(w, owner, body.s);
+        buf_clear(&body);
+    }
+    if (!by_owner) {
+        char *all = mem_strdup(body.s);
+
+        buf_clear(&body);
+        buf_printf(&body, "{\"bundles\": [%s]}", all);
+        free(all);
+        ask_for(w, "cut-small", body.s);
+    }
+    buf_done(&body);
+    run(w, 3 * MINUTE);
+    assert_int_equal(machines(w), 1);
+    ask(w, "another", 1);
+    ms = run(w, 3 * MINUTE);
+    ask(w, "another", 2);
+    ms += run(w, 3 * MINUTE);
+    world_end(w);
+    return ms;
+}
+
+/* What one request more costs beside it. */
+static void small_demand_costs_what_there_is(void **state)
+{
+    (void)state;
+    for (int by_owner = 0; by_owner < 2; by_owner++) {
+        double few = small_demand(2000, by_owner),
+               many = small_demand(16000, by_owner);
+
+        print_message("%s: %.0f ms beside 2,000, %.0f beside 16,000\n",
+                      by_owner ? "owners" : "entries", few, many);
+        if (many > 2.5 * 8 * (few > least_ms / 8 ? few : least_ms / 8))
+            fail_msg("eight times as many cost %.0f times as much", many / few);
+    }
+}
+
 /* ---- long steps */
 
 static uint64_t steps_longer(struct world *w, int64_t ms)
@@ -259,6 +325,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_teardown(f, left)
         TEST(a_long_step_is_counted),
         TEST(a_fleet_costs_what_it_is_large),
+        TEST(small_demand_costs_what_there_is),
     };
 
     log_setup(LOG_ERROR, false);

@@ -97,8 +97,42 @@ static bool of_owner(const struct unplaced_note *n, const char *owner)
     return strncmp(n->owner, owner, sizeof n->owner - 1) == 0;
 }
 
+static uint32_t notes_of(const struct unplaced *u, const char *share)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < u->n; i++)
+        n += strncmp(u->notes[i].share, share, sizeof u->notes[i].share - 1) ==
+             0;
+    return n;
+}
+
+/* One of whoever has the most of them, and more than this one would have; NULL.  The
+ * most is known, as this is asked for each bundle that waits. */
+static struct unplaced_note *note_of_most(struct unplaced *u, const char *share)
+{
+    if (notes_of(u, share) + 1 >= u->most)
+        return NULL;
+    for (uint32_t i = u->n; i-- > 0;)
+        if (notes_of(u, u->notes[i].share) == u->most)
+            return &u->notes[i];
+    return NULL;
+}
+
+static void most_count(struct unplaced *u)
+{
+    u->most = 0;
+    for (uint32_t i = 0; i < u->n; i++) {
+        uint32_t n = notes_of(u, u->notes[i].share);
+
+        u->most = n > u->most ? n : u->most;
+    }
+}
+
+/* NULL: there is no room for it. */
 static struct unplaced_note *note_get(struct unplaced *u, const char *owner,
-                                      bool infeasible, enum reason why)
+                                      const char *share, bool infeasible,
+                                      enum reason why)
 {
     struct unplaced_note *n;
 
@@ -107,12 +141,23 @@ static struct unplaced_note *note_get(struct unplaced *u, const char *owner,
         if (n->infeasible == infeasible && n->why == why && of_owner(n, owner))
             return n;
     }
-    if (u->n == UNPLACED_NOTES)
+    n = u->n < UNPLACED_NOTES ? &u->notes[u->n++] : note_of_most(u, share);
+    if (!n)
         return NULL;
-    n = &u->notes[u->n++];
     *n = (struct unplaced_note){.infeasible = infeasible, .why = why};
     snprintf(n->owner, sizeof n->owner, "%s", owner);
+    snprintf(n->share, sizeof n->share, "%s", share);
+    most_count(u);
     return n;
+}
+
+/* Who asked for it; of a demand source's that is its owner. */
+static const char *share_of_demand(const struct status_page *page,
+                                   const struct pb_demand *d)
+{
+    const char *by = page->snapshot->demands[d->from].asked_by;
+
+    return by && *by ? by : page->now->str[d->owner];
 }
 
 static void notes_take(struct unplaced *u, const struct status_page *page)
@@ -123,6 +168,7 @@ static void notes_take(struct unplaced *u, const struct status_page *page)
         u->notes[i].count = 0;
     for (uint32_t i = 0; i < s->n_bundles; i++) {
         const struct plan_bundle *p = &page->plan->bundles[i];
+        const struct pb_demand *d = &s->demands[s->bundles[i].demand];
         struct unplaced_note *n;
         enum reason why;
 
@@ -131,7 +177,7 @@ static void notes_take(struct unplaced *u, const struct status_page *page)
         why = unplaced_reason(page->plan, i);
         if (unplaced_is_early(u->env, why))
             continue;
-        n = note_get(u, s->str[s->demands[s->bundles[i].demand].owner],
+        n = note_get(u, s->str[d->owner], share_of_demand(page, d),
                      p->infeasible > 0, why);
         if (!n)
             continue;
@@ -164,9 +210,11 @@ static void note_emit(struct unplaced *u, const struct status_page *page,
     n->emitted_ms = now;
     buf_init(&b, 1024);
     unplaced_obstacles(page, n->bundle, &b);
+    u->env->caller = n->share;
     emit(u->env, n->infeasible ? "demand.infeasible" : "demand.waits", n->owner,
          reason_code(n->why), "%u bundle%s: %s", n->count,
          n->count == 1 ? "" : "s", b.s);
+    u->env->caller = NULL;
     buf_done(&b);
 }
 
@@ -207,9 +255,11 @@ void unplaced_emit(struct unplaced *u, const struct status_page *page)
         if (!is_over(u, n))
             continue;
         n->since_ms = 0;
+        u->env->caller = n->share;
         if (n->emitted && !owner_waits(u, n->owner))
             emit(u->env, "demand.placed", n->owner, "",
                  "nothing of it waits now");
+        u->env->caller = NULL;
         n->emitted = false;
     }
     for (uint32_t i = 0; i < u->n; i++)

@@ -6,7 +6,8 @@
  * flickers does not push everything else out of the ring; its end when it has lasted,
  * too: a view that lacks it may be one between two places.  That a second look
  * follows is no obstacle, and is not told.  There is a ceiling
- * on notes; beyond it the API and the metrics still show all.  Reads the page of
+ * on notes: whoever has most of them gives way to another one; the API and the
+ * metrics show all.  Reads the page of
  * this step, changes nothing but its notes.  Control thread only.
  */
 #ifndef CONTROL_UNPLACED_H
@@ -17,6 +18,7 @@
 
 struct unplaced_note {
     char owner[96];
+    char share[96]; /* who asked for it, or the owner */
     bool infeasible, emitted;
     enum reason why;
     uint32_t count, bundle;       /* in this step; the first of them */
@@ -29,6 +31,7 @@ struct unplaced {
     struct env *env;
     struct unplaced_note notes[UNPLACED_NOTES];
     uint32_t n;
+    uint32_t most; /* notes of one share; as one was made last */
 };
 
 /* After each plan. */
