@@ -617,6 +617,25 @@ static void an_age_is_told_within_a_tick(void **state)
     drop(&r);
 }
 
+static json_int_t tick_of(const char *path)
+{
+    struct reply r = call("GET", path, NULL);
+    json_int_t tick = json_integer_value(json_object_get(r.json, "tick"));
+
+    drop(&r);
+    return tick;
+}
+
+/* What is made once for all is made anew for the next plan. */
+static void a_shared_answer_is_of_the_last_plan(void **state)
+{
+    json_int_t tick = tick_of("/v1/status");
+
+    (void)state;
+    wake(&control);
+    UNTIL(tick_of("/v1/status") > tick);
+}
+
 /* ---- raw sockets */
 
 static int dial(void)
@@ -1233,6 +1252,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_held, setup, teardown),
         cmocka_unit_test_setup_teardown(what_if, setup, teardown),
         cmocka_unit_test_setup_teardown(a_page_of_nodes_is_cached_for_a_tick,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(a_shared_answer_is_of_the_last_plan,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(an_age_is_told_within_a_tick, setup,
                                         teardown),
