@@ -14,10 +14,11 @@ struct billing {
     const struct plan *plan;
     struct arena *a;
     VEC(struct bill_offer) offers;
-    int64_t *owner;  /* micros, by string of the problem */
-    uint32_t *nodes; /* that hold something of it */
-    uint32_t *last;  /* the last such node, from 1: counted once */
-    uint32_t busy;   /* nodes with work of nobody's we know */
+    int64_t *owner;        /* micros, by string of the problem */
+    uint32_t *nodes;       /* that hold something of it */
+    uint32_t *last;        /* the last such node, from 1: counted once */
+    const char **asked_by; /* likewise by string */
+    uint32_t busy;         /* nodes with work of nobody's we know */
     int64_t running, idle;
 };
 
@@ -125,6 +126,8 @@ static void node_share(struct billing *b, uint32_t node, int64_t price)
                       ((double)placed_part(b, n, &q[i]) / (double)whole));
 
         b->owner[d->owner] += part;
+        if (d->from < b->f->n_demands)
+            b->asked_by[d->owner] = b->f->demands[d->from].asked_by;
         b->nodes[d->owner] += b->last[d->owner] != node + 1;
         b->last[d->owner] = node + 1;
         left -= part;
@@ -141,12 +144,13 @@ static void owners_take(struct billing *b, struct bill *ret)
 
     for (uint32_t i = 0; i < b->s->n_str; i++)
         if (b->owner[i])
-            VEC_PUSH(
-                b->a, &v,
-                ((struct bill_owner){b->s->str[i], b->owner[i], b->nodes[i]}));
+            VEC_PUSH(b->a, &v,
+                     ((struct bill_owner){b->s->str[i], b->owner[i],
+                                          b->nodes[i], b->asked_by[i]}));
     if (b->running)
-        VEC_PUSH(b->a, &v,
-                 ((struct bill_owner){BILL_RUNNING, b->running, b->busy}));
+        VEC_PUSH(
+            b->a, &v,
+            ((struct bill_owner){BILL_RUNNING, b->running, b->busy, NULL}));
     ret->owners = v.v;
     ret->n_owners = v.n;
 }
@@ -167,6 +171,7 @@ void bill_make(const struct snapshot *f, const struct problem *s,
     *ret = (struct bill){0};
     b.owner = ARENA_ARRAY(a, int64_t, s->n_str);
     b.nodes = ARENA_ARRAY(a, uint32_t, s->n_str);
+    b.asked_by = ARENA_ARRAY(a, const char *, s->n_str);
     b.last = ARENA_ARRAY(a, uint32_t, s->n_str);
     for (uint32_t i = 0; i < f->n_nodes; i++)
         node_of[i] = NONE;

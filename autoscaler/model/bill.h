@@ -25,7 +25,8 @@ struct bill_offer { /* node type x market */
 struct bill_owner {
     const char *owner;
     int64_t micros_hour;
-    uint32_t nodes; /* on which something of it is */
+    uint32_t nodes;       /* on which something of it is */
+    const char *asked_by; /* as in struct snap_demand; of several the last */
 };
 
 struct bill {

@@ -402,6 +402,22 @@ def test_one_callers_events_push_out_nobody_elses(two):
         d.start(wait="/readyz")
 
 
+def test_many_names_of_one_hide_nobodys_dollars(two):
+    """There is room for 99 owners whose dollars are counted apart: nobody takes more of it than he leaves for others."""
+    d = two
+
+    def spent(who):
+        return {o["owner"] for o in json.loads(ask(d, who, "GET", "/v1/spent")[1])["owners"]}
+    for i in range(110):
+        assert ask(d, "mal", "POST", "/v1/request_resources", {"owner": f"mal-{i}", "bundles": [{"CPU": 0.01}]})[0] in (200, 202)
+    until(lambda: "other" in spent("ops"))
+    assert ask(d, "good", "POST", "/v1/request_resources", {"owner": "good-1", "bundles": [{"CPU": 1}]})[0] in (200, 202)
+    until(lambda: "good-1" in spent("good"))
+    d.stop()
+    d.start(wait="/readyz")
+    assert "good-1" in spent("good")
+
+
 def evicted(d):
     return int(re.search(rb'davit_http_ended_total.why="crowded". (\d+)', ask(d, "ops", "GET", "/metrics")[1])[1])
 

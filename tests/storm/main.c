@@ -12,13 +12,16 @@
  *        storm --script FILE [--trace]       one that is written down
  *
  * Each core has a process, which plays one world after the other.  One in
- * sixteen is played twice: it must come to the same digest.
+ * sixteen is played twice: it must come to the same digest.  A world that takes two
+ * minutes of CPU is taken for one without an end, which breaks law 7.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,7 +36,8 @@ enum {
     TWICE = 16,
     SHRINK_TRIES = 400,
     LAWS = LAW_TRUTH + 1,
-    SHOWN = 20
+    SHOWN = 20,
+    WORLD_CPU_S = 120 /* the dearest of the first 2,000 takes a few */
 };
 
 struct sums {      /* of one process; the others read it */
@@ -86,6 +90,17 @@ static void violation_print(const struct run *r, uint64_t seed, int law,
     fflush(stdout);
 }
 
+/* Whatever spins is ended by SIGVTALRM. */
+static void play(const struct script *s, bool trace, struct played *ret)
+{
+    const struct itimerval limit = {.it_value = {.tv_sec = WORLD_CPU_S}},
+                           none = {0};
+
+    setitimer(ITIMER_VIRTUAL, &limit, NULL);
+    script_play(s, NULL, trace, ret);
+    setitimer(ITIMER_VIRTUAL, &none, NULL);
+}
+
 static void seed_play(const struct run *r, struct sums *sums, uint64_t seed)
 {
     struct played p, again;
@@ -93,12 +108,12 @@ static void seed_play(const struct run *r, struct sums *sums, uint64_t seed)
 
     sums->seed = seed;
     script_draw(&s, seed);
-    script_play(&s, NULL, false, &p);
+    play(&s, false, &p);
     sums_add(sums, &p);
     if (p.law && sums->violations[p.law] <= SHOWN)
         violation_print(r, seed, p.law, p.violation);
     if (seed % TWICE == 0) {
-        script_play(&s, NULL, false, &again);
+        play(&s, false, &again);
         if (again.digest != p.digest) {
             sums->different++;
             printf("seed %llu: played twice, it came to another digest\n",
@@ -152,7 +167,11 @@ static uint32_t all_work(const struct run *r, uint32_t cores)
         if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
             continue;
         crashed++;
-        violation_print(r, r->sums[i].seed, 0, "the program itself crashed");
+        if (WIFSIGNALED(status) && WTERMSIG(status) == SIGVTALRM)
+            violation_print(r, r->sums[i].seed, LAW_WEDGE, "it has no end");
+        else
+            violation_print(r, r->sums[i].seed, 0,
+                            "the program itself crashed");
         if (crashed > 8)
             continue;
         if ((pids[i] = fork()) == 0) {
@@ -296,7 +315,7 @@ static int one(struct script *s, bool trace, int law)
 {
     struct played p;
 
-    script_play(s, NULL, trace, &p);
+    play(s, trace, &p);
     printf("digest %016llx, %llu faults, %.1f hours, %llu steps, %u launched, "
            "%u ended\n",
            (unsigned long long)p.digest, (unsigned long long)p.faults,
@@ -342,7 +361,8 @@ static bool found_play(const char *path)
         return false;
     }
     fclose(f);
-    script_play(&s, NULL, false, &p);
+    fflush(stdout); /* the one that has no end comes behind what is told */
+    play(&s, false, &p);
     script_free(&s);
     good = !p.law || open;
     printf("%s %s%s%s%s\n",

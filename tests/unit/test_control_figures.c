@@ -33,20 +33,20 @@ static void owners_are_bounded(void **state)
     uint32_t n;
 
     (void)state;
-    for (int i = 0; i < 70; i++) {
+    for (int i = 0; i < 130; i++) {
         char owner[16];
 
-        snprintf(owner, sizeof owner, "o%d", i % 60);
+        snprintf(owner, sizeof owner, "o%d", i % 120);
         figure_spend(&t, FIGURE_OWNER_SPENT, 10, FIGURE_LABELS_(owner));
     }
     n = figures_take(&t, FIGURE_OWNER_SPENT, &a, &v);
-    assert_int_equal(n, 51);
+    assert_int_equal(n, 101);
     assert_int_equal(find(v, n, "o3")->sum, 20);
-    assert_int_equal(find(v, n, "o49")->sum, 10);
-    assert_int_equal(find(v, n, FIGURE_OTHER)->sum, 100);
+    assert_int_equal(find(v, n, "o99")->sum, 10);
+    assert_int_equal(find(v, n, FIGURE_OTHER)->sum, 200);
     for (uint32_t i = 0; i < n; i++)
         sum += v[i].sum;
-    assert_int_equal(sum, 700);
+    assert_int_equal(sum, 1300);
     arena_done(&a);
     figures_done(&t);
 }

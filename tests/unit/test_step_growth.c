@@ -17,9 +17,9 @@
 #include "played_rig.h"
 
 enum { FEW = 3000, TIMES = 4, LONG_MS = 60 };
-/* A walk of the fleet for each machine of it makes it near to TIMES * TIMES;
- * what takes little time is measured badly. */
-static const double most_times = 2.5 * TIMES, least_ms = 200;
+/* A walk of the fleet for each machine of it makes it near to TIMES * TIMES, and 2.5
+ * times TIMES is allowed; what takes little time is measured badly. */
+static const double least_ms = 200;
 
 static const char usual[] =
     "cluster: played\n"
@@ -27,7 +27,7 @@ static const char usual[] =
     "limits: {max_nodes: 1000000, idle_timeout: 10m, start_timeout: 15m}\n"
     "providers: {played: {}}\n"
     "node_types:\n"
-    "  t4: {provider: played, resources: {CPU: 8, GPU: 1}, price: 0.7,\n"
+    "  t4: {provider: played, resources: {CPU: 8, GPU: 1, memory: 64Gi}, price: 0.7,\n"
     "       max: unlimited}\n";
 static const char dearer[] =
     "cluster: played\n"
@@ -35,7 +35,7 @@ static const char dearer[] =
     "limits: {max_nodes: 1000000, idle_timeout: 10m, start_timeout: 15m}\n"
     "providers: {played: {}}\n"
     "node_types:\n"
-    "  t4: {provider: played, resources: {CPU: 8, GPU: 1}, price: 0.8,\n"
+    "  t4: {provider: played, resources: {CPU: 8, GPU: 1, memory: 64Gi}, price: 0.8,\n"
     "       max: unlimited}\n";
 static const char outdated[] =
     "cluster: played\n"
@@ -44,7 +44,7 @@ static const char outdated[] =
     "         end_outdated: true}\n"
     "providers: {played: {}}\n"
     "node_types:\n"
-    "  t4: {provider: played, resources: {CPU: 16, GPU: 1}, price: 0.8,\n"
+    "  t4: {provider: played, resources: {CPU: 16, GPU: 1, memory: 64Gi}, price: 0.8,\n"
     "       max: unlimited}\n";
 
 struct world {
@@ -201,31 +201,52 @@ static void life(int n, double ret[EVENTS])
     world_end(w);
 }
 
+static bool grows(double few, double many, int times, double least)
+{
+    return many > 2.5 * times * (few > least ? few : least);
+}
+
+/* CPU time beside others who fill the caches is more than it would be: what seems too
+ * much is measured again, and the least counts. */
 static void a_fleet_costs_what_it_is_large(void **state)
 {
-    double few[EVENTS], many[EVENTS];
-    int bad = 0;
+    double few[2][EVENTS], many[2][EVENTS];
+    int bad = 1;
 
     (void)state;
-    life(FEW, few);
-    life(FEW * TIMES, many);
-    for (int i = 0; i < EVENTS; i++) {
-        print_message("%-26s %8.0f ms with %d machines, %8.0f with %d: %.1f "
-                      "times\n",
-                      events[i], few[i], FEW, many[i], FEW * TIMES,
-                      many[i] / few[i]);
-        bad += many[i] > most_times * (few[i] > least_ms ? few[i] : least_ms);
+    for (int try = 0; try < 2 && bad; try++) {
+        bad = 0;
+        life(FEW, few[try]);
+        life(FEW * TIMES, many[try]);
+        for (int i = 0; i < EVENTS; i++) {
+            if (try && few[0][i] < few[1][i])
+                few[1][i] = few[0][i];
+            if (try && many[0][i] < many[1][i])
+                many[1][i] = many[0][i];
+            print_message(
+                "%-26s %8.0f ms with %d machines, %8.0f with %d: %.1f "
+                "times\n",
+                events[i], few[try][i], FEW, many[try][i], FEW * TIMES,
+                many[try][i] / few[try][i]);
+            bad += grows(few[try][i], many[try][i], TIMES, least_ms);
+        }
     }
     if (bad)
-        fail_msg("with %d times as many machines at most %.0f times the work",
-                 TIMES, most_times);
+        fail_msg("with %d times as many machines at most %.1f times the work",
+                 TIMES, 2.5 * TIMES);
 }
 
 /* ---- demand that is cut small */
 
-/* One request of so many entries, two kinds in turn, all on one machine; or so many
- * owners, each with one of them. */
-static double small_demand(int n, bool by_owner)
+enum { ENTRIES, OWNERS, SHAPES, KINDS };
+static const struct {
+    const char *name;
+    int few; /* and eight times as many */
+} kinds[KINDS] = {{"entries", 2000}, {"owners", 2000}, {"shapes", 500}};
+
+/* One request of so many entries, two kinds in turn, all on one machine; so many
+ * owners, each with one of them; or entries that all differ. */
+static double small_demand(int n, int kind)
 {
     struct world *w = &the_world;
     struct buf body;
@@ -235,10 +256,12 @@ static double small_demand(int n, bool by_owner)
     world_begin(w);
     buf_init(&body, 4 << 20);
     for (int i = 0; i < n; i++) {
-        snprintf(one, sizeof one, "{\"resources\": {\"CPU\": 0.000%d}}",
-                 1 + i % 2);
+        snprintf(one, sizeof one,
+                 "{\"resources\": {\"CPU\": 0.000%d, "
+                 "\"memory\": %d}}",
+                 1 + i % 2, kind == SHAPES ? 1000 + i : 1000);
         buf_printf(&body, "%s%s", i ? ", " : "", one);
-        if (!by_owner)
+        if (kind != OWNERS)
             continue;
         snprintf(owner, sizeof owner, "o-%d", i);
         buf_clear(&body);
@@ -246,7 +269,7 @@ static double small_demand(int n, bool by_owner)
         ask_for(w, owner, body.s);
         buf_clear(&body);
     }
-    if (!by_owner) {
+    if (kind != OWNERS) {
         char *all = mem_strdup(body.s);
 
         buf_clear(&body);
@@ -269,14 +292,21 @@ static double small_demand(int n, bool by_owner)
 static void small_demand_costs_what_there_is(void **state)
 {
     (void)state;
-    for (int by_owner = 0; by_owner < 2; by_owner++) {
-        double few = small_demand(2000, by_owner),
-               many = small_demand(16000, by_owner);
+    for (int kind = 0; kind < KINDS; kind++) {
+        int n = kinds[kind].few;
+        double few = small_demand(n, kind), many = small_demand(8 * n, kind);
 
-        print_message("%s: %.0f ms beside 2,000, %.0f beside 16,000\n",
-                      by_owner ? "owners" : "entries", few, many);
-        if (many > 2.5 * 8 * (few > least_ms / 8 ? few : least_ms / 8))
-            fail_msg("eight times as many cost %.0f times as much", many / few);
+        if (grows(few, many, 8, least_ms / 8)) {
+            double again = small_demand(8 * n, kind);
+
+            many = again < many ? again : many;
+        }
+        print_message(
+            "%s: %.0f ms beside %d, %.0f beside eight times as many\n",
+            kinds[kind].name, few, kinds[kind].few, many);
+        if (grows(few, many, 8, least_ms / 8))
+            fail_msg("eight times as many %s cost %.0f times as much",
+                     kinds[kind].name, many / few);
     }
 }
 

@@ -75,7 +75,7 @@ static const struct figure_about all[FIGURE_COUNT] = {
                             "The same by whose work the nodes are for",
                             {"owner"},
                             .dollars = true,
-                            .most = 50},
+                            .most = 100},
     [FIGURE_IDLE_SPENT] = {"davit_idle_spent_dollars_total",
                            "The same of what nobody's work is on",
                            .dollars = true},

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/alloc.h"
 #include "../../base/buf.h"
 
 enum { SAVE_MS = 60000, HOUR_MS = 3600000 };
@@ -28,9 +29,42 @@ static uint32_t labels_of(enum figure f)
     return n;
 }
 
+/* ---- whose series */
+
+static void name_add(struct spending *p, const char *owner, const char *share)
+{
+    VEC_PUSH(NULL, &p->named,
+             ((struct spending_owner){mem_strdup(owner), mem_strdup(share)}));
+}
+
+/* The owner, or FIGURE_OTHER: nobody who asks comes to have more series than he leaves
+ * for others. */
+static const char *series_of(struct spending *p, const struct bill_owner *w)
+{
+    const char *share = w->asked_by && *w->asked_by ? w->asked_by : w->owner;
+    uint32_t his = 0, most = figure_about(FIGURE_OWNER_SPENT)->most - 1;
+
+    for (uint32_t i = 0; i < p->named.n; i++) {
+        struct spending_owner *x = &p->named.v[i];
+
+        if (strcmp(x->owner, w->owner) == 0) {
+            if (strcmp(x->share, share) != 0) {
+                free(x->share);
+                x->share = mem_strdup(share);
+            }
+            return w->owner;
+        }
+        his += strcmp(x->share, share) == 0;
+    }
+    if (p->named.n >= most || his >= most - p->named.n)
+        return FIGURE_OTHER;
+    name_add(p, w->owner, share);
+    return w->owner;
+}
+
 /* ---- the journal's value */
 
-static void line_read(struct figures *t, char *line)
+static void line_read(struct spending *p, struct figures *t, char *line)
 {
     const char *field[FIGURE_LABELS + 2];
     uint32_t n = 0, which;
@@ -45,6 +79,9 @@ static void line_read(struct figures *t, char *line)
     which = n ? (uint32_t)strtoul(field[0], &end, 10) : KEPT;
     if (which >= KEPT || n != labels_of(kept[which]) + 2)
         return; /* of another version */
+    if (kept[which] == FIGURE_OWNER_SPENT &&
+        strcmp(field[1], FIGURE_OTHER) != 0)
+        name_add(p, field[1], "");
     figure_spend(t, kept[which], strtoll(field[n - 1], &end, 10), field + 1);
 }
 
@@ -59,7 +96,7 @@ void spending_open(struct spending *p, struct env *env)
     copy = arena_strdup(&p->arena, text);
     for (char *line = strtok_r(copy, "\n", &save); line;
          line = strtok_r(NULL, "\n", &save))
-        line_read(&env->metrics.figures, line);
+        line_read(p, &env->metrics.figures, line);
     arena_reset(&p->arena);
 }
 
@@ -134,7 +171,7 @@ static void pay(struct spending *p, int64_t ms)
     for (uint32_t i = 0; i < b->n_owners; i++)
         figure_spend(t, FIGURE_OWNER_SPENT,
                      nanos_of(b->owners[i].micros_hour, ms),
-                     FIGURE_LABELS_(b->owners[i].owner));
+                     FIGURE_LABELS_(series_of(p, &b->owners[i])));
     if (b->n_offers)
         figure_spend(t, FIGURE_IDLE_SPENT, nanos_of(b->idle_micros_hour, ms),
                      FIGURE_LABELS_(""));
@@ -155,8 +192,11 @@ static void bill_keep(struct spending *p, const struct bill *b)
         o[i].type = arena_strdup(&p->arena, o[i].type);
         o[i].provider = arena_strdup(&p->arena, o[i].provider);
     }
-    for (uint32_t i = 0; i < b->n_owners; i++)
+    for (uint32_t i = 0; i < b->n_owners; i++) {
         w[i].owner = arena_strdup(&p->arena, w[i].owner);
+        if (w[i].asked_by)
+            w[i].asked_by = arena_strdup(&p->arena, w[i].asked_by);
+    }
     p->bill.offers = o;
     p->bill.owners = w;
 }
@@ -184,4 +224,10 @@ void spending_close(struct spending *p)
     p->since_ms = 0;
     save(p);
     arena_done(&p->arena);
+    for (uint32_t i = 0; i < p->named.n; i++) {
+        free(p->named.v[i].owner);
+        free(p->named.v[i].share);
+    }
+    free(p->named.v);
+    memset(&p->named, 0, sizeof p->named);
 }

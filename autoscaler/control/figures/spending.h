@@ -13,6 +13,11 @@
 #include "../../model/bill.h"
 #include "../env.h"
 
+struct spending_owner {
+    char *owner,
+        *share; /* share: who asks for it; "": not seen since the start */
+};
+
 struct spending {
     struct env *env;
     struct arena arena; /* of the bill that is being paid */
@@ -20,6 +25,8 @@ struct spending {
     int64_t since_ms;   /* mono: paid until then; 0: nothing was seen yet */
     int64_t saved_ms;   /* mono */
     bool more;          /* than what the journal has */
+    VEC(struct spending_owner)
+    named; /* those with a series of their own; heap */
 };
 
 /* Takes over what the journal has. */
