@@ -64,7 +64,7 @@ enum seat_phase {
 struct seat *seat_of(struct MHD_Connection *connection);
 void seat_enter(struct seat *s, enum seat_phase phase);
 /* Its caller has shown who he is, as caller_share() says it; NULL: he has not.  A
- * stranger's seat goes first, and of one address that of who has most there. */
+ * stranger's seat goes first, and at one address that of who crowds it (seats.c). */
 void seat_prove(struct seat *s, const char *who);
 struct peer *seat_peer(struct seat *s); /* lives as long as the seat */
 enum door_port seat_port(const struct seat *s);

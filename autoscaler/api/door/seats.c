@@ -42,13 +42,13 @@ static int burden(const struct seat *s, int64_t now_ms)
     return limit[s->phase] ? 2 * how + !s->proven : 0;
 }
 
-/* How a client's seats lie among those who call from its address, strangers as one:
- * whoever has more than an equal part of them makes room, however far his requests
- * are.  Callers are told apart by eight bits of their hash, which is keyed: some share
- * a part. */
+/* How one client's seats lie among those who call from its address, strangers as one of
+ * them: where two or more have shown who they are, whoever has more than an equal part
+ * makes room before the others, strangers first.  A single caller's seats are nobody
+ * else's loss.  Callers are told apart by eight bits of their hash, which is keyed. */
 enum { CROWDS = 256, OVER = 100 };
 struct crowds {
-    uint32_t n[CROWDS], part;
+    uint32_t n[CROWDS], strangers, part;
 };
 
 static void crowds_count(struct crowds *c, const struct door *d,
@@ -57,13 +57,24 @@ static void crowds_count(struct crowds *c, const struct door *d,
     uint32_t n = 0, callers = 0;
 
     *c = (struct crowds){.part = UINT32_MAX};
-    for (const struct seat *s = d->seats; p && s; s = s->next)
-        if (s->peer == p && s->port == port && !s->ended) {
+    for (const struct seat *s = d->seats; p && s; s = s->next) {
+        if (s->peer != p || s->port != port || s->ended)
+            continue;
+        n++;
+        if (s->proven)
             callers += c->n[s->who % CROWDS]++ == 0;
-            n++;
-        }
+        else
+            c->strangers++;
+    }
     if (callers > 1)
-        c->part = n / callers;
+        c->part = n / (callers + (c->strangers > 0));
+}
+
+static int crowding(const struct crowds *c, const struct seat *s)
+{
+    if (!s->proven)
+        return c->strangers > c->part ? 2 * OVER : 0;
+    return c->n[s->who % CROWDS] > c->part ? OVER : 0;
 }
 
 /* With a reset: what a slow reader has not taken must not stay in the kernel.
@@ -112,8 +123,8 @@ static struct seat *weakest(struct door *d, const struct peer *p,
     for (struct seat *s = d->seats; s; s = s->next) {
         int b = burden(s, now);
 
-        if (b && c->n[s->who % CROWDS] > c->part)
-            b += OVER;
+        if (b)
+            b += crowding(c, s);
         if ((p && s->peer != p) || s->port != newcomer->port || s->ended ||
             s == newcomer || s->spared == d->round || b == 0 || b < most ||
             (b == most && s->since_ms >= best->since_ms))
