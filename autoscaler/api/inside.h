@@ -325,11 +325,11 @@ struct listener;
 /* Lets those go on that have something to send. */
 void listeners_wake(struct server *s, bool events, int64_t mono_ms);
 void listeners_end(struct server *s);
-/* Ends those of callers whose right is over; once a second, and when one may be. */
 /* why/past.c: an event's text as the reader may see it; NULL: it is nothing of his.
  * reader NULL: who may see all. */
 const char *event_told(const struct event *e, const struct principal *reader,
                        struct arena *a);
+/* Ends those of callers whose right is over; once a second, and when one may be. */
 void listeners_judge(struct server *s, int64_t mono_ms);
 
 struct server {

@@ -9,8 +9,9 @@
 #include "../base/suggest.h"
 #include "view.h"
 
-struct at { /* in an owner's bundles: of which of the demands, the how manieth */
-    uint32_t demand, bundle;
+struct at {          /* among an owner's bundles */
+    uint32_t demand; /* which of the demands */
+    uint32_t bundle; /* which of that demand's bundles */
 };
 
 /* Milliseconds until a node on its way is usually ready; -1 not known, also of one

@@ -12,9 +12,8 @@
 #include "../base/hash.h"
 #include "../model/problem.h"
 
-enum {
-    ASKED_OF_SOURCES_MAX = 5000000
-}; /* bundles that sources show, counted */
+/* Bundles that sources show, with each count; no more are planned for. */
+#define ASKED_OF_SOURCES_MAX UINT32_C(5000000)
 
 struct asked_part {   /* of all, or of one who asks */
     uint64_t bundles; /* counts included */

@@ -9,8 +9,6 @@
 #include "rare.h"
 #include "snapshot_parts.h"
 
-/* See asked.c: both together are to stay below the snapshot's ceiling. */
-
 struct demands {
     VEC(struct snap_demand) all;
     uint64_t bundles; /* of sources */

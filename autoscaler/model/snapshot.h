@@ -145,9 +145,9 @@ struct snap_demand {
     uint32_t n_bundles;
     const char *said; /* what its own scheduler says of it, for a person; NULL:
                        * nothing */
-    const char
-        *asked_by; /* a request: who asked, in whose share it counts, such as
-                           * "token/ci"; NULL: a demand source, or not known */
+    /* Of a request: who asked, in whose share it counts, such as "token/ci"; NULL: of
+     * a demand source, or not known. */
+    const char *asked_by;
 };
 
 /* What the cloud lets one have of several offers together.  Those that give the

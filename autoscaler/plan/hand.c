@@ -33,8 +33,8 @@ struct hands {
     uint32_t *first; /* per group: the first share that may have some left */
     struct of_node *of_node; /* per group */
     uint32_t stamp, node;    /* node: that is handed to; NONE */
-    uint32_t
-        *next; /* per previous placement: the node's next of its group; NONE */
+    /* per previous placement: the node's next of its group; NONE */
+    uint32_t *next;
 };
 
 /* ---- what is kept */

@@ -6,8 +6,9 @@
  * what is more is counted, in lines with "more".  With a file, all are appended to
  * it, mode 0600.  A file of 16 MiB is moved to PATH.1, the one before to PATH.2
  * and so on up to PATH.4; one that somebody moves away is left, and a new one begun.
- * Where it lacks lines that it did not take stands {"lost": so many}.  A thread of its own writes: the file may block.  What
- * is left in a crash is lost with it.  Thread: any.
+ * Where it lacks lines that it did not take stands {"lost": so many}.  A thread of its
+ * own writes: the file may block.  What is left in a crash is lost with it.  Thread:
+ * any.
  */
 #ifndef API_DOOR_AUDIT_H
 #define API_DOOR_AUDIT_H

@@ -14,8 +14,8 @@
 #include "../env.h"
 
 struct spending_owner {
-    char *owner,
-        *share; /* share: who asks for it; "": not seen since the start */
+    char *owner;
+    char *share; /* who asks for it; "": not seen since the start */
 };
 
 struct spending {
@@ -25,8 +25,8 @@ struct spending {
     int64_t since_ms;   /* mono: paid until then; 0: nothing was seen yet */
     int64_t saved_ms;   /* mono */
     bool more;          /* than what the journal has */
-    VEC(struct spending_owner)
-    named; /* those with a series of their own; heap */
+    /* those with a series of their own; heap */
+    VEC(struct spending_owner) named;
 };
 
 /* Takes over what the journal has. */
